@@ -1,4 +1,4 @@
-"""Calls: what passed the gateway, a row for each request."""
+"""Calls: a row for each request that passed through the gateway."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -54,8 +54,8 @@ _ENCODED_BEGINNINGS = ("asic ", *_SHIFTS, *_OBJECTS)
 ENCODED = rf"(?:{'|'.join((*_SHIFTS, *_OBJECTS))}){_BASE64}*(?:\r?\n[ \t]*{_BASE64}{{20,}})*"
 """Base64 that may hold a key, in one line or several."""
 _SIGNED = r"(?:(?=(\.[A-Za-z0-9_-]*+\.[A-Za-z0-9_-]{43,}+)))?"
-"""What follows the head of a JSON web token: claims, and a signature of as many letters as the shortest has (RFC 7518,
-HMAC with SHA-256). It is looked at ahead, so that claims without such a head are read on their own."""
+"""The rest of a JSON web token after its head: claims, and a signature of at least 43 letters, as the shortest has
+(RFC 7518, HMAC with SHA-256). A look-ahead, so that claims without such a head are still searched on their own."""
 _BEGINNINGS = {
     "-": ("sk-", "zk-", "xai-", "-----BEGIN ", "AGE-SECRET-KEY-"),
     "_": ("gsk_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hdsh_"),
@@ -266,7 +266,7 @@ def _is_login(encoded: str) -> bool:
 
 
 def _is_head(encoded: str) -> bool:
-    """Whether a JSON object is encoded that says how a token is signed."""
+    """Whether it encodes the head of a token: a JSON object that names the algorithm of the signature."""
     try:
         head = json.loads(_decode(encoded))
     except (ValueError, RecursionError):

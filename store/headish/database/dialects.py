@@ -1,4 +1,4 @@
-"""The one place that asks which database this is."""
+"""Open a database by its path or URL. Only this module asks which database it is."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def connect(
     read_only: bool = False,
     prepared: bool = True,
 ) -> Backend:
-    """The database at a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
+    """Open the database at a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
 
-    Only the file's first bytes are read: upgrade.py checks the schema.
+    Reads only the first bytes of a file: upgrade.py checks the schema.
     Raises: InvalidArgument for another URL or durability; NotADatabase, UnknownDatabase.
     """
     if durability not in DURABILITIES:
@@ -46,6 +46,7 @@ def _connect_url(text: str, durability: str, *, create: bool, read_only: bool, p
     try:
         url = parse_url(text)
     except ValueError:
+        # Without the URL and the cause: either may have the password.
         raise InvalidArgument("the database URL cannot be read") from None
     if url.driver not in DATABASES:
         raise InvalidArgument(f"unknown database {url.driver!r}: use {', '.join(DATABASES)}")

@@ -129,7 +129,7 @@ def named_turns(connection: Connection, space: int, after: bytes, limit: int) ->
     return connection.rows(NAMED_TURNS, space=space, after=after, limit=limit)
 
 
-# ``recent >= 0`` repeats the condition of the sparse index, so that the rows come in its order. Otherwise a page would
+# ``recent >= 0`` is the condition of ``bookmark_recent``, so that the rows come in its order. Otherwise a page would
 # sort all names, and a batch can move many in one millisecond.
 LIST_BY_RECENCY = Query(
     "list bookmarks, the last moved first",

@@ -1,4 +1,4 @@
-"""The call options that every verb takes that calls a provider."""
+"""The options of a call, which every verb takes that calls a provider."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ def check_limit(limit: int | None) -> int:
     """Return how many entries a list has at the most; None means all. Raises: InvalidArgument for less than 1."""
     if limit is None:
         return ALL
+    # Python takes True for the number 1.
     if not isinstance(limit, int) or isinstance(limit, bool) or not 0 < limit <= ALL:
         raise InvalidArgument(f"limit is a number from 1 on, not {shown(limit)}")
     return limit

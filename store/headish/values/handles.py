@@ -18,6 +18,7 @@ HANDLE_LETTERS = 16
 """The most letters that a list shows: those of the eight bytes of a digest that are indexed."""
 TWIN_DIGITS = 2
 """The fewest digits of an id after a handle."""
+# At most all letters of a digest, and all digits of an id.
 _HANDLE = r"([k-z]{6,64})(?::([0-9a-z]{2,25}))?"
 _TO_LETTERS = str.maketrans("0123456789abcdef", LETTERS)
 _TO_DIGITS = str.maketrans(LETTERS, "0123456789abcdef")

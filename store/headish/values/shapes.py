@@ -42,7 +42,7 @@ def number(value: object) -> int | None:
     if type(value) is int and -_TOO_LARGE < value < _TOO_LARGE:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _TOO_LARGE:
-        return None
+        return None  # NaN, too: it is not less than anything
     return int(value)
 
 

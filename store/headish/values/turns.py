@@ -249,7 +249,7 @@ def reply_of(system: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def said_of(system: Mapping[str, Any]) -> int | None:
     """The ``said_at`` of a turn, in Unix milliseconds; None if it has none, or one that no date can name."""
-    said = system.get("said_at")
+    said = system.get("said_at")  # a damaged row may hold anything
     return said if type(said) is int and 0 <= said < YEAR_10000 else None
 
 

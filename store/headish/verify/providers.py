@@ -22,7 +22,7 @@ from headish.values.results.reports import Problem
 
 
 def check_providers(connection: Connection, space: int) -> list[Problem]:
-    """What disagrees. Cost: three statements; names and open streams are few."""
+    """The problems of pointers, tools and streams. Cost: three statements, since names and open streams are few."""
     return [*_check_definitions(connection, space), *_check_streams(connection, space)]
 
 
@@ -64,7 +64,7 @@ def _check_history(decode: Callable[[bytes], Any], history: Iterable[Row], last_
         running = run_on(DEFINITION_LOG, running, number, b"" if hash is None else hash.hex().encode(), milliseconds)
         if running != logged:
             yield f"{said} was altered: its running hash disagrees"
-            return
+            return  # every later hash follows from this one
         held = hash
 
 
@@ -85,7 +85,7 @@ STREAMS = Query(
     LEFT JOIN turn AS t ON t.space = :space AND t.id = s.turn WHERE s.space = :space ORDER BY s.id
     """,
 )
-# Reads the stream with its chunks, so that no writer ends it in between.
+# One statement for streams and chunks: a writer may end a stream between two, which removes its journal.
 CHUNKS = Query(
     "all journals",
     """

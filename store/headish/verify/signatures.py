@@ -1,5 +1,7 @@
-"""Verify the rows of signatures: each is as it was written, and is of a turn that has its whole record. Whether the
-signature is good, ``ssh-keygen`` says (``store.signatures``)."""
+"""Verify the rows of signatures: each is as it was written, and belongs to a turn that still has its whole record.
+
+This does not judge the signatures themselves: ``ssh-keygen`` does (``store.signatures``).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ _AT_ONCE = 500
 
 
 def check_signatures(connection: Connection, space: int) -> Iterator[Problem]:
-    """What is wrong with the rows of signatures. Cost: one statement for each 500 of them, and one for 64 turns."""
+    """Yield the problems of the rows of signatures. Cost: one statement for each 500 of them, and one for 64 turns."""
     found = list(all_signatures(connection, space))
     for start in range(0, len(found), _AT_ONCE):
         part = found[start : start + _AT_ONCE]

@@ -1,4 +1,4 @@
-"""Who may send calls, and which space records them: a file that another process keeps, and the rules.
+"""Admit callers of the gateway, and find the space that records their calls, from a file that another process keeps.
 
 The gateway opens no database. The web process writes what the gateway needs to know to a file, and rewrites it when
 something changes; the gateway looks at the file's date before each call. So a revoked token stops within the time that

@@ -240,7 +240,7 @@ class _Exchange:
             return refuse("unreachable", self._passage.upstream.shape, f"headish cannot reach {origin}: {told}")
         self._end("broken", told)
         if self._request.transport is not None:
-            self._request.transport.close()  # what was written goes out, and then no end of the body
+            self._request.transport.close()  # sends what was written, but no end of the body
         return self._response
 
     def _end(self, outcome: Outcome, error: str | None = None) -> None:

@@ -81,7 +81,7 @@ class Tunnel:
                 task.cancel()
             self._answer.close()
             if self._request.transport is not None:
-                self._request.transport.close()  # what was written goes out first
+                self._request.transport.close()  # sends what was written first
             outcome, error = self._outcome
             self._recording.end(outcome, now(), error)
 

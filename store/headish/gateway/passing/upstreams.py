@@ -1,4 +1,4 @@
-"""Where calls go: a table of providers by the first word of the path, and the pointers behind ``/to/``.
+"""The upstreams: a table of providers by the first word of the path, and the pointers behind ``/to/``.
 
 /anthropic/v1/messages             https://api.anthropic.com/v1/messages
 /openai/v1/responses               https://api.openai.com/v1/responses
@@ -17,7 +17,7 @@ from msgspec import Struct
 from headish.values.checks.addresses import Address, parse_address
 
 Shape = Literal["anthropic", "openai", "gemini", "ollama"]
-"""How an API words its errors."""
+"""The form of an API's errors."""
 
 
 class Upstream(Struct, frozen=True, kw_only=True):

@@ -173,6 +173,7 @@ class SocketCalls:
         self.is_over = True
         self._client.drop()
         self._upstream.drop()
+        # A closing frame says more than the end of the connection that follows it.
         if self._closing is not None and outcome != "unrecorded":
             outcome, error = self._closing
         calls = sorted((call for lane in self._lanes.values() for call in lane), key=lambda call: call.id)
@@ -274,7 +275,7 @@ class SocketRecording:
         self, spooler: Spooler, opening: Recording, answer: ResponseHead, mint: Callable[[], str], *, is_packed: bool
     ) -> None:
         assert opening.begun is not None
-        begun = replace(opening.begun, method="POST")
+        begun = replace(opening.begun, method="POST")  # the recorder knows an API by POST; the opening was a GET
         self._spooler = spooler
         self._calls = SocketCalls(
             SocketBegin(begun, answer, opening.secrets, is_packed), mint, spooler.cut, spooler.held

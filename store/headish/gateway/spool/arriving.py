@@ -26,7 +26,7 @@ from headish.gateway.files import UNREADABLE, read_whole, write_whole
 from headish.values.ids import TurnId
 
 ARRIVING_FOLDER = "arriving"
-"""Where the files are in the folder of a server."""
+"""The folder of the files, in the folder of a server."""
 ANSWER_BYTES = 256 * 1024
 """The largest file. The rest of the answer is seen when the call is stored."""
 ANSWERS_LIMIT = 200

@@ -99,8 +99,8 @@ class SpoolWriter:
             self._close()
 
     def seal_if_idle(self) -> None:
-        """Seal the segment, unless a call is open. A WebSocket without a request is none: it may stay open for
-        hours."""
+        """Seal the segment, unless a call is open. A WebSocket without an open request does not count: it may stay open
+        for hours."""
         if not self._open_calls:
             self.seal()
 

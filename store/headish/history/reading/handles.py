@@ -25,7 +25,7 @@ WORDS_SHOWN = 40
 
 def make_handles(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     """The shortest handle of each turn that is unique in the space now, in the order of the ids. An id that is not
-    stored stands for itself.
+    stored is its own handle.
     Cost: two statements for each 64 ids, and one for each digest that several turns share.
     """
     listed = list(dict.fromkeys(ids))

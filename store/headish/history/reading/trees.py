@@ -96,7 +96,7 @@ def draw_part(
     outgrown = set() if halves else outgrown_among(connection, space, continues)
     shown = _without_halves(walked, continues, outgrown)
     places_of = {each.id: each.place for each in shown}
-    # The database counted the halves as well; a reader must not be shown "1 more" that no command would list.
+    # The database counts hidden halves, too: without this a reader would be told of more turns than any list shows.
     for left_out in continues.keys() - places_of.keys():
         for parent in (places_of[each] for each in continues[left_out] if each in places_of):
             counts[parent] -= 1

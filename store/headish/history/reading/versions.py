@@ -36,7 +36,7 @@ _MARK = b'"grew"'
 
 
 class Version(NamedTuple):
-    """Which version a turn is, from 1 on, and of how many."""
+    """The number of a version, from 1 on, and the number of all versions."""
 
     number: int
     of: int
@@ -53,7 +53,7 @@ class Siblings(PlainResult, frozen=True):
 
     @property
     def version(self) -> Version:
-        """Which of the versions the turn is, from 1 on, and of how many."""
+        """The number of the turn among its versions, from 1 on, and their number."""
         return Version(self.current + 1, len(self.turns))
 
 
@@ -186,7 +186,7 @@ def outgrown_by(turn: StoredTurn | Walked) -> TurnId | None:
 
 
 def outgrown_among(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
-    """Which of some turns are halves. Cost: one statement."""
+    """The halves among some turns. Cost: one statement."""
     newer = superseding_some(connection, space, ids)
     return {half for each in newer if (half := outgrown_by(each)) is not None}
 

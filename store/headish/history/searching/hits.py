@@ -80,8 +80,8 @@ def _said_last(connection: Connection, space: int, wanted: HitFilter, state: Ind
         return len(best) < wanted.limit or (_said_at(source), source.seq) > best[0][:2]
 
     def goes_on(page: Sequence[SearchedTurn]) -> bool:
-        # A turn is said before it is stored. So once a whole page was stored before the oldest hit was said, no older
-        # page can have a better one.
+        # Assumes that a turn is said before it is stored: then, once a whole page was stored before the oldest hit was
+        # said, no older page can have a better one.
         return len(best) < wanted.limit or any(milliseconds_of(time_of(each.id)) >= best[0][0] for each in page)
 
     for match in each_match(connection, space, wanted, state, is_wanted, goes_on):

@@ -52,7 +52,7 @@ class Admission:
             return
 
         async def is_admitted(scope: Scope) -> bool:
-            return await self._caller(scope) == caller
+            return await self._caller(scope) == caller  # with the same rights in the same space, too
 
         scope["state"]["is_admitted"] = is_admitted
         await WatchedStream(scope, send, is_admitted).run(self._app, receive)
@@ -63,7 +63,7 @@ class Admission:
         read_only = self._settings.read_only
         if shown:
             text = shown[0][len(BEARER) :].strip() if shown[0].lower().startswith(BEARER) else ""
-            token = await self._find(text) if len(shown) == 1 else None
+            token = await self._find(text) if len(shown) == 1 else None  # of two, nobody can say which is meant
             return by_token(token, read_only=read_only) if token else None
         if self._logins.is_session(_session_of(scope, self._settings.cookie)):
             return by_login(read_only=read_only)
@@ -92,6 +92,7 @@ class Admission:
         return None
 
     def _wrong(self, scope: Scope) -> ASGIApp:
+        # Counted for wrong tokens alone: a program with an old one must not lock out the others of its machine.
         peer, now = scope["client"][0], time.monotonic()
         wait = self._tries.wait_seconds(peer, now)
         if wait:

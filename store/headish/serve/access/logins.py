@@ -49,7 +49,7 @@ class Logins:
         session = secrets.token_urlsafe(32)
 
         def use(known: _Known) -> bool:
-            expires = known.codes.pop(_hash(code), 0.0)
+            expires = known.codes.pop(_hash(code), 0.0)  # under the lock: of two who use it at once, one gets a session
             if expires <= self._clock():
                 return False
             known.sessions[_hash(session)] = self._clock() + SESSION_SECONDS
@@ -70,6 +70,7 @@ class Logins:
             found = os.stat(self._folder / _FILE)
         except FileNotFoundError:
             return _Known()
+        # All three: two writes may fall into one step of the clock, and leave the same size.
         stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
         if self._read is None or self._read[0] != stamp:
             self._read = stamp, self._load()
@@ -92,4 +93,4 @@ class Logins:
 
 
 def _hash(secret: str) -> str:
-    return blake3(secret.encode(errors="surrogatepass")).hexdigest()
+    return blake3(secret.encode(errors="surrogatepass")).hexdigest()  # a stranger's code may hold anything

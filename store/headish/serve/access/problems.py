@@ -33,7 +33,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
         return problem(
             request.scope, error.status_code, "HTTPError", str(error.detail), headers=dict(error.headers or {})
         )
-    if not isinstance(error, HeadishError):
+    if not isinstance(error, HeadishError):  # its message may name anything, so it stays in the log
         return problem(request.scope, 500, "InternalError", "the server failed; its log says how")
     status = status_of(error)
     if status >= 500:
@@ -69,6 +69,7 @@ def problem(
         further_html = "" if status in _OUTSIDE else HOME_HTML
         page = plain_page(_TITLES.get(status, title), detail, theme_of(scope), further_html=further_html)
         return HTMLResponse(page, status, headers)
+    # "about:blank" says that the title is the name of the status (RFC 9457 §4.2.1).
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail}
     body |= {"facts": facts} if facts else {}
     return Response(msgspec.json.encode(body), status, headers, PROBLEM)

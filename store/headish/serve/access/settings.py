@@ -43,6 +43,7 @@ class WebSettings(Struct, frozen=True):
         Raises: InvalidArgument for an address outside of this machine without ``behind_proxy``, and for settings that
         contradict each other; InvalidAddress; InvalidPrices.
         """
+        # These raise for settings that they cannot read, before anything listens.
         self.read_prices()
         known_hosts(self.port, self.public_urls)
         check_networks(self.behind_proxy)

@@ -160,7 +160,7 @@ def _with_headers(request: Request, verb: ApiVerb, given: dict[str, Any]) -> dic
             raise InvalidArgument("If-None-Match of what is written takes *: there is nothing yet")
         _say(verb, given, "expect", ABSENT, "If-None-Match")
     if (key := _header(request, "Idempotency-Key")) is not None:
-        if not key.isascii():
+        if not key.isascii():  # Starlette reads headers as Latin-1: other characters would be stored as others
             raise InvalidArgument("Idempotency-Key takes ASCII; the argument key takes any text")
         _say(verb, given, "key", _unquoted(key), "Idempotency-Key")
     return given
@@ -233,6 +233,7 @@ def _tagged(request: Request, made: Response, result: Any) -> Response:
         return made
     tag = f'"{etag_of(result, made.body)}"'
     made.headers["ETag"] = tag
+    # If-None-Match compares weakly, so W/"x" matches "x" (RFC 9110 §13.1.2).
     asked = {each.strip().removeprefix("W/") for each in ",".join(request.headers.getlist("if-none-match")).split(",")}
     return made if asked.isdisjoint((tag, "*")) else Response(status_code=304, headers={"ETag": tag})
 

@@ -21,7 +21,7 @@ _Headish = Annotated[str, Meta(max_length=HEADISH_LIMIT, description="An id, a b
 _Limit = Annotated[int, Meta(ge=1, le=LIST_LIMIT)]
 Moment = Annotated[datetime, Meta(tz=True)]
 """RFC 3339 with a zone."""
-_Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+_Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]  # the largest integer that the databases store
 
 
 class Field(NamedTuple):

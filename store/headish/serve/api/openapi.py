@@ -87,6 +87,7 @@ def _clear(schema: Any) -> Any:
         return [_clear(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
+    # Examples and defaults are values, in which a key called "type" or "enum" is data.
     made = {name: each if name in ("example", "default") else _clear(each) for name, each in schema.items()}
     if made.get("type") == "object" and not {"properties", "additionalProperties"} & made.keys():
         made["additionalProperties"] = True
@@ -204,6 +205,7 @@ def _answer_components() -> dict[str, Any]:
     for name in OPEN:
         found[name]["additionalProperties"] = True
     for kind in _structs_of(multi_type_info(given)):
+        # msgspec calls a field with a default optional, although such a struct always encodes it.
         if not kind.__struct_config__.omit_defaults:
             found[kind.__name__]["required"] = list(kind.__struct_encode_fields__)
     return found

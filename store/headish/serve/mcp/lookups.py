@@ -127,6 +127,7 @@ class Lookups:
         if not text.strip():
             raise InvalidArgument("a note says something")
         turn = await self._store.add_turn(text)
+        # The last digits of an id are random; the first are its time, alike for notes of one moment.
         name = f"notes/{turn.time:%Y-%m-%d}/{turn.id[-8:]}"
         await self._store.bookmarks.set(name, turn.id, expect=ABSENT)
         if tags:

@@ -50,7 +50,7 @@ class Eyes:
         tree = {each.id: each for each in await self.store.tree(turn.id)}
         heads: list[TurnId] = []
         names: list[str] = []
-        waiting, met = [turn.id], {turn.id}
+        waiting, met = [turn.id], {turn.id}  # a merge is reached from each of its parents, and read once
         while waiting:
             found: TreeTurn = tree[waiting.pop()]
             names += found.bookmarks
@@ -63,7 +63,7 @@ class Eyes:
         """Whether a turn's own words are visible at every one of these ends."""
         if len(heads) > HEADS:
             return False
-        return all([turn in await self._seen_at(head) for head in heads])
+        return all([turn in await self._seen_at(head) for head in heads])  # a list: all() takes no async generator
 
     async def thread(self, headish: str) -> tuple[list[Seen], LeadsTo]:
         """The messages of a thread that may be seen, oldest first, and what its last turn leads to.
@@ -104,6 +104,7 @@ class Eyes:
     async def _look(self, head: TurnId) -> frozenset[TurnId]:
         window = await self.store.resolve(head)
         shown = {message.turn for message in window.messages if message.turn is not None}
+        # A window is what the model sees, and people may see less. `log` gives the newest turn first.
         return frozenset(shown - _hidden_from_people(reversed(await self.store.log(head))))
 
 

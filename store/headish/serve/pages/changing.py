@@ -165,6 +165,7 @@ async def undo(store: AsyncStore, sent: Sent) -> str:
     """Move a bookmark one turn back."""
     name = sent.need("name")
     await store.bookmarks.undo(name)
+    # The undo of its first position removes a bookmark, and its page with it.
     return sent.link.thread(name) if await store.bookmarks.contains(name) else sent.link("/")
 
 

@@ -120,6 +120,7 @@ def unmarked(text: str) -> str:
 def since(moment: datetime) -> str:
     """How long ago a moment was, in one unit."""
     seconds = (datetime.now(UTC) - moment).total_seconds()
+    # Years and months of their mean length in the Gregorian calendar.
     for unit, length in (("year", 31_556_952), ("month", 2_629_746), ("day", 86_400), ("hour", 3600), ("minute", 60)):
         count = int(seconds // length)
         if count:

@@ -57,7 +57,7 @@ async def show_explain(request: Request) -> Response:
     refusal, asked = "", None
     try:
         asked = await _ask(request, store, turn.id)
-    except HeadishError as error:
+    except HeadishError as error:  # the page gives the reason, and still shows the thread
         refusal = words_for_callers(error)
     is_long = (await store.stretch(turn.id, limit=1)).total > MARKDOWN_TURNS
     kinds = [kind for kind in COPIES if kind != "markdown" or not is_long]

@@ -51,7 +51,7 @@ class Hub:
     def begun_in(self, space: str) -> list[Arriving]:
         """The answers that begin conversations of a space, the newest first."""
         begun = [each for each in self.arriving_in(space) if each.asked is None]
-        return sorted(begun, key=lambda each: each.id, reverse=True)
+        return sorted(begun, key=lambda each: each.id, reverse=True)  # the ids of calls begin with their time
 
     @property
     def spaces(self) -> set[str]:

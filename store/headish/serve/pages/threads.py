@@ -76,6 +76,7 @@ async def show_turn(request: Request) -> Response:
     if start is None:
         stretch = await store.stretch(turn.id, limit=WINDOW_TURNS, onward=True, faces=True)
     else:
+        # The end of the same thread: counted from the turn alone, the windows behind it would be missing.
         head = (await store.stretch(turn.id, limit=1, onward=True)).head
         stretch = await store.stretch(head, start=start, limit=WINDOW_TURNS, faces=True)
     return await _draw_thread(request, store, stretch, None, turn.id, cursor)
@@ -200,6 +201,7 @@ async def _read_others(store: AsyncStore, stretch: Stretch) -> dict[TurnId, Begi
         return {}
     own = {each.id: each.continues for each in stretch.turns}
     first = next((each for each in stretch.turns if shared[-1].id in each.continues), None)
+    # Versions of this conversation's own first turn are its branches, and not other conversations.
     if first is not None and first.versions > 1:
         own |= {each.id: each.meta.continues for each in (await store.siblings(first.id)).turns}
     found = {}

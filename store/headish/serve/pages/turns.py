@@ -21,6 +21,7 @@ from headish.values.results.threads import Stretch
 from headish.values.turns import PREAMBLE, TreeTurn
 
 WINDOW_TURNS = 50
+# With its marks and links, a page stays below 300 KB.
 PAGE_CHARACTERS = 160_000
 """About how many characters of text a page shows; the rest is cut."""
 PART_CHARACTERS, FOLDED_CHARACTERS, LEFT_CHARACTERS = 20_000, 4_000, 1_000

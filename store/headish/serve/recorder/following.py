@@ -105,7 +105,7 @@ class SpoolFollower:
             self._unreadable.add(id)
             told = "a newer headish wrote it, or it was altered; it stays in the spool"
             self._say(f"headish recorder: the call {id} cannot be read: {told}")
-        # At the end no rest counts: there is no later look.
+        # At the end nothing rests any more: there is no later look.
         now = float("inf") if is_over else time.monotonic()
         failed: Counter[str] = Counter()
         resting: set[str] = set()

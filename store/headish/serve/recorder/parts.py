@@ -19,6 +19,7 @@ from headish.serve.recorder.piecewise import HELD_CHARACTERS, ShapeFilter
 NAME_CHARACTERS = 100
 _KINDS = {"text": "text", "thinking": "thinking", "tool_use": "call", "server_tool_use": "call"}
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+# Backslashes in pairs are escapes of their own, and do not begin one at the end.
 _CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 _MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
@@ -83,7 +84,7 @@ class _HiddenPart:
         if self._is_over:
             return self._shown("")
         text = self._held + piece.text
-        if self._is_json is None and text.strip():
+        if self._is_json is None and text.strip():  # some tools take plain text, in which a backslash is no escape
             self._is_json = text.lstrip().startswith(("{", "[", '"'))
         text, cut = unescaped(text) if self._is_json else (text, "")
         text, half = whole_characters(text)

@@ -18,7 +18,7 @@ _RUN = string.ascii_letters + string.digits + "._~+/-:="
 """The characters of keys and of the beginnings of addresses."""
 _LOOKS = 8
 _ENDS_LOGIN = re.compile(r"[\s/?#@]")
-_SCHEMES, _PRIVATE = ("earer ", "asic "), "-----BEGIN "
+_SCHEMES, _PRIVATE = ("earer ", "asic "), "-----BEGIN "  # without the first letter, which may be small or large
 _ENCODED_GOES_ON = re.compile(r"\r?(?:\n[ \t]*[A-Za-z0-9+/_-]*)?")
 _PRIVATE_BEGINS = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
 _PRIVATE_ENDS = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
@@ -59,9 +59,10 @@ class ShapeFilter:
 
 
 def _count_settled(text: str) -> int:
-    """How many characters at the beginning no further text can make a part of a key; 0 if ``_LOOKS`` do not tell."""
+    """The number of characters at the beginning that no further text can make a part of a key; 0 if a few looks do not
+    tell."""
     whole = text
-    for _ in range(_LOOKS):  # what is cut off may have been the end of what stands before it
+    for _ in range(_LOOKS):  # again, because the part that was cut off may have ended something before it
         at = min(_login_at(text), _scheme_at(text), _private_at(text), _encoded_at(whole, len(text)))
         settled = text[:at].rstrip(_RUN)
         if settled == text:
@@ -86,7 +87,8 @@ def _scheme_at(text: str) -> int:
 
 
 def _encoded_at(text: str, end: int) -> int:
-    """Where something in base64 begins, before ``end``, that goes on behind it, or may go on in another line."""
+    """The position of base64 that begins before ``end`` and goes on behind it, or may go on in another line; ``end`` if
+    there is none."""
     for match in re.finditer(ENCODED, text):
         if match.start() >= end:
             break

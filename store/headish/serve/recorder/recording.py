@@ -223,13 +223,14 @@ class CallRecorder:
         return self._unread.forget(time.time() - UNREAD_SECONDS)
 
     def _store_of(self, space: str) -> Store:
-        store = self._open_store(space)
+        store = self._open_store(space)  # for each call: a name may have moved on to another space
         self._unread.know(store)
         return store
 
     def _remember(self, key: tuple[int, str], memory: LaneMemory) -> None:
         self._memories[key] = memory
         self._remembered += len(memory.lane.turns)
+        # The newest lane stays, even if it alone is too long: it is the one that continues.
         while self._remembered > MESSAGES_REMEMBERED and len(self._memories) > 1:
             _, oldest = self._memories.popitem(last=False)
             self._remembered -= len(oldest.lane.turns)
@@ -254,7 +255,7 @@ def _ask(
 
 
 def _options_of(call: SpooledCall) -> dict[str, Any]:
-    # A turn stored in time needs no time of its own: its id has one.
+    # A turn that is stored at once needs no `said_at`: its id has the time.
     late = time.time_ns() // 1_000_000 - call.begin.at > LATE_MILLISECONDS
     return {"said_at": call.begin.at} if late else {}
 

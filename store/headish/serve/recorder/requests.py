@@ -98,7 +98,7 @@ def _take_system(
     if form.system_name is None or (values.keys() & KEPT and not is_whole):
         return None, ()
     name = next((each for each in _SYSTEM_NAMES.get(form.system_name, (form.system_name,)) if each in values), None)
-    if name is None or name != form.system_name:
+    if name is None or name != form.system_name:  # another spelling stays in the envelope, as the client wrote it
         return None, ()
     given = msgspec.json.decode(values[name])
     if not given:

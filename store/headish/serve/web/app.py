@@ -78,6 +78,7 @@ async def _running(mcp: McpEndpoint, app: Starlette) -> AsyncIterator[None]:
     """Run the tasks that last as long as the application."""
     web: WebState = app.state.web
     async with mcp.running(app):
+        # A read-only server has no gateway that could be told anything.
         telling = None if web.settings.read_only else asyncio.ensure_future(keep_telling(web))
         try:
             yield

@@ -27,7 +27,7 @@ from headish.values.names import check_name
 from headish.values.results.batches import Batch, BatchEntry, State
 
 BATCH, OUTCOME = "headish/batch", "headish/batch-outcome"
-"""The kinds of objects."""
+"""The kinds of the objects that a batch is stored in."""
 NAME_LIMIT = 100
 
 
@@ -48,8 +48,8 @@ class JobEntry(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True, omit_defaults=True):
-    """A batch as it is kept. ``token`` begins the ids of its requests; ``remote`` is None until the provider has said
-    what it calls the batch."""
+    """A batch as it is stored. ``token`` begins the ids of its requests; ``remote`` is the provider's id of the batch,
+    or None until the provider has given it."""
 
     provider: str
     token: str
@@ -133,7 +133,7 @@ def _who(request: Request) -> str:
 
 
 def check_batch_name(name: str) -> str:
-    """A name that a batch may have. Raises: InvalidName, InvalidArgument."""
+    """Check the name of a batch. Raises: InvalidName, InvalidArgument."""
     check_name(name, "batch", is_new=True)
     if len(name) > NAME_LIMIT:
         raise InvalidArgument(f"the name of a batch has at most {NAME_LIMIT} characters")
@@ -141,7 +141,7 @@ def check_batch_name(name: str) -> str:
 
 
 def encode_job(job: Job) -> bytes:
-    """The stored JSON of a batch."""
+    """Encode a batch as JSON."""
     return strictjson.encode(msgspec.to_builtins(job))
 
 

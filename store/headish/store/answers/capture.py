@@ -45,7 +45,7 @@ class Capture:
 
     @property
     def ended(self) -> bool:
-        """Whether the provider has said that the answer is at its end."""
+        """Whether the provider has ended the answer."""
         return self._stream.ended
 
     def feed(self, event: Mapping[str, Any] | Any) -> list[Delta]:

@@ -55,7 +55,7 @@ class About(Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of_request(cls, request: Request) -> About:
-        """What the reply to a request belongs to.
+        """Note what the reply to a request belongs to.
 
         Of a pointer only the name is kept: its server is looked up when the question is asked again.
         """
@@ -163,7 +163,7 @@ class Journal:
         except Closed:  # the program closed the database, and so gave the answer up: a recovery finds what is stored
             self._open = False
             return True
-        except DatabaseError:
+        except DatabaseError:  # the events stay in memory, and are written with the next ones
             return False
         self._renewed = time.monotonic()
         self._number += bool(data)

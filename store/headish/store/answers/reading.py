@@ -114,6 +114,7 @@ def _read_text(about: About, events: Iterator[Any]) -> Reply:
             raise
         stream.fail(str(error))
     reply = stream.finish()
+    # Nothing but events of unknown kinds: JSON of something else, not an answer of this provider.
     if not count or (reply.details.keys() == {"unknown_events"} and not (reply.content or reply.id or reply.error)):
         raise no_answer(about)
     return reply

@@ -89,6 +89,7 @@ def _text_of(reply: Reply) -> str:
     text = join_texts(reply.content).strip()
     if reply.error is not None:
         raise SummaryFailed(reply.provider, str(reply.error.get("message")))
+    # A summary that breaks off would hide the end of what it stands for.
     if reply.incomplete or reply.stop_reason == "max_tokens":
         raise SummaryFailed(reply.provider, "the answer was cut off")
     if not text:

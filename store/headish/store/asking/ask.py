@@ -115,6 +115,7 @@ def say(
         turn = add_turn(space, content, **names)
     else:
         begun: dict[str, Any] = {"content": system, "role": "system"}
+        # 0 is the index of the system turn in the same call.
         asked: dict[str, Any] = {**names, "content": content, "continues": 0}
         turn = add_turns(space, [begun, asked])[1]
     # The turn, not its name: another writer may move the name before the request is made.
@@ -200,7 +201,7 @@ def _listen(answer: Answer, on_delta: OnDelta | None) -> Turn:
 
 
 def _split(options: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
-    """The options of a call, and the rest, which are settings of its request."""
+    """Split options into those of the call and the settings of its request."""
     call: Any = {key: value for key, value in options.items() if key in CallOptions.__annotations__}
     return call, {key: value for key, value in options.items() if key not in call}
 

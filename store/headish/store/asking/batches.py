@@ -169,6 +169,7 @@ class Batches:
             collecting.fail_rest(looked.failure)
         settled = self._settled(name)
         if all(each.id in settled for each in job.entries) and not job.collected:
+            # Read again: another collector may have stored a newer revision.
             job = self._save(name, self._read(name)[0], replace(job, collected=True))
         batch = show_job(name, job, settled)
         return CollectedBatch(batch, looked.status, True, tuple(collecting.turns), tuple(collecting.problems))
@@ -250,6 +251,8 @@ class Batches:
 
     def _remote(self, job: Job, timeouts: Timeouts | float | None) -> Remote:
         server = msgspec.structs.asdict(job.server)
+        # Some providers have the model in the URL of an answer, so a route needs one; the URLs of batches do not use
+        # it.
         return Remote(job.provider, model=job.model or "any", timeouts=Timeouts.of(timeouts), **server)
 
     def __repr__(self) -> str:

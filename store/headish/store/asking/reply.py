@@ -47,12 +47,12 @@ Response = bytes | str | Mapping[str, Any] | Iterable[Any]
 
 @door()
 def reply(space: Space, headish: Asked, provider: str, response: Response) -> Turn:
-    """Store a reply as the assistant turn that continues a headish; its bookmark is carried on.
+    """Store a reply as the assistant turn that continues a headish; its bookmark moves along.
 
     ``response`` is a whole response (a mapping, an SDK's object, JSON text) or a stream (the text of server-sent
     events, JSON lines, or an iterable of events). A stream that stops before its end becomes an incomplete turn.
     ``turn.meta.reply`` keeps the model, stop reason and usage beside it.
-    Raises: InvalidReply for text that is neither, and where nothing came at all; UnknownTurn, UnknownFormat.
+    Raises: InvalidReply for text that is neither, and for an empty response; UnknownTurn, UnknownFormat.
     """
     from headish.store.answers.reading import read_response  # late: most processes store no reply
 
@@ -132,7 +132,7 @@ def _store_reply(space: Space, headish: Asked, about: About, read: Reply) -> Tur
 
 
 def _request_about(asked: Request, provider: str) -> About:
-    """What the reply to a request belongs to."""
+    """Find what the reply to a request belongs to."""
     check_provider(provider)
     if asked.provider != provider or not asked.turns:
         raise InvalidArgument(f"the request was not made by a store for {provider}")
@@ -140,7 +140,7 @@ def _request_about(asked: Request, provider: str) -> About:
 
 
 def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
-    """What a reply to a headish belongs to, from the thread's options alone: its messages are not read."""
+    """Find what a reply to a headish belongs to, from the thread's options alone: its messages are not read."""
     check_provider(provider)
     listed = parse_headishes(headish)
     if not listed:
@@ -186,14 +186,14 @@ def _known_pointer(
     try:
         ptr = pointer_named(options)
         return ptr, None if ptr is None else usable_pointer(connection, space._number, ptr, provider)
-    except InputError:
+    except InputError:  # an imported thread may name a pointer that is not here
         return None, None
 
 
 def _known_tools(connection: Connection, space: Space, options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     try:
         return tools_served(connection, space._number, options.get("servers"))
-    except InputError:
+    except InputError:  # an imported thread may name servers that are not here
         return []
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class RequestParts(NamedTuple):
-    """What is read from the store for a request, in one transaction."""
+    """The parts of a request that come from the store, read in one transaction."""
 
     window: ContextWindow
     pinned: Pinned
@@ -179,6 +179,7 @@ def _stored(
         return None
     given = asked.window.options.get("params")
     params = merge(given if isinstance(given, Mapping) else {}, own)
+    # ``params.openai_responses`` is for this provider alone, and overrides the general ``params``.
     named = params.get(RESPONSES)
     wish = {**params, **(named if isinstance(named, Mapping) else {})}.get("continue_stored")
     if wish is not None and not isinstance(wish, bool):
@@ -272,6 +273,7 @@ def _gather(
     ptr: bytes | None,
     limit: TokenLimit,
 ) -> tuple[RequestParts, Sequence[Walked], Fit | None]:
+    # Before the options are merged: those of strangers must not choose a pointer, servers or tools.
     walked, left_out = acting_walk(connection, space, walk(connection, space, places))
     window = resolve_window(walked)
     # Providers forget spoken answers after a time, and refuse their ids from then on.

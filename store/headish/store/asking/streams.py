@@ -80,7 +80,7 @@ class Streams(SpacePart):
             raise UnknownStream(stream if isinstance(stream, str) else shown(stream))
 
     def _recover_all(self, force: bool) -> tuple[builtins.list[Turn], HeadishError | None]:
-        """The turns of all streams that can be recovered, and the error of the first that cannot be."""
+        """Recover all streams that can be recovered; return their turns, and the error of the first that cannot be."""
         now = time.time_ns() // 1_000_000
         turns: builtins.list[Turn] = []
         first: HeadishError | None = None
@@ -116,8 +116,8 @@ class Streams(SpacePart):
         return space._read(lambda connection: streams.open_streams(connection, space._number))
 
     def _recover(self, found: StoredStream, *, force: bool) -> Turn | None:
-        """The turn of a stream whose writer is gone; None if another process was quicker, or if the writer still
-        lives."""
+        """Make the turn of a stream whose writer is gone; return None if another process was quicker, or if the writer
+        still lives."""
         from headish.store.answers.reading import decode_stream, fitting_draft, read_stream  # late: rarely needed
 
         space = self._space

@@ -46,7 +46,7 @@ def ask_title(space: Space, headish: str = "@", *, ptr: str) -> str:
 
 
 def _call(pointer: Pointer, window: ContextWindow) -> str:
-    """The text of the answer to a window."""
+    """Call the provider, and return the text of its answer."""
     from headish.calls import Timeouts, open_call  # late: it brings the client
     from headish.providers.preparing import prepare_request
     from headish.providers.stream import Stream

@@ -104,7 +104,7 @@ def named_turn(space: Space, headish: str) -> tuple[Turn, str | None]:
 
 
 def _results(calls: Sequence[tuple[ToolUse, str | None]], run: Run, approve: Approve | None) -> list[ContentBlock]:
-    """A result for each call, in order: what was run, or why it was not."""
+    """Run the approved calls. Return a result for each call, in order: its own, or why it was not run."""
     said = [_word(call, reason, approve) for call, reason in calls]
     approved = [call for (call, _), word in zip(calls, said, strict=True) if word is True]
     given = run(approved) if approved else []

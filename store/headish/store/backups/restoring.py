@@ -171,6 +171,7 @@ def _finish(backend: Backend, space: int, mark: str, name: str, counts: Counts, 
     # The erasures changed what was verified, so verify the result.
     if erased:
         _verify(backend, space, mark, name)
+    # A space that was erased as a whole stays closed to writers after a restore.
     is_erased = backend.read(partial(was_erased, space=space))
     if not backend.write(partial(open_restored, space=space, mark=mark, is_erased=is_erased)):
         raise SpaceRestoring(backend.target, name)
@@ -185,6 +186,7 @@ def _verify(backend: Backend, space: int, mark: str, name: str) -> None:
 
 
 def _is_the_mark(what: str, mark: str) -> bool:
+    # Verified before the mark is removed, so that nobody opens an unverified space: ``verify_space`` lists the mark.
     return what == f"its state is {mark!r}"
 
 
@@ -203,6 +205,7 @@ def _rows(value: Any, file: str) -> Rows:
     columns, rows = _field(value, "columns", list, file), _field(value, "rows", list, file)
     if not all(isinstance(row, list) and len(row) == len(columns) for row in rows):
         raise InvalidBackup(file, f"a row of {table} has more or fewer values than columns")
+    # The file may be damaged or made by anybody: only plain values may reach a statement.
     if not all(isinstance(each, int | str | bytes | None) for row in rows for each in row):
         raise InvalidBackup(file, f"a row of {table} holds what no column holds")
     return Rows(table, columns, rows)

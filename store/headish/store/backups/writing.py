@@ -1,4 +1,4 @@
-"""Write spaces into the file of a backup, as they stand at one moment."""
+"""Write spaces into the file of a backup, as they are at one moment."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def write_spaces(
     All spaces are written as they are in the connection's transaction. Memory holds a page of rows.
     Raises: SpaceRestoring for a space of which a restore has put back a part.
     """
+    # Ahead: a thread compresses a frame while the next page is read.
     writer = FrameWriter(file, BACKUP, ahead=True)
     chosen = list_spaces(connection) if names is None else list(names)
     writer.write(FrameKind.HEADER, {"revision": REVISION, "made_at": time.time_ns() // 1_000_000})

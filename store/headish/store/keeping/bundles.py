@@ -118,6 +118,8 @@ class Bundles(SpacePart):
                 if require_signed:
                     check_signed(name, signer)
                 file.seek(0)
+                # The signature covers the whole file, and nothing may be stored before it is judged: so it is read
+                # twice.
                 reader = reader.again(file)
             applied = apply_bundle(target, reader, ArrivalOrigin(STRANGER, by=_by(path)), progress)
         space._database.count_written(applied.stored)
@@ -207,6 +209,7 @@ def _part(connection: Connection, space: int, ends: Sequence[Place]) -> BundlePa
     segments = arrange(ends, read_links_of(connection, space, ends))
     names: list[SentName] = []
     for place, at in names_of_segments(connection, space, segments).items():
+        # A name that moved on from one of these turns to a turn outside is found, too.
         if any(each.chain == place.chain and each.low <= place.pos <= each.high for each in segments):
             stored = turn_at(connection, space, place)
             assert stored is not None

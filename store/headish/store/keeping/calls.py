@@ -129,11 +129,13 @@ class _Rebuilding:
             raise InvalidArgument(f"the call {self._call.id} holds no conversation that was read")
         form = FORMS[facts.form]
         written = [self._written(form, at, turn) for at, turn in enumerate(self._turns())]
+        # The provider kept the turns before these, and the client did not send them.
         written = written[facts.begins :]
         made = [self._patched(at, natives) for at, natives in enumerate(written)]
         envelope = self._envelope(facts.envelope)
         body = dict(envelope)
         if facts.volatile or facts.has_system:
+            # The client sent the system prompt beside its list.
             given = made.pop(0)[0] if facts.has_system else []
             body[str(form.system_name)] = _with_volatile(given, facts)
         entries = [entry for natives in made for entry in natives]
@@ -148,6 +150,7 @@ class _Rebuilding:
             raise CorruptRecord(f"the call {self._call.id}", "the last turn that it sent is missing")
         segments = arrange([tip.place], read_links(self._connection, self._space, tip.place))
         turns = [turn for each in segments for turn in turns_of(self._connection, self._space, each)]
+        # An overlay is a turn of the thread, but no message of the client.
         return [turn for turn in turns if turn.type != OVERLAY]
 
     def _written(self, form: Form, at: int, turn: StoredTurn) -> list[Any]:

@@ -277,6 +277,7 @@ def scrub_now(connections: Connections) -> str:
 
 
 def _collect_locked(connection: Connection, space: int) -> tuple[int, int, int]:
+    # Not ``lock_space``, which refuses an erased space: its receipts stay, and its rest has to be collected, too.
     lock_counter(connection, space)
     return collect(connection, space, dry_run=False)
 

@@ -210,8 +210,9 @@ class Remotes(SpacePart):
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,
         create: bool = False,
     ) -> Synced:  # fmt: skip
-        """Pull, then push. To a folder or bucket it pushes even if the pull raises because something of a device cannot
-        be stored here. A live remote that is read-only is only pulled. ``create`` is that of ``push``.
+        """Pull, then push. It pushes even if the pull raises because something cannot be stored here: to a folder or
+        bucket for any such reason, to a live remote if the space has no room for it. A live remote that is read-only is
+        only pulled. ``create`` is that of ``push``.
 
         Raises: as both.
         """

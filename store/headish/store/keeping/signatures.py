@@ -91,12 +91,13 @@ def signatures(
     for start in range(0, len(found), _AT_ONCE):
         part = found[start : start + _AT_ONCE]
         messages = space._read(partial(_messages, space=number, signatures=part))
+        # Outside of the transaction: each may take several runs of ``ssh-keygen``.
         judged += [_judged(each, message, trust) for each, message in zip(part, messages, strict=True)]
     return judged
 
 
 def _messages(connection: Connection, space: int, signatures: Sequence[StoredSignature]) -> list[bytes | None]:
-    """What each signature covers; None where its turn is not here."""
+    """The message that each signature covers; None if its turn is not here."""
     turns = turns_by_ids(connection, space, [each.turn for each in signatures])
     return [
         None if (stored := turns.get(each.turn)) is None else message_of(connection, space, each.kind, stored)

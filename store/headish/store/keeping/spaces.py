@@ -122,6 +122,7 @@ class Spaces:
 
         def work(connection: Connection) -> Quota:
             number = find(connection)
+            # The other limit is written back: without the lock, two calls could undo each other's change.
             lock_space(connection, number)
             now = read_quota(connection, number)
             set_quota(connection, number, _limit(turns, now.limit_turns), _limit(bytes, now.limit_bytes))

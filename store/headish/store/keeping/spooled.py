@@ -71,5 +71,5 @@ def _stored(connections: Connections, name: bytes, calls: Collection[str]) -> se
 
 
 def words_of_spooled(count: int) -> tuple[str, ...]:
-    """What an erasure did not reach, in the words of its receipt."""
+    """The words in a receipt for the calls that its erasure did not reach."""
     return (f"{count:,} {'call' if count == 1 else 'calls'} still in the spool of 'headish serve'",) if count else ()

@@ -94,7 +94,7 @@ def _line(change: Change) -> Audited | None:
             if receipt.get("scope") == SCRUB:
                 told = "what was erased before is off the disk"
             return _audit(change, by if isinstance(by, str) else None, str(number), told)
-        case _:
+        case _:  # ``live`` and ``pulse`` change nothing
             return None
 
 

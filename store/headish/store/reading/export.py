@@ -108,6 +108,7 @@ def export(
 
     thread, options, tools = space._read_from(headish, work)
     if as_user:
+        # Options and tools are not for end users.
         thread, options, tools = [TranscriptMessage(message, {}) for message in for_people(thread)], {}, []
     if trains:
         thread = training.clean(thread, format)
@@ -136,7 +137,7 @@ class _Training:
             self._hidden, self._notes = see_hidden(walked, read_all_blocks(walked))
 
     def clean(self, thread: Sequence[TranscriptMessage], format: str) -> list[TranscriptMessage]:
-        """The thread without what a trainer must not see. Raises: Unmappable where no answer is left."""
+        """Remove from a thread what a trainer must not see. Raises: Unmappable if no answer is left."""
         from headish.content.forms.table import FORMS
         from headish.transcripts.datasets.trainers import CHAT_PROVIDER, clean_thread
 
@@ -153,7 +154,7 @@ class _Training:
 def _write_row(
     thread: Sequence[TranscriptMessage], format: str, drop: Collection[str], ending: Ending, tools: Sequence[Definition]
 ) -> str:
-    """A row of a data set, one line. Raises: Unmappable, InvalidArgument."""
+    """Write a thread as a row of a data set, one line. Raises: Unmappable, InvalidArgument."""
     from headish.transcripts.datasets.rows import as_line, write_row
     from headish.transcripts.drops import drop_words, name_all
 
@@ -172,7 +173,7 @@ def _is_written_by_forms(thread: Sequence[TranscriptMessage], format: str, stric
 
 
 def _write_form(thread: Sequence[TranscriptMessage], form: Form, drop: Collection[str], ending: Ending) -> str:
-    """The part of a body that holds the thread, as JSON text. Raises: Unmappable, InvalidArgument."""
+    """Write the part of a request's body that has the thread, as JSON text. Raises: Unmappable, InvalidArgument."""
     from headish.content.forms.writing import body_of, write_thread
     from headish.transcripts.drops import drop_words
 
@@ -195,7 +196,7 @@ def _with_ids(form: Form, thread: Sequence[TranscriptMessage]) -> list[Transcrip
 
 
 def _with_model(connection: Connection, space: Space, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options, with the model of the thread's pointer where ``params`` name none."""
+    """Add the model of the thread's pointer to options whose ``params`` name none."""
     model, params = model_of(connection, space, options), options.get("params")
     if model is None or not isinstance(params or {}, Mapping):
         return dict(options)

@@ -247,7 +247,8 @@ class _Reader:
         return isinstance(what.what, LoggedErasure) or (isinstance(what.what, SaidOf) and what.what.subject == name)
 
     def _brought(self, what: StoredTurn | Numbered, at: Position) -> Iterator[Change]:
-        """The other turns that a move of the name brought. Until it is read, the cursor stays before it."""
+        """Yield the other turns that a move of the name brought. Their cursor is the one before the move, so that a
+        reader who stops among them gets the move again."""
         if isinstance(what, StoredTurn):
             new: Place | None = what.place
         elif isinstance(what.what, MovedName):

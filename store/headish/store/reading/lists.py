@@ -71,13 +71,14 @@ def heads(
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
     the same even if a turn has continued that head meanwhile. The list leaves out halves of answers that a later import
-    replaced (``versions`` includes them), and turns from another store that repeat turns of here after the same turns
-    (``twins`` includes them).
+    replaced (``versions`` includes them), and turns from another store that repeat turns of this one after the same
+    turns (``twins`` includes them).
     Cost: a page by start costs the same however many heads there are. By tip, every branch of the space is looked at.
     Raises: InvalidArgument for a ``limit`` below 1 or another order.
     """
     check_order(by, ("start", "tip"), "heads")
     wanted = check_limit(limit)
+    # A branch is a chain, and chains are numbered as they begin.
     start = position(after, lambda stored: stored.chain if by == "start" else stored.seq, ALL)
     read = listings.heads if by == "start" else listings.heads_by_tip
 
@@ -110,11 +111,12 @@ def turns(space: Space, after: str | None = None) -> Iterator[Turn]:
 
 
 def read_range(space: Space, seq: int, count: int) -> list[Turn]:
-    """``count`` turns from a commit number on. Raises: CorruptTurn where one is missing."""
+    """Read ``count`` turns from a commit number on. Raises: CorruptTurn if one is missing."""
     found: list[Turn] = []
     while len(found) < count:
         start, limit = seq - 1 + len(found), min(PAGE_TURNS, count - len(found))
         page = space._read(partial(_page, space=space, seq=start, limit=limit))
+        # Commit numbers have no gaps (ADR 0008), so a missing one is damage.
         if [number for number, _ in page] != list(range(start + 1, start + 1 + limit)):
             raise CorruptTurn(f"with commit number {start + 1}", "it or one behind it is missing")
         found += [turn for _, turn in page]

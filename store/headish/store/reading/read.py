@@ -26,7 +26,7 @@ def get(space: Space, headish: str) -> Turn:
 def find(space: Space, key: str) -> Turn | None:
     """The turn with a key, None if there is none. If ``KEY;2``, ``KEY;3`` … supersede it, the newest of them.
 
-    Cost: two statements, and one more for each version. Raises: InvalidArgument for what cannot be a key.
+    Cost: two statements, and one more for each version. Raises: InvalidArgument if this cannot be a key.
     """
     from headish.content.facts import read_key
     from headish.history.writing.keys import find_by_key
@@ -54,7 +54,7 @@ def blocks(space: Space, headish: str) -> tuple[ContentBlock, ...]:
 
 
 def text(space: Space, headish: str) -> str:
-    """What a turn says as text: its text blocks joined, never its reasoning or calls. Raises: CorruptTurn."""
+    """The text of a turn: its text blocks joined, never its reasoning or calls. Raises: CorruptTurn."""
     return join_texts(blocks(space, headish))
 
 

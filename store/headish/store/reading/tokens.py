@@ -1,4 +1,4 @@
-"""How many tokens a thread has, and how much room a request has for them."""
+"""Count the tokens of a thread, and the room that a request has for them."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _has(connection: Connection, target: int, kind: str, name: str) -> bool:
 
 
 def _arriving(connection: Connection, source: int, ids: Collection[TurnId]) -> tuple[TurnId, ...]:
-    """The open streams that answer one of the turns."""
+    """The ids of open streams that answer one of the turns."""
     found = []
     for stream in open_streams(connection, source):
         try:

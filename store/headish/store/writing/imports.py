@@ -196,7 +196,7 @@ def _import_log(
 
 
 TAILED = "claude-code"
-"""The format whose reader goes on behind a tail."""
+"""The format whose reader can continue after a tail."""
 
 
 def _is_tailed(format: str | None, beginning: bytes) -> bool:

@@ -118,6 +118,7 @@ def _add_together(
 
 def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earlier:
     """Note how later items find the turns of a batch."""
+    # An array: eight bytes for each turn, however long the stream is.
     seqs = array("q", [each.turn.seq if isinstance(each, Appended) else each.seq for each in stored])
     # Turns that were stored before have other numbers. Without any, the first number is enough for the whole batch.
     follow = seqs == array("q", range(seqs[0], seqs[0] + len(seqs)))

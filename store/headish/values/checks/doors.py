@@ -129,12 +129,14 @@ def _is_text(value: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
+    # True is an int to Python, but not a count.
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNT_LIMIT
 
 
 def _is_seconds(value: object) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
+    # Only a float may be infinite, and ``isfinite`` fails for an int that no float can hold.
     return isfinite(value) and 0 < value <= SECONDS_LIMIT if isinstance(value, float) else 0 < value <= SECONDS_LIMIT
 
 

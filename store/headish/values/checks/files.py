@@ -20,6 +20,7 @@ _KINDS = {
     stat.S_IFBLK: "a device",
 }
 _KERNEL = ("/proc", "/sys")
+# Not every system has each of these flags.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 """Without O_NONBLOCK, opening a pipe would wait for its other end. A regular file ignores the flag."""
 

@@ -54,7 +54,7 @@ class Batch(Struct, frozen=True):
 
 
 class BatchStatus(Struct, frozen=True):
-    """How far a batch is at the provider: its own word for it, whether it has ended, and its counts."""
+    """The state of a batch at its provider: the provider's word for it, whether the batch has ended, and its counts."""
 
     batch: Batch
     status: str
@@ -69,7 +69,7 @@ class BatchStatus(Struct, frozen=True):
 
 class CollectedBatch(Struct, frozen=True):
     """What collecting a batch did: the answers that it stored now, and all that it could not use. ``batch`` is its
-    present state. ``problems`` are results that are no answer to any of its requests, and lines that cannot be read.
+    present state. ``problems`` are results that answer none of its requests, and lines that cannot be read.
     """
 
     batch: Batch

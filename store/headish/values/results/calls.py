@@ -20,8 +20,8 @@ UNREAD = "headish/unread-call"
 class PrefixBreak(PlainResult, frozen=True, omit_defaults=True):
     """The place at which a request differs from the one before it in its lane: a provider's prompt cache ends there.
 
-    ``what`` is ``message``, ``system`` or ``tools``. ``index`` is that of the first message that differs, from 0, those
-    of the system counted; ``turn`` is the turn that stood there before. ``tokens`` estimates how many tokens the
+    ``what`` is ``message``, ``system`` or ``tools``. ``index`` is the number of the first message that differs, from 0,
+    system messages included; ``turn`` is the turn that was there before. ``tokens`` estimates how many tokens the
     request before had from there on, from its usage and the sizes of its messages.
     """
 

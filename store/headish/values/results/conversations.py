@@ -38,7 +38,7 @@ class Conversation(Struct, frozen=True):
     """A conversation: a bookmark or, without one, everything that grew from a first turn.
 
     ``first`` is the id of that turn, None for a bookmark. ``turn`` is what was said last: the turn that the bookmark
-    names, or the end of the newest branch. ``revision`` is None where nothing was said of it yet.
+    names, or the end of the newest branch. ``revision`` is None if the conversation has no record yet.
     """
 
     name: str | None
@@ -61,13 +61,13 @@ class Conversation(Struct, frozen=True):
 class Entry(Struct, frozen=True):
     """A conversation in a list.
 
-    ``title`` is what it was given, else the first words of the first user turn; ``last`` are the first words of its
-    last turn, ``role`` is that turn's, and ``model`` is the one that said it. A system or developer turn counts as the
-    last only where nobody else spoke. Of a turn without words these say in parentheses what it is: ``(call
-    read_file)``, ``(erased)``, ``(overlay: hides 1 turn from people)``. ``time`` is
-    when its name moved last; of one without a name, when its last turn was stored. ``branches`` are the ends of one
-    without a name; None for a bookmark, which names one. ``turns`` are those that lead to a bookmark along first
-    parents, or all that grew from the first turn.
+    ``title`` is its title, else the first words of the first user turn. ``last`` are the first words of its last turn,
+    ``role`` is the role of that turn, and ``model`` the model that said it. A system or developer turn counts as the
+    last only if nobody else spoke. For a turn without words, ``title`` and ``last`` say in parentheses what it is:
+    ``(call read_file)``, ``(erased)``, ``(overlay: hides 1 turn from people)``. ``time`` is when its name moved last;
+    without a name, when its last turn was stored. ``branches`` counts the ends of a conversation without a name; it is
+    None for a bookmark, which names one. ``turns`` counts the turns that lead to a bookmark along first parents, or all
+    that grew from the first turn.
     """
 
     conversation: Conversation

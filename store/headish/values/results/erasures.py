@@ -16,7 +16,8 @@ and the name of a bookmark."""
 
 
 class ErasedTurn(PlainResult, frozen=True, omit_defaults=True):
-    """A turn in a receipt: its id, and its hashes in hex. ``rest`` covers what stays of a record that lost its meta."""
+    """A turn in a receipt: its id, and its hashes in hex. ``rest`` is the hash of what remains of a record without its
+    meta."""
 
     id: TurnId
     hash: str
@@ -68,7 +69,7 @@ class Receipt(PlainResult, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Kept(PlainResult, frozen=True):
-    """A turn of a thread that ``branch`` leaves with all that lead to it, and why."""
+    """A turn of a thread that the scope ``branch`` leaves, with all turns that lead to it, and why."""
 
     turn: TurnId
     why: str

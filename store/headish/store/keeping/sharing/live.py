@@ -28,7 +28,7 @@ from headish.syncing.live.wire import Wire
 from headish.syncing.remotes import OpenRemote, RemoteSettings, refusal_of
 
 CALLER = "the store that calls"
-"""What the other side is called in the errors of the one that answers."""
+"""The name of the other side in the errors of the store that answers."""
 
 
 def settings_of_live(url: str, label: str, key_env: str | None, *, has_options: bool) -> RemoteSettings:
@@ -134,6 +134,7 @@ def talking(
                 yield LiveSync(target, wire, remote, space.space)
                 wire.bye()
         except RemoteUnavailable as error:
+            # If the other side ended, its own last words say more than the broken pipe.
             if not there.pipes.ended and not there.has_ended:
                 raise
             raise RemoteUnavailable(remote.url, there.why(error.reason)) from None
@@ -154,9 +155,10 @@ def _reach(space: Space, remote: OpenRemote, *, writes: bool, create: bool) -> C
 
 
 def _open(space: Space, url: str, *, writes: bool, create: bool) -> Space:
-    """The space of this name in another database. Raises: as ``Database.open`` and ``Database.store``."""
+    """Open the space of this name in another database. Raises: as ``Database.open`` and ``Database.store``."""
     connections = Connections.open(url, create=create, read_only=not writes)
     try:
+        # Checked again: only an open database says which one it is, and a path may lead elsewhere since it was added.
         if connections.backend.which() == space._database.backend.which():
             raise _is_itself(url)
         return Space(connections, space.space, connections.enter(space.space, create=create))

@@ -110,7 +110,7 @@ def change_place(space: Space, name: str, changes: dict[str, Any], key_env: str 
 
 
 def _check_changes(remote: OpenRemote, name: str, wanted: dict[str, Any]) -> None:
-    """Check that a remote can be used so. Raises: InvalidArgument."""
+    """Check that a remote can have these settings. Raises: InvalidArgument."""
     check_fingerprint(wanted.get("key"))
     if "key" in wanted and remote.is_live:
         raise InvalidArgument(f"remote {name!r} is live and has no key to confirm")
