@@ -133,12 +133,13 @@ class TestTrees:
 class TestAFirstQuestionThatWasEdited:
     """It is a version of the one before it: one conversation, as it was one there."""
 
-    def edited(self, *more: dict[str, Any], system: bool, **what: Any) -> io.BytesIO:
+    def edited(self, *more: dict[str, Any], system: bool) -> io.BytesIO:
         above = "s" if system else "root"
         begun = [node("s", "root", "system", text("Be brief."))] if system else []
         return as_json(conversation(
-            "7", "Tides", *begun, node("q1", above, "user", text("Why tides?")), node("a1", "q1", "assistant", text("Eh?")),
-            node("q2", above, "user", text("Why two tides?")), node("a2", "q2", "assistant", text("Gravity.")), *more, **what,
+            "7", "Tides", *begun,
+            node("q1", above, "user", text("Why tides?")), node("a1", "q1", "assistant", text("Eh?")),
+            node("q2", above, "user", text("Why two tides?")), node("a2", "q2", "assistant", text("Gravity.")), *more,
         ))  # fmt: skip
 
     @pytest.mark.parametrize("system", [True, False], ids=["behind a system prompt", "without one"])

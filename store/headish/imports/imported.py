@@ -48,8 +48,9 @@ class ImportedTree(Struct, frozen=True):
     times). With ``about`` the tree is a conversation, and ``drafts[named]`` is its tip (``naming``). ``logged``: it
     comes from files that share messages and are read while they are written. One key is one message then, wherever it
     stands, and what follows a message that has changed since is stored again behind the new version. ``edits``: people
-    edit their questions there, so that first questions beside one another are versions of one. ``goes_on``: it is a part of a conversation that was counted with an earlier tree. ``covers[i]`` are the indexes of the messages
-    that ``drafts[i]`` sums up, or their keys where they stand in an earlier tree.
+    edit their questions there, so that first questions beside one another are versions of one. ``goes_on``: it is a
+    part of a conversation that was counted with an earlier tree. ``covers[i]`` are the indexes of the messages that
+    ``drafts[i]`` sums up, or their keys where they stand in an earlier tree.
     """
 
     drafts: tuple[Draft, ...]
