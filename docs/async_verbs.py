@@ -17,7 +17,7 @@ from copy import deepcopy
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_overloads
 
 from headish.store.asking.batches import Batches
 from headish.store.asking.pointers import Pointers
@@ -143,10 +143,13 @@ def verbs_of(kind: type) -> Iterator[Verb]:
             continue
         function = member.fget if isinstance(member, property) else member
         if callable(function) and getattr(function, "__module__", "").startswith("headish"):
-            function = inspect.unwrap(function)
-            [node] = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-            assert isinstance(node, ast.FunctionDef)
-            yield Verb(name, node, function, isinstance(member, property))
+            yield verb_of(name, inspect.unwrap(function), isinstance(member, property))
+
+
+def verb_of(name: str, function: Callable[..., Any], is_property: bool = False) -> Verb:
+    [node] = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(node, ast.FunctionDef)
+    return Verb(name, node, function, is_property)
 
 
 def write_class(kind: type, names: Names) -> str:
@@ -200,7 +203,16 @@ def write_verb(verb: Verb, names: Names) -> str:
         names.found.pop("Iterator", None)
     else:
         shown, prefix = names.use(verb.node.returns, home), "async "
-    return written(f"{prefix}def {verb.name}(self{signature}) -> {shown}:", said_of(verb), call)
+    head = f"{prefix}def {verb.name}(self{signature}) -> {shown}:"
+    overloads = [write_overload(verb_of(verb.name, each), names) for each in get_overloads(verb.function)]
+    return "".join([*overloads, written(head, said_of(verb), call)])
+
+
+def write_overload(verb: Verb, names: Names) -> str:
+    assert verb.node.returns is not None
+    signature, _ = parameters(verb, names)
+    shown = names.use(verb.node.returns, verb.function.__module__)
+    return "    @overload\n" + written(f"async def {verb.name}(self{signature}) -> {shown}:", "", "...") + "\n"
 
 
 def write_property(verb: Verb, names: Names) -> str:
@@ -326,7 +338,8 @@ def module_of(name: str) -> str:
     return (
         f'"""The verbs of {SAID[name]} for asyncio, written by ``make aio``. They run in threads."""\n\n'
         "# ruff: noqa: E501\n"
-        "from __future__ import annotations\n\nfrom typing import TYPE_CHECKING\n\n"
+        "from __future__ import annotations\n\n"
+        f"from typing import TYPE_CHECKING{', overload' * ('@overload' in classes)}\n\n"
         + "\n".join(own) + "\n\nif TYPE_CHECKING:\n" + textwrap.indent("\n".join(typed), "    ") + f"\n\n\n{classes}"
     )  # fmt: skip
 

@@ -27,6 +27,7 @@ def upgrade() -> None:
         sa.Column("data", sa.LargeBinary, nullable=False),
         sa.Column("seal", sa.LargeBinary, nullable=False),
         sa.PrimaryKeyConstraint("space", "id"),
+        # With a rowid: without one, SQLite would give nearly every row a page of its own.
     )
     for name, column in _SPARSE.items():
         only = sa.text(f"{column} IS NOT NULL")

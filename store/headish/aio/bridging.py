@@ -25,6 +25,7 @@ ASKING = frozenset({"run", "approve", "count"})
 """The callbacks whose answer is needed."""
 STORED = frozenset({"items"})
 """The iterables that are stored batch by batch. A cancelled call stores the batches that were full by then."""
+ADAPTED = TELLING | ASKING | STORED
 
 
 class Bridge:
@@ -39,9 +40,11 @@ class Bridge:
         self.calls_back = False
         """Whether the call runs callbacks, which may wait for anything."""
 
-    def adapt(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def adapt(self, given: dict[str, Any]) -> dict[str, Any]:
         """Arguments as a sync verb takes them."""
-        return {name: self._adapt(name, value) for name, value in given.items()}
+        if ADAPTED.isdisjoint(given):
+            return given
+        return {name: self._adapt(name, value) if name in ADAPTED else value for name, value in given.items()}
 
     def cancel(self) -> None:
         """Cancel what the loop does for the call. What tells is told no more; what asks gets no answer."""
@@ -52,12 +55,13 @@ class Bridge:
             each.cancel()
 
     def _adapt(self, name: str, value: Any) -> Any:
-        if name in (TELLING | ASKING) and callable(value):
-            self.calls_back = True
-            return self._teller(value) if name in TELLING else self._asker(value)
-        if name in STORED and isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
-            return self._until_cancelled(value)
-        return value
+        if name in STORED:
+            is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+            return self._until_cancelled(value) if is_list else value
+        if not callable(value):
+            return value
+        self.calls_back = True
+        return self._teller(value) if name in TELLING else self._asker(value)
 
     def _asker(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def ask(*given: Any) -> Any:

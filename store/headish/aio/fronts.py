@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
+from operator import getitem
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from headish.aio.bridging import Bridge
 from headish.aio.streams import AsyncStream
-from headish.aio.threads import THREADS, WAITING_THREADS, finish_or_stop
+from headish.aio.threads import THREADS, WAITING_THREADS, finish, finish_or_stop
 
 if TYPE_CHECKING:
     from headish.history.writing.batches import StoredTurns
@@ -91,9 +92,9 @@ class MappingFront(Front[S], Generic[S, K, V]):
 
     def __getitem__(self, key: K) -> Coroutine[Any, Any, V]:
         """``await part[key]``. Raises: as the sync part."""
-        return self._finish(_item, part=self.sync, key=key)
+        return finish(getitem, self._mapping, key)
 
-    def __aiter__(self) -> AsyncIterator[K]:
+    def __aiter__(self) -> AsyncStream[K]:
         return AsyncStream(partial(iter, self._mapping))
 
     @property
@@ -102,15 +103,15 @@ class MappingFront(Front[S], Generic[S, K, V]):
 
     async def get(self, key: K, default: D | None = None) -> V | D | None:
         """The value of a key, or ``default``."""
-        return await self._finish(partial(self._mapping.get, key, default))
+        return await finish(self._mapping.get, key, default)
 
     async def contains(self, key: object) -> bool:
         """Whether there is such a key: ``in``."""
-        return await self._finish(partial(self._mapping.__contains__, key))
+        return await finish(self._mapping.__contains__, key)
 
     async def count(self) -> int:
         """How many there are: ``len``."""
-        return await self._finish(partial(len, self._mapping))
+        return await finish(len, self._mapping)
 
     def items(self) -> AsyncStream[tuple[K, V]]:
         """Pairs of keys and values, each when it is reached."""
@@ -133,16 +134,14 @@ class Turns:
         return len(self.sync)
 
     def __getitem__(self, index: int) -> Coroutine[Any, Any, Turn]:
-        return Front(self)._finish(_item, part=self.sync, key=index)
+        return finish(getitem, self.sync, index)
 
     def __aiter__(self) -> AsyncStream[Turn]:
         return AsyncStream(partial(iter, self.sync))
 
 
-def _item(part: Any, key: Any) -> Any:
-    return part[key]
-
-
 def _adapted(bridge: Bridge, given: dict[str, Any]) -> dict[str, Any]:
-    plain = {name: value.sync if isinstance(value, Front) else value for name, value in given.items()}
-    return bridge.adapt(plain)
+    for name, value in given.items():
+        if isinstance(value, Front):
+            given[name] = value.sync
+    return bridge.adapt(given)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
+# As SQLAlchemy reads it: only ``@`` ends a password, which may contain ``:`` and ``/``.
 _URL = re.compile(
     r"(?P<driver>[\w+]+)://"
     r"(?:(?P<user>[^:/]*)(?::(?P<password>[^@]*))?@)?"

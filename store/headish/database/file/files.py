@@ -137,8 +137,8 @@ class ReadOnlyFile(msgspec.Struct, frozen=True, gc=False):
 
 
 def as_read_only(target: str) -> ReadOnlyFile:
-    """Open with ``mode=ro``, and with ``immutable=1`` if SQLite could not read the file otherwise and no process has it
-    open for writing.
+    """Choose ``mode=ro``, and ``immutable=1`` if SQLite could not read the file otherwise and no process has it open
+    for writing.
 
     Raises: DatabaseUnavailable if the log beside it has turns, and cannot be read there.
     """

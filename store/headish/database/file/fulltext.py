@@ -32,6 +32,7 @@ CREATE = {
 
 FTS5 keeps no text (``content=''``), no positions (``detail=none``) and no sizes: a search checks each candidate itself.
 """
+# Two modules: a build of SQLite may have one of them alone.
 _PROBE = "SELECT count(*) FROM pragma_module_list WHERE name IN ('fts5', 'fts5vocab')"
 _IS_THERE = {
     "sqlite": "SELECT count(*) FROM sqlite_master WHERE name = 'search_text'",

@@ -161,7 +161,7 @@ class Queue:
             before.close()
 
     def close(self) -> None:
-        """Close the log. If a writer is the first now, it closes the log when it leaves."""
+        """Close the log, unless a writer is the first now and still needs it: then its last reference closes it."""
         if not self._is_first:
             self._log = None
 

@@ -16,6 +16,7 @@ PUBLIC = "PUBLIC"
 
 _HERE = "c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')"
 _GRANTEE = f"coalesce(g.rolname, '{PUBLIC}')"
+# The schema comes quoted, because ``measures`` builds its statements with it.
 _SESSION = (
     "SELECT quote_ident(current_schema()), pg_get_userbyid(n.nspowner), session_user, rolsuper, "
     "current_setting('server_version_num')::int "

@@ -28,6 +28,7 @@ def merge(proof: Query, others: tuple[Query, ...], *, is_confined: bool) -> str:
 
 
 def _behind_proof(sql: str) -> str:
+    # An INSERT takes its values from the rows of ``proof``, and an UPDATE asks for one: without a row, neither acts.
     if sql.startswith("INSERT"):
         return _VALUES.sub(r" SELECT \1 FROM proof", sql)
     return f"{sql} AND EXISTS (SELECT FROM proof)"

@@ -21,6 +21,7 @@ from headish.history.searching.calls import may_use, using
 from headish.history.searching.candidates import PAGE, Criteria, IndexProgress, beginnings, candidates
 from headish.history.searching.entries import SearchableTurn, last_part, model_of, read_said, system_of
 from headish.history.searching.scopes import Ranges, is_within
+from headish.rows.elsewhere.arrivals import arrivals_among
 from headish.rows.upkeep.matches import SearchedTurn, count_matching
 from headish.rows.upkeep.searches import LAST
 from headish.values.ids import time_of
@@ -82,7 +83,7 @@ def _said_last(connection: Connection, space: int, wanted: HitFilter, state: Ind
     def goes_on(page: Sequence[SearchedTurn]) -> bool:
         # Assumes that a turn is said before it is stored: then, once a whole page was stored before the oldest hit was
         # said, no older page can have a better one.
-        return len(best) < wanted.limit or any(milliseconds_of(time_of(each.id)) >= best[0][0] for each in page)
+        return len(best) < wanted.limit or _has_stored_since(connection, space, page, best[0][0])
 
     for match in each_match(connection, space, wanted, state, is_wanted, goes_on):
         entry = (_said_at(match.source), match.source.seq, match)
@@ -91,6 +92,16 @@ def _said_last(connection: Connection, space: int, wanted: HitFilter, state: Ind
         elif entry > best[0]:
             heapreplace(best, entry)
     return [match for *_, match in sorted(best, key=lambda entry: entry[:2], reverse=True)]
+
+
+def _has_stored_since(connection: Connection, space: int, page: Sequence[SearchedTurn], moment: int) -> bool:
+    """Whether a turn of a page was stored at a moment or later. Cost: one statement, if its ids are all older."""
+    if any(milliseconds_of(time_of(each.id)) >= moment for each in page):
+        return True
+    # A turn from another store keeps its id, and is stored when it arrives: older pages may be younger than its id.
+    seqs = [each.seq for each in page]
+    arrivals = arrivals_among(connection, space, min(seqs), max(seqs)) if seqs else ()
+    return any(each.milliseconds >= moment for each in arrivals)
 
 
 def _said_at(source: SearchedTurn) -> int:

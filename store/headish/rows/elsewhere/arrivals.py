@@ -121,6 +121,7 @@ SAID_BEFORE_LATEST = Query(
     """,
 )
 
+# Arrivals share no turn, so only the last one that begins before the range can reach into it: the search begins there.
 ARRIVED_AMONG = Query(
     "arrivals that reach into a range of commit numbers",
     """

@@ -119,8 +119,8 @@ def heads(
     """The turns that nothing continues, in chains below ``before``, the youngest chain first; ``limit`` at the most.
     Without ``erased``, erased turns are left out.
 
-    Cost: one statement for each ``CHAINS_READ`` turns. More if the ends of chains are continued by other chains, and
-    therefore no heads.
+    Cost: one statement for each ``CHAINS_READ`` turns. More if other chains continue the ends of chains, which then are
+    not heads.
     """
     found: list[StoredTurn] = []
     while len(found) < limit:

@@ -151,6 +151,7 @@ def seals_of_range(connection: Connection, space: int, segment: Segment) -> list
     return [bytes(row[0]) for row in rows]
 
 
+# In place of a walk, if all wanted turns are of the last chain: a walk ends with the chain of its end.
 LAST_IDS = Query(
     "ids of the last turns of a chain in which a name ends, and what was erased of them",
     """

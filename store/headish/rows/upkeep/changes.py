@@ -124,6 +124,7 @@ DEFINITIONS = Query(
     WHERE space = :space AND change > :low AND change <= :high
     """,
 )
+# The log has no content, so a reader gets the record as it is now.
 RECORDS = Query(
     "what was said of conversations in a range of changes",
     """
