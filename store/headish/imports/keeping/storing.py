@@ -43,9 +43,9 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
     """Store the new messages of the trees, then set their bookmarks if the names are still free (rule R2, one name
     moves).
 
-    Cost: two statements for every 64 messages, one append of the new ones (two if first questions were edited), two statements per
-    tree for its bookmark, about six for the record of a conversation; one for each version of a message that has
-    changed.
+    Cost: two statements for every 64 messages, one append of the new ones (two if first questions were edited), two
+    statements per tree for its bookmark, about six for the record of a conversation; one for each version of a message
+    that has changed.
     """
     met = _MetMessages(connection, space, trees)
     tips = met.meet_all(trees)
