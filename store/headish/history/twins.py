@@ -22,10 +22,10 @@ def folded_twins(connection: Connection, space: int, ids: Iterable[TurnId]) -> s
     There are none if nothing ever came from another store (``Unlisted.has_arrivals``): then skip the call.
     Cost: two statements for each 64 turns, and about three for each turn that has twins.
     """
-    stored = list(turns_by_ids(connection, space, ids).values())
+    turns = list(turns_by_ids(connection, space, ids).values())
     folded: set[TurnId] = set()
-    for start in range(0, len(stored), LOOKED_UP):
-        portion = stored[start : start + LOOKED_UP]
+    for start in range(0, len(turns), LOOKED_UP):
+        portion = turns[start : start + LOOKED_UP]
         found = places_by_digest(connection, space, list({each.digest for each in portion}))
         for turn in portion:
             twins = [each for each in found if each.digest == turn.digest and each.seq != turn.seq]

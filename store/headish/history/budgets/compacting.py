@@ -32,7 +32,7 @@ def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnI
     )
     covered: list[int] = []
     room = COVERED_LIMIT
-    wanted = target * (1 - SUMMARY_SHARE) if summarizes else target
+    goal = target * (1 - SUMMARY_SHARE) if summarizes else target
     start = shape.first_free
     for end in range(start + 1, last + 1):
         if not shape.can_begin(end):
@@ -46,7 +46,7 @@ def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnI
         for at in portion:
             scale.leave(at)
         start = end
-        if scale.total <= wanted:
+        if scale.total <= goal:
             break
     if all(at in summaries for at in covered):
         return []  # a summary of a summary says nothing new

@@ -111,9 +111,9 @@ def _find_branch(connection: Connection, space: int, wanted: OverlayPlan, last: 
         return wanted.branch, find_turn(connection, space, wanted.branch).place
     # On another branch the overlay would silently do nothing, so a branch is never guessed.
     base = _base(wanted.last)
-    named = None if base.bookmark is None else find_bookmark(connection, space, base.bookmark.encode())
-    if named is not None:
-        return base, named
+    tip = None if base.bookmark is None else find_bookmark(connection, space, base.bookmark.encode())
+    if tip is not None:
+        return base, tip
     if base.name == "@":
         place = find_turn(connection, space, base).place
         return place, place

@@ -33,16 +33,16 @@ def parents_at(
 
     Cost: one statement. None if no turn is the first of a chain that ``links`` lacks.
     """
-    found: dict[Place, list[Place]] = {
+    before: dict[Place, list[Place]] = {
         place: [Place(place.chain, place.pos - 1)] if place.pos else list(links.get(place.chain, ()))
         for place in places
     }
-    begun = [place.chain for place in found if place.pos == 0 and place.chain not in links]
+    begun = [place.chain for place in before if place.pos == 0 and place.chain not in links]
     rows = connection.rows(LINKS_OF_SOME, space=space, chains=as_list(begun)) if begun else ()
     for chain, *parent in rows:
         if chain is not None:
-            found[Place(chain, 0)].append(Place(*parent))
-    return {place: tuple(parents) for place, parents in found.items()}
+            before[Place(chain, 0)].append(Place(*parent))
+    return {place: tuple(parents) for place, parents in before.items()}
 
 
 # A place is inside a conversation if a turn on the way to it is neither system nor developer. Its own chain nearly
@@ -88,12 +88,12 @@ def turns_at_forks(connection: Connection, space: int, places: Iterable[Place]) 
     A fork before which no conversation has begun is left out, too: each turn that continues it begins its own.
     Cost: one statement, which looks at each turn that it gives.
     """
-    found: dict[Place, list[StoredTurn]] = {}
+    continuing: dict[Place, list[StoredTurn]] = {}
     ranges = as_ranges(places)
     for row in connection.rows(AT_FORKS, space=space, wanted=as_list(ranges)) if ranges else ():
         if row[2] is not None:
-            found.setdefault(Place(row[0], row[1]), []).append(StoredTurn(*row[2:]))
-    return found
+            continuing.setdefault(Place(row[0], row[1]), []).append(StoredTurn(*row[2:]))
+    return continuing
 
 
 def as_ranges(places: Iterable[Place]) -> list[Segment]:
