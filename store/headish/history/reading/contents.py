@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,10 +15,12 @@ from headish.history.reading.decode import check_payload, read_blocks, read_mapp
 from headish.rows.keys import turns_by_ids
 from headish.rows.payloads import LOOKED_UP, small_payloads_of
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep.matches import LargePayloads
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.ids import TurnId
 from headish.values.turns import said_at_of
+
+if TYPE_CHECKING:
+    from headish.rows.upkeep.matches import LargePayloads
 
 BYTES_AT_ONCE = 4 * 1024 * 1024
 """The most bytes of large payloads that one statement reads, unless the first alone is larger."""
@@ -101,10 +104,15 @@ def with_payloads(
         living = [each for each in portion if each.erased is None]
         small = small_payloads_of(connection, space, [each.id for each in living])
         wanted = [each.seq for each in living if each.id not in small]
-        large = LargePayloads(connection, space, wanted, BYTES_AT_ONCE)
+        large = _read_large(connection, space, wanted) if wanted else None
         for each in portion:
-            if each.erased is not None:
-                yield each, None
-                continue
-            payload = small[each.id] if each.id in small else large.take(each.seq)
-            yield each, check_payload(each, payload)
+            payload = small.get(each.id)
+            if payload is None and large is not None and each.erased is None:
+                payload = large.take(each.seq)
+            yield each, None if each.erased is not None else check_payload(each, payload)
+
+
+def _read_large(connection: Connection, space: int, wanted: Sequence[int]) -> LargePayloads:
+    from headish.rows.upkeep.matches import LargePayloads  # late: most turns of a log are small
+
+    return LargePayloads(connection, space, wanted, BYTES_AT_ONCE)
