@@ -125,11 +125,11 @@ def each_match(
     pages = takewhile(goes_on, candidates(connection, space, asked, state, first, wanted.between))
     likely = ([each for each in page if _may_be(each, wanted) and is_wanted(each)] for page in pages)
     for page in likely:
-        found = _matching(read_said(connection, space, page), asked, phrases)
+        matched = _matching(read_said(connection, space, page), asked, phrases)
         if asked.tool is None:
-            yield from (match for _, match in found)
+            yield from (match for _, match in matched)
         else:
-            yield from using(connection, space, found, asked.tool)
+            yield from using(connection, space, matched, asked.tool)
 
 
 def _matching(
@@ -137,14 +137,14 @@ def _matching(
 ) -> Iterator[tuple[SearchableTurn, Match]]:
     """The turns that match. The tools of results that name only their calls are not checked here: ``using`` does that
     for many turns at once."""
-    for said in turns:
-        pieces = [piece for piece in said.pieces if piece.field in asked.fields]
-        if not pieces or not may_use(said, asked.tool, unnamed=asked.unnamed):
+    for turn in turns:
+        pieces = [piece for piece in turn.pieces if piece.field in asked.fields]
+        if not pieces or not may_use(turn, asked.tool, unnamed=asked.unnamed):
             continue
         # If the question has no words, cutting the texts into words would be in vain.
         texts = [SearchedText(piece.text) for piece in pieces] if phrases else []
         if matches(asked.question, texts):
-            yield said, Match(said.source, pieces, texts)
+            yield turn, Match(turn.source, pieces, texts)
 
 
 def _may_be(source: SearchedTurn, wanted: HitFilter) -> bool:
@@ -155,8 +155,10 @@ def _may_be(source: SearchedTurn, wanted: HitFilter) -> bool:
     if not all(is_within(ranges, source.place) for ranges in wanted.within):
         return False
     if wanted.since is not None or wanted.until is not None:
-        said = _said_at(source)
-        if (wanted.since is not None and said < wanted.since) or (wanted.until is not None and said >= wanted.until):
+        said_at = _said_at(source)
+        if (wanted.since is not None and said_at < wanted.since) or (
+            wanted.until is not None and said_at >= wanted.until
+        ):
             return False
     return asked.model is None or _is_of(model_of(source), asked.model)
 
