@@ -73,7 +73,7 @@ class _ChatGPTConversation:
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tip=tip if isinstance(tip, str) else None, tags=[FORMAT, *([gizmo] if isinstance(gizmo, str) else [])],
             archived=record.get("is_archived") is True, pinned=record.get("is_starred") is True,
-            app={FORMAT: app} if app else {},
+            app={FORMAT: app} if app else {}, edits=True,
         )  # fmt: skip
         return build_tree(replace(talk, messages=nodes), self._notes, limit_bytes)
 

@@ -64,7 +64,7 @@ def _talk(record: Mapping[str, Any]) -> SourceConversation:
     return SourceConversation(
         format=FORMAT, id=shapes.name(record.get("uuid")), title=shapes.name(record.get("name")), tip=shapes.name(tip),
         tags=[FORMAT, *([project] if isinstance(project, str) else [])], pinned=record.get("is_starred") is True,
-        app={FORMAT: app} if app else {},
+        app={FORMAT: app} if app else {}, edits=True,
     )  # fmt: skip
 
 

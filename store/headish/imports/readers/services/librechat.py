@@ -87,7 +87,7 @@ class _LibreChatConversation:
         return SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tags=[FORMAT, *(tag for tag in shapes.listed(tags) if isinstance(tag, str))],
-            app={FORMAT: app} if app else {}, messages=placed,
+            app={FORMAT: app} if app else {}, messages=placed, edits=True,
         )  # fmt: skip
 
     def _nodes(self, message: Any, above: str | None, number: int) -> list[SourceMessage]:
