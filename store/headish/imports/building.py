@@ -56,6 +56,7 @@ def build_tree(
         untimed=untimed,
         about=about_of(talk, notes),
         logged=talk.logged,
+        edits=talk.edits,
         covers=covers,
     )
 

@@ -73,7 +73,7 @@ class _ChatGPTConversation:
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tip=tip if isinstance(tip, str) else None, tags=[FORMAT, *([gizmo] if isinstance(gizmo, str) else [])],
             archived=record.get("is_archived") is True, pinned=record.get("is_starred") is True,
-            app={FORMAT: app} if app else {},
+            app={FORMAT: app} if app else {}, edits=True,
         )  # fmt: skip
         return build_tree(replace(talk, messages=nodes), self._notes, limit_bytes)
 
@@ -97,6 +97,7 @@ class _ChatGPTConversation:
             self._notes.leave_out(where, "empty message")
             return SourceMessage(id=id, parent=parent)
         meta = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
+        # The blocks say only a part of it, so the whole is kept beside them.
         if not is_mapped:
             meta["content"] = content
             self._notes.keep(where, f"content of type {content.get('content_type')}")

@@ -64,7 +64,7 @@ def _talk(record: Mapping[str, Any]) -> SourceConversation:
     return SourceConversation(
         format=FORMAT, id=shapes.name(record.get("uuid")), title=shapes.name(record.get("name")), tip=shapes.name(tip),
         tags=[FORMAT, *([project] if isinstance(project, str) else [])], pinned=record.get("is_starred") is True,
-        app={FORMAT: app} if app else {},
+        app={FORMAT: app} if app else {}, edits=True,
     )  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def _pieces(
             meta=node.meta if number == 1 else {"uuid": id, "piece": number},
         )  # fmt: skip
         pieces.append(_read(piece, run, files if number == 1 else 0, notes))
-    return pieces or [node]
+    return pieces or [node]  # an empty message, which others may continue
 
 
 def _read(piece: SourceMessage, run: list[Any], files: int, notes: ImportNotes) -> SourceMessage:

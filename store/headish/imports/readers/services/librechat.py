@@ -87,7 +87,7 @@ class _LibreChatConversation:
         return SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tags=[FORMAT, *(tag for tag in shapes.listed(tags) if isinstance(tag, str))],
-            app={FORMAT: app} if app else {}, messages=placed,
+            app={FORMAT: app} if app else {}, messages=placed, edits=True,
         )  # fmt: skip
 
     def _nodes(self, message: Any, above: str | None, number: int) -> list[SourceMessage]:
@@ -121,6 +121,7 @@ class _LibreChatConversation:
         for _ in kept:
             self._notes.keep(where, "file without its bytes")
         blocks = [block for part in shapes.listed(content) for block in self._part(part, where)]
+        # Older messages have only a text.
         if not blocks and isinstance(text, str) and text:
             blocks = [text_block(text)]
         return [*kept, *blocks]

@@ -101,7 +101,7 @@ class _Chat:
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tip=tip if isinstance(tip, str) else None, tags=[FORMAT, *self._tags()],
             archived=_is(self._record.get("archived")), pinned=_is(self._record.get("pinned")),
-            app={FORMAT: {**rest, **facts}} if rest or facts else {}, messages=nodes,
+            app={FORMAT: {**rest, **facts}} if rest or facts else {}, messages=nodes, edits=True,
         )  # fmt: skip
 
     def _tags(self) -> list[str]:
