@@ -55,6 +55,7 @@ value a function `read(source)` that yields conversations (`headish.imports.read
 | `messages` | `SourceMessage`s with every branch, in any order |
 | `title`, `tags`, `archived`, `pinned`, `app` | the record of the conversation; the bookmark is made of the title |
 | `tip` | the id of the message that the program shows last and that gets the bookmark; None: the newest |
+| `edits` | True for a program in which people edit: first questions beside one another are versions of one |
 
 | `SourceMessage` | what it says |
 |---|---|

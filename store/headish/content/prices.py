@@ -118,8 +118,8 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        # A bracket in a model's name is itself, not a set of characters.
-        return re.compile(translate(self.model.replace("[", "[[]")))
+        # Only ``*`` is special: a bracket or a question mark in a model's name is itself.
+        return re.compile(translate(re.sub(r"[\[?]", r"[\g<0>]", self.model)))
 
 
 class Prices(Struct, frozen=True, forbid_unknown_fields=True):

@@ -62,10 +62,10 @@ def _connect_url(text: str, durability: str, *, create: bool, read_only: bool, p
 
 
 def _read_flag(url: URL, name: str) -> bool:
-    given = url.get(name, "true")
-    if given not in ("true", "false"):
-        raise InvalidArgument(f"{name} in the database URL is true or false, not {given!r}")
-    return given == "true"
+    value = url.get(name, "true")
+    if value not in ("true", "false"):
+        raise InvalidArgument(f"{name} in the database URL is true or false, not {value!r}")
+    return value == "true"
 
 
 def _text(target: str | os.PathLike[str]) -> str:
@@ -75,7 +75,7 @@ def _text(target: str | os.PathLike[str]) -> str:
 
 
 def _at_home(path: str) -> str:
-    found = os.path.expanduser(path)
-    if found.startswith("~"):
+    expanded = os.path.expanduser(path)
+    if expanded.startswith("~"):
         raise InvalidArgument(f"there is no home folder for {shown(path)}")
-    return found or os.curdir
+    return expanded or os.curdir

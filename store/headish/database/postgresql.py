@@ -162,7 +162,7 @@ class PostgreSQLBackend(ServerTransactions):
         """Try a transaction until the server can serialize it with others; after a lost connection, for a while."""
         self._owner.check()
         deadline: float | None = None
-        tries, taken = 0, ""
+        tries, taken_key = 0, ""
         while True:
             tries += 1
             settings = self._shared.path.settings
@@ -182,8 +182,8 @@ class PostgreSQLBackend(ServerTransactions):
                 waits = deadline is not None and time.monotonic() < deadline and is_away(error)
                 # After a lost race, the next attempt sees the other writer's row. If the same key is taken again, it
                 # was no race.
-                before, taken = taken, key_taken(error)
-                is_lost = state_of(error) in RETRIED and not (taken and taken == before)
+                before, taken_key = taken_key, key_taken(error)
+                is_lost = state_of(error) in RETRIED and not (taken_key and taken_key == before)
                 if not waits and (not is_lost or tries >= ATTEMPTS):
                     raise translate(self.target, error) from error
             pause(0, min(0.002 * tries, 0.1))

@@ -88,10 +88,10 @@ def distribute(database: Backend, *, dry_run: bool = False) -> list[Placed]:
     Raises: DatabaseError without Citus, if a table is kept in another way, and if policies separate the spaces;
     UnknownDatabase, DatabaseTooOld.
     """
-    kept = _look_at_headish(database)
+    tables = _look_at_headish(database)
     if not dry_run:
         database.check_writable()
-    placed = [_place(database, name, kept, dry_run) for name in STATEMENTS]
+    placed = [_place(database, name, tables, dry_run) for name in STATEMENTS]
     if not dry_run:
         _leave_nothing_behind(database)
     return placed
@@ -102,11 +102,11 @@ def not_spread(database: Backend) -> list[str] | None:
 
     Raises: DatabaseError if a table is kept in a way that headish does not use.
     """
-    kept = _look(database)
-    if kept is None or not any(name in kept for name in STATEMENTS):
+    tables = _look(database)
+    if tables is None or not any(name in tables for name in STATEMENTS):
         return None
-    _check(database, kept)
-    return [name for name in STATEMENTS if _where(kept, name) == COORDINATOR]
+    _check(database, tables)
+    return [name for name in STATEMENTS if _where(tables, name) == COORDINATOR]
 
 
 def _look_at_headish(database: Backend) -> dict[str, _CitusTable]:
@@ -118,11 +118,11 @@ def _look_at_headish(database: Backend) -> dict[str, _CitusTable]:
             database.target, f"its schema is {current}, and {REVISION} is spread; run 'headish db upgrade' first"
         )
     _refuse_secured(database)
-    kept = _look(database)
-    if kept is None:
+    tables = _look(database)
+    if tables is None:
         raise DatabaseError(database.target, "only a PostgreSQL database that has the extension citus can be spread")
-    _check(database, kept)
-    return kept
+    _check(database, tables)
+    return tables
 
 
 def _refuse_secured(database: Backend) -> None:
@@ -140,10 +140,10 @@ def _leave_nothing_behind(database: Backend) -> None:
     """Check that all tables are spread, then free the rows that are still on the coordinator, where no statement sees
     them."""
     # All first: a table cannot be emptied while one that is not spread refers to it.
-    left = not_spread(database)
-    if left != []:
-        told = ", ".join(left or STATEMENTS)
-        raise DatabaseError(database.target, f"these tables are still on the coordinator: {told}")
+    remaining = not_spread(database)
+    if remaining != []:
+        names = ", ".join(remaining or STATEMENTS)
+        raise DatabaseError(database.target, f"these tables are still on the coordinator: {names}")
     for name in _TABLES:
         with database.schema_connection() as connection:
             if connection.execute(_LEFT_BEHIND[name]).fetchone()[0]:

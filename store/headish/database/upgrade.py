@@ -112,8 +112,8 @@ def _settle(database: Backend, create: bool) -> None:
     except DatabaseError as error:
         # Another process may have made the tables between our look and our CREATE.
         if making and type(error) is DatabaseUnavailable:
-            told = f"{error.reason} while its tables were made; open it again, and what is missing is made"
-            raise DatabaseUnavailable(error.target, told) from error
+            reason = f"{error.reason} while its tables were made; open it again, and what is missing is made"
+            raise DatabaseUnavailable(error.target, reason) from error
         if type(error) is not DatabaseError or _quick_revision(database) != REVISION:
             raise
         return

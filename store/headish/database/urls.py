@@ -61,8 +61,8 @@ class URL(NamedTuple):
             for key in sorted(self.query)
             for each in _all(self.query[key])
         )
-        written = "&".join(pairs)
-        return "?" + written if written else ""
+        query = "&".join(pairs)
+        return "?" + query if query else ""
 
 
 SECRET = ("password", "sslpassword")
@@ -71,18 +71,18 @@ SECRET = ("password", "sslpassword")
 
 def parse_url(text: str) -> URL:
     """Parse an address. Raises: ValueError."""
-    found = _URL.fullmatch(text)
-    if found is None:
+    match = _URL.fullmatch(text)
+    if match is None:
         raise ValueError("not a URL")
-    port = found["port"]
+    port = match["port"]
     return URL(
-        found["driver"],
-        None if found["user"] is None else unquote(found["user"]),
-        None if found["password"] is None else unquote(found["password"]),
-        found["literal"] or found["host"],
+        match["driver"],
+        None if match["user"] is None else unquote(match["user"]),
+        None if match["password"] is None else unquote(match["password"]),
+        match["literal"] or match["host"],
         None if port is None else int(port),
-        None if found["database"] is None else unquote(found["database"]),
-        _query(found["query"] or ""),
+        None if match["database"] is None else unquote(match["database"]),
+        _query(match["query"] or ""),
     )
 
 
@@ -117,8 +117,8 @@ def server_arguments(url: URL) -> dict[str, Any]:
     Several hosts, ``?host=a:1&host=b:2`` or ``?host=a,b&port=1,2``, become one list for the driver.
     Raises: ValueError if ports are given in both ways.
     """
-    named = {"user": url.user, "password": url.password, "host": url.host, "port": url.port, "dbname": url.database}
-    arguments: dict[str, Any] = {key: value for key, value in named.items() if value}
+    parts = {"user": url.user, "password": url.password, "host": url.host, "port": url.port, "dbname": url.database}
+    arguments: dict[str, Any] = {key: value for key, value in parts.items() if value}
     arguments |= {key: ",".join(_all(value)) if key == "port" else url.get(key) for key, value in url.query.items()}
     hosts = url.query.get("host", "")
     if isinstance(hosts, str) and not ("port" not in url.query and _HOST_AND_PORT.fullmatch(hosts)):

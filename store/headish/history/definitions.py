@@ -34,8 +34,8 @@ def find_pointer(connection: Connection, space: int, name: bytes) -> Pointer:
     """The provider pointer of a name. Raises: UnknownPointer, CorruptRecord."""
     row = find_definition(connection, space, POINTER, name)
     if row is None:
-        known = (stored_name(each[0]) for each in list_definitions(connection, space, POINTER))
-        raise UnknownPointer(stored_name(name), did_you_mean(stored_name(name), islice(known, NAMES_COMPARED)))
+        names = (stored_name(each[0]) for each in list_definitions(connection, space, POINTER))
+        raise UnknownPointer(stored_name(name), did_you_mean(stored_name(name), islice(names, NAMES_COMPARED)))
     return read_pointer(row)
 
 
@@ -81,8 +81,8 @@ def encode_default(name: str) -> bytes:
 
 def pointer_named(options: Mapping[str, Any]) -> bytes | None:
     """The name of the provider pointer in a thread's options; None if they name none."""
-    named = options.get("provider_ptr")
-    return None if named is None else check_name(named, "provider pointer")
+    name = options.get("provider_ptr")
+    return None if name is None else check_name(name, "provider pointer")
 
 
 def pointer_as_model(connection: Connection, space: int, model: str | None) -> bytes | None:

@@ -43,16 +43,16 @@ def store_signatures(connection: Connection, space: int, sent: Sequence[SentSign
     Cost: two statements, and two for each 64 turns.
     """
     ids = [TurnId(each.turn) for each in sent]
-    here = turns_by_ids(connection, space, ids)
-    bare = without_meta(connection, space, here.values())
-    known = signatures_of(connection, space, here)
-    stored = {(each.turn, each.kind, each.data) for each in known}
-    counts = Counter(each.turn for each in known if each.remote == remote)
+    turns = turns_by_ids(connection, space, ids)
+    bare = without_meta(connection, space, turns.values())
+    present = signatures_of(connection, space, turns)
+    stored = {(each.turn, each.kind, each.data) for each in present}
+    counts = Counter(each.turn for each in present if each.remote == remote)
     new: list[StoredSignature] = []
     for turn, each in zip(ids, sent, strict=True):
-        told = turn, each.kind, each.data
-        if turn in here and turn not in bare and told not in stored and counts[turn] < SIGNATURES_LIMIT:
-            stored.add(told)
+        entry = turn, each.kind, each.data
+        if turn in turns and turn not in bare and entry not in stored and counts[turn] < SIGNATURES_LIMIT:
+            stored.add(entry)
             counts[turn] += 1
             key = read_signature(each.data).fingerprint
             new.append(StoredSignature(0, turn, each.kind, key, each.data, each.milliseconds, remote, b""))

@@ -99,10 +99,10 @@ class Tombstones(Generic[K]):
         for erased, arrived in self._arrived.items():
             receipt, _ = self._receipts[erased]
             # Begun one by one: a receipt covers the hash of the one before it, and that was written just now.
-            said = ErasureGrounds(receipt.reason, receipt.by)
-            begun, before = begin_receipt(*self._target, ARRIVED, said, self._mint)
-            written = replace(begun, number=self._numbers[erased], meta=receipt.meta, turns=tuple(arrived))
-            add_receipt(*self._target, written, before)
+            grounds = ErasureGrounds(receipt.reason, receipt.by)
+            begun, before = begin_receipt(*self._target, ARRIVED, grounds, self._mint)
+            filled = replace(begun, number=self._numbers[erased], meta=receipt.meta, turns=tuple(arrived))
+            add_receipt(*self._target, filled, before)
 
     def _receipt(self, stored: StoredTurn, erased: K) -> tuple[Receipt, dict[TurnId, ErasedTurn]]:
         if erased not in self._receipts:

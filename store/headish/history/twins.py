@@ -22,10 +22,10 @@ def folded_twins(connection: Connection, space: int, ids: Iterable[TurnId]) -> s
     There are none if nothing ever came from another store (``Unlisted.has_arrivals``): then skip the call.
     Cost: two statements for each 64 turns, and about three for each turn that has twins.
     """
-    stored = list(turns_by_ids(connection, space, ids).values())
+    turns = list(turns_by_ids(connection, space, ids).values())
     folded: set[TurnId] = set()
-    for start in range(0, len(stored), LOOKED_UP):
-        portion = stored[start : start + LOOKED_UP]
+    for start in range(0, len(turns), LOOKED_UP):
+        portion = turns[start : start + LOOKED_UP]
         found = places_by_digest(connection, space, list({each.digest for each in portion}))
         for turn in portion:
             twins = [each for each in found if each.digest == turn.digest and each.seq != turn.seq]
@@ -41,6 +41,6 @@ def _is_folded(connection: Connection, space: int, turn: StoredTurn, twins: list
     if not shown:
         return False
     if tip_of(connection, space, turn.place).continued:
-        # Of two that are both continued the older one is shown. Without an order each would leave out the other.
+        # If both are continued, the older one is shown. Without an order each would leave out the other.
         return any(each.seq < turn.seq and tip_of(connection, space, each.place).continued for each in shown)
     return any(each.seq < turn.seq or tip_of(connection, space, each.place).continued for each in shown)

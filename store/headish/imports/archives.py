@@ -56,9 +56,9 @@ class Archive:
             if each.header_offset < 0:  # the list of a file that was cut says so
                 reason = f"it is damaged: {each.filename[:200]!r} begins before the archive does"
                 raise InvalidImport(name, None, reason)
-            known = self._safe.setdefault(each.filename, each) if _is_safe(each.filename) else each
+            first = self._safe.setdefault(each.filename, each) if _is_safe(each.filename) else each
             # Programs disagree which of two members of one name they read, so headish does not choose.
-            if (known.CRC, known.file_size) != (each.CRC, each.file_size):
+            if (first.CRC, first.file_size) != (each.CRC, each.file_size):
                 reason = f"it holds {each.filename[:200]!r} twice, and they differ: unpack it, and import the right one"
                 raise InvalidImport(name, None, reason)
 
@@ -118,14 +118,14 @@ class Archive:
         return file.read(info.compress_size)
 
     def read(self, member: str, limit_bytes: int) -> bytes | None:
-        """The bytes of a member, None where it has more than ``limit_bytes``. Raises: as ``open``."""
+        """Return the bytes of a member, None if it has more than ``limit_bytes``. Raises: as ``open``."""
         with self.open(member) as file:
             data = file.read(limit_bytes + 1)
         return data if len(data) <= limit_bytes else None
 
 
 class ExportFile(NamedTuple):
-    """A file of conversations, its name, and the archive that it lies in."""
+    """A file of conversations, its name, and the archive that holds it."""
 
     file: BinaryIO
     name: str
@@ -133,7 +133,8 @@ class ExportFile(NamedTuple):
 
 
 def open_matching(file: BinaryIO, name: str, pattern: re.Pattern[str]) -> Generator[ExportFile, None, None]:
-    """The file itself; or of an archive the members whose last part matches, in order, also of an archive inside it.
+    """Yield the file itself; for an archive, its members whose file name matches, in order, then those of archives
+    inside it.
 
     Raises: InvalidImport.
     """
@@ -146,11 +147,11 @@ def open_matching(file: BinaryIO, name: str, pattern: re.Pattern[str]) -> Genera
 
 
 def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: bool) -> Iterator[ExportFile]:
-    found = [member for member in archive.members if pattern.fullmatch(PurePosixPath(member).name)]
-    for member in found:
+    matching = [member for member in archive.members if pattern.fullmatch(PurePosixPath(member).name)]
+    for member in matching:
         with archive.open(member) as file:
             yield ExportFile(file, f"{name}:{member}", archive)
-    for member in archive.members if inner and not found else ():
+    for member in archive.members if inner and not matching else ():
         if member.lower().endswith(".zip"):
             with _spooled(archive, member, f"{name}:{member}") as file:
                 # The outer allowance: a thousand small archives inside one would each have its own otherwise.
@@ -161,19 +162,19 @@ def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: b
 def _spooled(archive: Archive, member: str, name: str) -> BinaryIO:
     """Copy an inner archive to memory or an unnamed temporary file: its list of members is at its end, so reading it
     takes a seek."""
-    kept = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))  # noqa: SIM115, the caller closes it
+    spool = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))  # noqa: SIM115, the caller closes it
     size_bytes = 0
     with archive.open(member) as file:
         while chunk := file.read(CHUNK_BYTES):
             size_bytes += len(chunk)
             if size_bytes > STREAM_LIMIT_BYTES:
-                kept.close()
+                spool.close()
                 raise InvalidImport(
                     name, None, f"it has more than {STREAM_LIMIT_BYTES:,} bytes; unpack the outer archive"
                 )
-            kept.write(chunk)
-    kept.seek(0)
-    return kept
+            spool.write(chunk)
+    spool.seek(0)
+    return spool
 
 
 class _UnpackedMember(io.RawIOBase):

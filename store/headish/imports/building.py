@@ -56,6 +56,7 @@ def build_tree(
         untimed=untimed,
         about=about_of(talk, notes),
         logged=talk.logged,
+        edits=talk.edits,
         covers=covers,
     )
 
@@ -93,8 +94,8 @@ def _by_id(listed: Sequence[SourceMessage]) -> dict[str, int]:
 
 def _parents_of(node: SourceMessage, by_id: Mapping[str, int]) -> tuple[int, ...]:
     if not node.parents:
-        found = None if node.parent is None else by_id.get(node.parent)
-        return () if found is None else (found,)
+        parent = None if node.parent is None else by_id.get(node.parent)
+        return () if parent is None else (parent,)
     return tuple(dict.fromkeys(by_id[each] for each in node.parents if each in by_id))
 
 
@@ -123,22 +124,22 @@ def _ordered(parents: Sequence[Sequence[int]]) -> list[int]:
     if all(each < index for index, before in enumerate(parents) for each in before):  # as nearly every file has them
         return list(range(len(parents)))
     # A stack of our own: a thread may be longer than Python recurses.
-    done: dict[int, None] = {}
+    order: dict[int, None] = {}
     open_: set[int] = set()
     for start in range(len(parents)):
-        stack = [] if start in done else [(start, iter(parents[start]))]
+        stack = [] if start in order else [(start, iter(parents[start]))]
         open_.update(index for index, _ in stack)
         while stack:
             index, rest = stack[-1]
-            further = next((each for each in rest if each not in done and each not in open_), None)
+            further = next((each for each in rest if each not in order and each not in open_), None)
             if further is None:
-                done[index] = None
+                order[index] = None
                 open_.discard(index)
                 stack.pop()
             else:
                 open_.add(further)
                 stack.append((further, iter(parents[further])))
-    return list(done)
+    return list(order)
 
 
 def _tip(

@@ -77,15 +77,15 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
         file.seek(0)
         try:
             with closing(open_matching(file, name, EXPORTS)) as opened:
-                found = next((_detect_export(each.file.read(_BEGINNING_BYTES)) for each in opened), None)
+                format = next((_detect_export(each.file.read(_BEGINNING_BYTES)) for each in opened), None)
         # The caller reads the file after this, from its beginning.
         finally:
             file.seek(0)
-        if found is None and _is_inspect(file, name):
+        if format is None and _is_inspect(file, name):
             return "inspect"
-        if found is None:
+        if format is None:
             raise InvalidImport(name, None, _NO_EXPORT)
-        return found
+        return format
     if beginning.startswith(SQLITE):
         return _detect_database(name)
     if beginning.startswith(PARQUET):
@@ -133,12 +133,12 @@ def _detect_database(name: str) -> str:
 def marks_of(beginning: bytes) -> set[str]:
     """Return every format whose mark appears in the beginning of a text file."""
     lines = beginning.split(b"\n", _FIRST_LINES)[:_FIRST_LINES] if _LOG.match(beginning) else []
-    found = {format for format, mark in _LINES for line in lines if mark.search(line)}
+    formats = {format for format, mark in _LINES for line in lines if mark.search(line)}
     if _JSON.match(beginning):
         beginning = _BLANKS.sub(b" ", beginning)
-        found |= {format for format, mark in (*_SERVICES, *_EXPORTS) if mark.search(beginning)}
-        found |= {format for format, mark in _ROWS if mark.search(beginning[:_ROWS_BYTES])}
-    return found
+        formats |= {format for format, mark in (*_SERVICES, *_EXPORTS) if mark.search(beginning)}
+        formats |= {format for format, mark in _ROWS if mark.search(beginning[:_ROWS_BYTES])}
+    return formats
 
 
 def _detect_export(beginning: bytes) -> str | None:
@@ -147,9 +147,11 @@ def _detect_export(beginning: bytes) -> str | None:
     if not _JSON.match(beginning):
         return None
     beginning = _BLANKS.sub(b" ", beginning)
-    known = (*_SERVICES, *_EXPORTS)
-    marks = [(found.start(), at) for at, (_, mark) in enumerate(known) if (found := mark.search(beginning)) is not None]
-    return known[min(marks)[1]][0] if marks else None
+    candidates = (*_SERVICES, *_EXPORTS)
+    marks = [
+        (found.start(), at) for at, (_, mark) in enumerate(candidates) if (found := mark.search(beginning)) is not None
+    ]
+    return candidates[min(marks)[1]][0] if marks else None
 
 
 def detect_log(beginning: bytes) -> str | None:

@@ -48,9 +48,9 @@ def files_in(path: str | os.PathLike[str], format: str | None = None) -> list[st
         return [os.fspath(path)]
     if is_kernels(path):
         raise InvalidImport(os.fspath(path), None, "it is a folder of the kernel's, not one that is kept")
-    found = list_files(path)
-    logs = choose_sessions(found, format)
-    return logs if logs or format in LOGS else [str(each) for each in found]
+    files = list_files(path)
+    logs = choose_sessions(files, format)
+    return logs if logs or format in LOGS else [str(each) for each in files]
 
 
 def list_files(path: str | os.PathLike[str]) -> list[Path]:
@@ -79,9 +79,9 @@ def passed_over(path: str | os.PathLike[str], read: Iterable[str]) -> Iterator[P
     """
     root, chosen = Path(path), {os.path.abspath(each) for each in read}
     chosen |= {each.removesuffix(".jsonl") + ".meta.json" for each in chosen}  # read with the sub-agent beside it
-    found = [each for each in _all_of(root) if os.path.abspath(each) not in chosen]
+    files = [each for each in _all_of(root) if os.path.abspath(each) not in chosen]
     unpacked = {f"{each}.zst" for each in chosen}
-    for each in _without_payloads(found) if os.path.isdir(path) else ():
+    for each in _without_payloads(files) if os.path.isdir(path) else ():
         if os.path.abspath(each) in unpacked:
             yield PassedOver(str(each), "it lies unpacked beside it", None)
         elif _is_inside(each, root):

@@ -1,4 +1,4 @@
-"""What every importer yields: trees of drafts, ready to be stored."""
+"""The trees of drafts that every importer yields, ready to be stored, and the results of an import."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class ImportedTree(Struct, frozen=True):
     ``logged``: the tree comes from files that share messages and are read while a program writes them. A key then means
     one message in whatever file, and what follows a message that has changed since is stored again after the new
     version.
+    ``edits``: people edit their questions in the program, so first questions beside one another are versions of one.
     ``goes_on``: a part of a conversation that an earlier tree has already counted.
     ``covers[i]`` are the indexes of the messages that ``drafts[i]`` sums up, or their keys if they are in an earlier
     tree.
@@ -61,6 +62,7 @@ class ImportedTree(Struct, frozen=True):
     untimed: int = 0
     about: ImportedConversation | None = None
     logged: bool = False
+    edits: bool = False
     goes_on: bool = False
     covers: Mapping[int, tuple[int | bytes, ...]] = {}
 
@@ -73,12 +75,13 @@ class ImportedTree(Struct, frozen=True):
 def make_key(format: str, *parts: object) -> str | None:
     """Return the key of a message that its source names: ``FORMAT:CONVERSATION:ID``, or ``FORMAT:ID`` if ids are global
     (rule R35, keys). None if a part is missing, is not text, or makes an invalid key."""
-    named = [part for part in parts if isinstance(part, str) and part]
+    texts = [part for part in parts if isinstance(part, str) and part]
     # Without one of its parts, the key could be that of another conversation's message.
-    if len(named) < len(parts):
+    if len(texts) < len(parts):
         return None
     try:
-        return read_short("key", ":".join([format, *named]))
+        # A part may be too long for a key, or hold a NUL: the message is then recognised by its words, not refused.
+        return read_short("key", ":".join([format, *texts]))
     except InvalidArgument:
         return None
 

@@ -120,6 +120,8 @@ class SourceConversation(Struct, frozen=True, kw_only=True):
     app: Mapping[str, Any] = {}
     logged: bool = False
     """As ``ImportedTree.logged``."""
+    edits: bool = False
+    """As ``ImportedTree.edits``."""
     is_state: bool = False
     """As ``ImportedConversation.is_state``."""
 

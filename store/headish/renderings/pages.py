@@ -168,6 +168,9 @@ class _PageBuilder:
     def build(self, thread: list[TurnId]) -> list[Section]:
         self._placed |= set(thread)
         waiting: deque[tuple[list[TurnId], PageMessage | None]] = deque([(thread, None)])
+        # No turn leads to the other versions of a first turn that continues nothing.
+        roots = [each for each in self._turns.values() if each.versions > 1 and not each.continues]
+        waiting += [(self._follow(each.id), None) for each in roots if each.id not in self._placed]
         sections: list[Section] = []
         while waiting:
             path, origin = waiting.popleft()

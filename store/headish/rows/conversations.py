@@ -85,7 +85,7 @@ FIND_SOME = Query(
 def find_records(connection: Connection, space: int, subjects: Iterable[bytes]) -> dict[bytes, StoredRecord]:
     """The records of conversations, by subject; those without one are left out. Cost: one statement for each 64."""
     rows = [row for portion in in_portions(subjects) for row in connection.rows(FIND_SOME, space=space, **portion)]
-    return {stored.subject: stored for stored in map(_read, rows) if stored is not None}
+    return {record.subject: record for record in map(_read, rows) if record is not None}
 
 
 ALL_RECORDS = Query(
@@ -145,7 +145,7 @@ def records_below_key(connection: Connection, space: int, key: bytes, limit: int
     """The records of conversations whose keys are ``KEY:…``, by key; ``limit`` at the most."""
     # `;` is the byte after `:`, so the range has all keys that begin with this one and a colon.
     rows = connection.rows(BELOW_KEY, space=space, low=key + b":", high=key + b";", limit=limit)
-    return [stored for stored in map(_read, rows) if stored is not None]
+    return [record for record in map(_read, rows) if record is not None]
 
 
 WRITE = Query(
@@ -263,8 +263,8 @@ TAKE_OVER = Query(
 
 def take_record_over(connection: Connection, space: int, name: bytes, place: Place) -> None:
     """Move the record of a conversation without a name to the name that was just given to a place in it."""
-    taken = connection.rows(TAKE_OVER, space=space, name=name, chain=place.chain, pos=place.pos)
-    _settle(connection, space, name, taken)
+    rows = connection.rows(TAKE_OVER, space=space, name=name, chain=place.chain, pos=place.pos)
+    _settle(connection, space, name, rows)
 
 
 FIRST = Query("first turn of a conversation", f"{_FIRST} SELECT t.chain, t.pos, t.id {_OF_FIRST}")

@@ -41,8 +41,8 @@ def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> 
     for portion in in_portions(hashes):
         hashed = {f"{name}_hash": hashes[key] for name, key in portion.items()}
         rows += connection.rows(BY_KEYS, space=space, **portion, **hashed)
-    known = {each: key for key, hash in hashes.items() for each in (key, hash)} if rows else {}
-    return {known[bytes(stored.key)]: stored for stored in read_turns(rows) if stored.key is not None}
+    key_of = {each: key for key, hash in hashes.items() for each in (key, hash)} if rows else {}
+    return {key_of[bytes(turn.key)]: turn for turn in read_turns(rows) if turn.key is not None}
 
 
 # No ORDER BY: to save the sort, SQLite would read the whole space in the order of its commit numbers.
@@ -54,7 +54,7 @@ SUPERSEDING = Query(
 
 def superseding(connection: Connection, space: int, turn_id: TurnId) -> list[StoredTurn]:
     """The turns that supersede a turn, in commit order."""
-    return sorted(read_turns(connection.rows(SUPERSEDING, space=space, id=turn_id)), key=lambda stored: stored.seq)
+    return sorted(read_turns(connection.rows(SUPERSEDING, space=space, id=turn_id)), key=lambda turn: turn.seq)
 
 
 _LISTED_IDS = {
@@ -93,7 +93,7 @@ BY_IDS = Query(
 
 def turns_by_ids(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, StoredTurn]:
     """The turns with one of the ids, by id. Cost: one statement; none without ids."""
-    return {stored.id: stored for stored in _joined_to(connection, BY_IDS, space, ids)}
+    return {turn.id: turn for turn in _joined_to(connection, BY_IDS, space, ids)}
 
 
 def _joined_to(connection: Connection, query: Query, space: int, ids: Iterable[TurnId]) -> list[StoredTurn]:
@@ -208,7 +208,7 @@ def turns_by_handle(
         BY_HANDLE, space=space, low_short=low[:SHORT_BYTES], high_short=high[:SHORT_BYTES], low=low, high=high,
         ending=f"%{end}", limit=limit,
     )  # fmt: skip
-    return sorted(read_turns(rows), key=lambda stored: stored.seq)
+    return sorted(read_turns(rows), key=lambda turn: turn.seq)
 
 
 LOGGED = Query(

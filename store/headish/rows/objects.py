@@ -161,8 +161,8 @@ REVISIONS = Query(
 def _revisions(connection: Connection, space: int, kind: str, key: bytes) -> tuple[int | None, int]:
     """The revision of an object (None if there is none), and the highest revision of the removed ones of its kind."""
     rows = connection.rows(REVISIONS, space=space, kind=kind, key=key, removed=REMOVED)
-    found = {each: int(revision) for each, revision in rows}
-    return found.get(key), found.get(REMOVED, 0)
+    revisions = {each: int(revision) for each, revision in rows}
+    return revisions.get(key), revisions.get(REMOVED, 0)
 
 
 def _check_expected(kind: str, key: bytes, expect: int | Absent | None, actual: int | None) -> None:

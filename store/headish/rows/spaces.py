@@ -28,12 +28,12 @@ ADD_SPACE = Query(
 
 
 def add_space(connection: Connection, name: bytes) -> int:
-    """The number of a space, which is made if it is missing; two processes may make it at once."""
-    made = connection.run(ADD_SPACE, name=name)
+    """Return the number of a space; create it if it is missing. Two processes may create it at the same time."""
+    inserted = connection.run(ADD_SPACE, name=name)
     number = find_space(connection, name)
     assert number is not None
     # Only the process whose INSERT won may add the log's first row; the other one would repeat its number.
-    if made == 1:
+    if inserted == 1:
         add_counter(connection, number)
         _log(connection, number, name)
     return number

@@ -94,10 +94,10 @@ def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | No
 
 def stored_at(connection: Connection, space: int, place: Place) -> StoredTurn:
     """The turn at a place where one must be. Raises: CorruptTurn if it is missing."""
-    stored = turn_at(connection, space, place)
-    if stored is None:
+    turn = turn_at(connection, space, place)
+    if turn is None:
         raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
-    return stored
+    return turn
 
 
 PARENT_AT = Query(
@@ -118,14 +118,6 @@ BY_ID = Query("turn by id", f"SELECT {COLUMNS} FROM turn WHERE space = :space AN
 def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
     """The turn with this id."""
     return _read_turn(connection.row(BY_ID, space=space, id=turn_id))
-
-
-BY_KEY = Query("turn by key", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key = :key")
-
-
-def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
-    """The turn with this key."""
-    return _read_turn(connection.row(BY_KEY, space=space, key=key))
 
 
 BY_SEQ = Query("turn by commit number", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND seq = :seq")
@@ -185,10 +177,10 @@ BY_DIGEST = Query(
 
 def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]) -> list[StoredTurn]:
     """All turns with one of the digests, in commit order. One statement for each ``LOOKED_UP`` digests."""
-    found: list[Row] = []
+    rows: list[Row] = []
     for portion in in_portions(digests, filler=NO_DIGEST):
-        found += connection.rows(BY_DIGEST, space=space, **portion)
-    by_seq = {stored.seq: stored for stored in read_turns(row for row in found if row[0] is not None)}
+        rows += connection.rows(BY_DIGEST, space=space, **portion)
+    by_seq = {turn.seq: turn for turn in read_turns(row for row in rows if row[0] is not None)}
     return [by_seq[seq] for seq in sorted(by_seq)]
 
 

@@ -19,6 +19,7 @@ from headish.content.drafts import Draft, make_read_draft
 from headish.content.forms.layout import Patch, find_difference
 from headish.content.forms.parts import Form
 from headish.content.forms.reading import WRAPPED, Read, asked_cache, read_list
+from headish.content.forms.responses import group, role_of
 from headish.content.hashes import digest_turn
 from headish.content.resending.answers import essence_of
 from headish.content.secrecy import hide_shapes
@@ -157,8 +158,6 @@ def split_items(form: Form, items: Sequence[Raw]) -> list[list[bytes]]:
     raws = [bytes(each) for each in items]
     if form.list_name != "input":
         return [[raw] for raw in raws]
-    from headish.content.forms.responses import group
-
     heads = [_read_head(raw) for raw in raws]
     told = [{"at": at, **_told(head)} for at, head in enumerate(heads)]
     return [[raws[each["at"]] for each in run] for run in group(told)]
@@ -169,8 +168,6 @@ def role_of_raw(form: Form, raw: bytes) -> Any:
     head = _read_head(raw)
     if form.list_name != "input":
         return head.role
-    from headish.content.forms.responses import role_of
-
     return role_of(_told(head))
 
 

@@ -158,8 +158,8 @@ def as_read_only(target: str) -> ReadOnlyFile:
 
 def file_state(target: str) -> tuple[int, ...]:
     """Device, inode, size and times of a database file, and the size of its log: a write changes one of these."""
-    found = os.stat(target)
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, _size(target + "-wal")
+    status = os.stat(target)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, _size(target + "-wal")
 
 
 def as_uri(target: str) -> str:

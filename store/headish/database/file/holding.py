@@ -51,9 +51,9 @@ def hold(target: str, connect: Callable[[], H]) -> H:
     # Inside of ``_looking``, so that no header is read, and its file closed, between the two steps.
     with FORKS.transaction(), _looking:
         connection = connect()
-        found = identity(target)
-        if found is not None:
-            connection.holding = _held.setdefault(found, Holding())
+        file_id = identity(target)
+        if file_id is not None:
+            connection.holding = _held.setdefault(file_id, Holding())
         return connection
 
 
@@ -80,7 +80,7 @@ def is_held(target: str) -> bool:
 def identity(target: str) -> tuple[int, int] | None:
     """The device and inode of the file that a path names now; None if there is none."""
     try:
-        found = os.stat(target)
+        status = os.stat(target)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

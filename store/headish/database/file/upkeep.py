@@ -73,9 +73,9 @@ def _check_room(target: str) -> None:
 
 def find_problems(driver: sqlite3.Connection) -> list[str]:
     """The problems that SQLite's ``integrity_check`` and ``foreign_key_check`` find."""
-    found = [row[0] for row in driver.execute(f"PRAGMA integrity_check({PROBLEMS_SHOWN})").fetchall()]
+    lines = [row[0] for row in driver.execute(f"PRAGMA integrity_check({PROBLEMS_SHOWN})").fetchall()]
     lost = driver.execute("PRAGMA foreign_key_check").fetchmany(PROBLEMS_SHOWN)
-    problems = [] if found == ["ok"] else found
+    problems = [] if lines == ["ok"] else lines
     return problems + [f"a row of {row[0]} refers to a row of {row[2]} that is missing" for row in lost]
 
 

@@ -145,12 +145,12 @@ class Catalog(NamedTuple):
 
     def reaches(self, member: str, role: str) -> bool:
         """Whether a role is a member of another one, directly or through others."""
-        seen, left = {member}, [member]
-        while left:
-            now = left.pop()
+        seen, waiting = {member}, [member]
+        while waiting:
+            now = waiting.pop()
             new = {of for of, who in self.memberships if who == now} - seen
             seen |= new
-            left += new
+            waiting += new
         return role in seen
 
 

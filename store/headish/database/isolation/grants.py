@@ -90,17 +90,17 @@ _LOCKS = re.compile(r"\bFROM (\w+)\b.* FOR (?:NO KEY )?(?:UPDATE|SHARE)", re.DOT
 
 def needs(sql: str) -> Iterator[tuple[str, str, str | None]]:
     """The privileges that a statement needs beside SELECT: ``(privilege, table, column)``."""
-    found = _WRITES.search(sql)
-    if found is None:
+    write = _WRITES.search(sql)
+    if write is None:
         # PostgreSQL wants UPDATE on the table for SELECT … FOR UPDATE as well.
         locked = _LOCKS.search(sql)
         if locked:
             yield "UPDATE", locked[1], None
         return
-    if found[5]:
-        yield from (("UPDATE", found[6], column) for column in _assigned(found[7]))
+    if write[5]:
+        yield from (("UPDATE", write[6], column) for column in _assigned(write[7]))
         return
-    privilege, table = (found[1], found[2]) if found[1] else (found[3], found[4])
+    privilege, table = (write[1], write[2]) if write[1] else (write[3], write[4])
     yield privilege, table, None
     again = _ON_CONFLICT.search(sql)
     if again:
@@ -123,10 +123,10 @@ def _assigned(text: str) -> Iterator[str]:
 
 def role_for(sql: str) -> str:
     """The role with the fewest rights that may run a statement."""
-    wanted = list(needs(sql))
+    needed = list(needs(sql))
     for role in (READER, WRITER, ERASER):
-        given = [each for each in grants() if each.role in HELD[role]]
-        if all(any(_covers(each, *need) for each in given) for need in wanted):
+        granted = [each for each in grants() if each.role in HELD[role]]
+        if all(any(_covers(each, *need) for each in granted) for need in needed):
             return role
     return OWNER
 

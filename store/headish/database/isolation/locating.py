@@ -45,12 +45,12 @@ def find(*, is_given: bool) -> str:
     path stays as it is."""
     home = f"n.nspname {_IS} '{HOME}'"
     or_home = "" if is_given else f" OR ({home} AND ({_OWNED} OR ({_TAKEN})))"
-    found = (
+    schema_query = (
         "SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c "
         f"ON c.relnamespace {_IS} n.oid AND c.relname {_IS} '{VERSION}' "
         f"WHERE (n.oid {_IS} {_IN_PATH} AND {_OWNED}){or_home} ORDER BY {home} LIMIT 1"
     )
-    path = f"pg_catalog.textcat(({found}), ', pg_temp')"  # null if nothing is found
+    path = f"pg_catalog.textcat(({schema_query}), ', pg_temp')"  # null if nothing is found
     return f"pg_catalog.set_config('search_path', coalesce({path}, pg_catalog.current_setting('search_path')), true)"
 
 
@@ -89,10 +89,10 @@ def take_over(schema: str) -> str:
 
 def move(schema: str, tables: Sequence[str], functions: Sequence[str], *, exists: bool) -> str:
     """The statements that move tables and functions into ``HOME``, and set the search path to it."""
-    made = take_over(HOME) if exists else f"CREATE SCHEMA {HOME} AUTHORIZATION {OWNER}"
+    make_home = take_over(HOME) if exists else f"CREATE SCHEMA {HOME} AUTHORIZATION {OWNER}"
     return "; ".join(
         [
-            made,
+            make_home,
             *(f'ALTER TABLE {schema}."{name}" SET SCHEMA {HOME}' for name in tables),
             *(f"ALTER FUNCTION {schema}.{signature} SET SCHEMA {HOME}" for signature in functions),
             f"SELECT {search(HOME)}",

@@ -42,8 +42,8 @@ def grant(backend: Backend, space: bytes, login: str, role: str) -> None:
         # A role belongs to the server and applies in every space: another one here would widen the login's rights
         # elsewhere.
         if has not in (None, role):
-            told = f"the login {shown(login)} is {has} of all spaces that are open to it"
-            raise InvalidArgument(f"{told}: grant it role={has!r}, or revoke what it has first")
+            conflict = f"the login {shown(login)} is {has} of all spaces that are open to it"
+            raise InvalidArgument(f"{conflict}: grant it role={has!r}, or revoke what it has first")
         if has is None:
             run(connection, f"GRANT {GRANTED[role]} TO {quoted(login)}")
         run(connection, member_added(catalog.schema, login, number))
@@ -90,10 +90,10 @@ def _opened(backend: Backend) -> Iterator[tuple[SchemaConnection, Catalog]]:
 
 
 def _find(backend: Backend, connection: SchemaConnection, space: bytes) -> int:
-    found = connection.execute(_FIND, (space,)).fetchone()
-    if found is None:
+    row = connection.execute(_FIND, (space,)).fetchone()
+    if row is None:
         raise UnknownSpace(backend.target, stored_name(space))
-    return int(found[0])
+    return int(row[0])
 
 
 def _check_login(catalog: Catalog, login: str) -> None:

@@ -69,10 +69,10 @@ def is_away(error: Exception) -> bool:
 
 def key_taken(error: Exception) -> str:
     """The constraint and key of a unique violation, otherwise "". Under a policy the server hides the key."""
-    told = getattr(error, "diag", None)
-    if state_of(error) != "23505" or told is None:
+    diagnostic = getattr(error, "diag", None)
+    if state_of(error) != "23505" or diagnostic is None:
         return ""
-    return f"{told.constraint_name} {told.message_detail or ''}"
+    return f"{diagnostic.constraint_name} {diagnostic.message_detail or ''}"
 
 
 def state_of(error: Exception) -> str:

@@ -47,7 +47,7 @@ def rewrite(driver: Any, find: str) -> str:
     """
     warned: list[str] = []
     driver.add_notice_handler(
-        lambda told: warned.append(told.message_primary) if told.severity_nonlocalized == "WARNING" else None
+        lambda notice: warned.append(notice.message_primary) if notice.severity_nonlocalized == "WARNING" else None
     )
     with _beside_tables(driver, find):
         # VACUUM cannot run in a transaction, and our search path ends with one, so each table is named with its schema.

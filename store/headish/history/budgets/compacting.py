@@ -14,7 +14,7 @@ SUMMARY_SHARE = 0.1
 def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnId]:
     """The turns to cover, in order; none if the window is small enough or nothing can be covered.
 
-    Instructions, kept turns, the first exchange, and everything from the last question on stay. Of the rest, the oldest
+    Instructions, kept turns, the first exchange, and everything from the last question on stay. The oldest of the other
     turns are covered until the window fits ``target`` or one overlay can cover no more. Earlier summaries are covered,
     too, unless they cover too many turns themselves.
     """
@@ -32,7 +32,7 @@ def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnI
     )
     covered: list[int] = []
     room = COVERED_LIMIT
-    wanted = target * (1 - SUMMARY_SHARE) if summarizes else target
+    goal = target * (1 - SUMMARY_SHARE) if summarizes else target
     start = shape.first_free
     for end in range(start + 1, last + 1):
         if not shape.can_begin(end):
@@ -46,7 +46,7 @@ def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnI
         for at in portion:
             scale.leave(at)
         start = end
-        if scale.total <= wanted:
+        if scale.total <= goal:
             break
     if all(at in summaries for at in covered):
         return []  # a summary of a summary says nothing new

@@ -90,8 +90,8 @@ def with_fit(measured: Measured, fit: Fit | None) -> Measured:
 
 def cut_window(measured: Measured, budget: int) -> ContextWindow:
     """The window within a budget, with a note if messages were left out. Raises: OverBudget."""
-    made: Cut = cut(measured.window.messages, measured.weights, measured.kept, budget)
-    return replace(measured.window, messages=made.messages, notes=(*measured.window.notes, *made.notes))
+    shortened: Cut = cut(measured.window.messages, measured.weights, measured.kept, budget)
+    return replace(measured.window, messages=shortened.messages, notes=(*measured.window.notes, *shortened.notes))
 
 
 def tell(measured: Measured, model: str | None, context_window: int | None) -> Tokens:
@@ -124,9 +124,9 @@ def _source(weights: Weights, scale: Scale) -> tuple[str, float]:
 
 def _replies(walked: Sequence[Walked]) -> list[Counted]:
     """The replies of a walk whose providers counted the tokens of the request."""
-    found = (
+    replies = (
         counted_reply(index, read_mapping(turn, "system"))
         for index, turn in enumerate(walked)
         if turn.system is not None and turn.type is None
     )
-    return [reply for reply in found if reply is not None]
+    return [reply for reply in replies if reply is not None]

@@ -111,8 +111,8 @@ def _texts(block: ContentBlock) -> list[str]:
     match block:
         case Text(text=text) | Thinking(text=text):
             return [text]
-        case ToolUse(name=name, raw=raw, input=given):
-            return [name, raw if raw is not None or given is UNSET else json.dumps(given, ensure_ascii=False)]  # type: ignore[list-item]
+        case ToolUse(name=name, raw=raw, input=tool_input):
+            return [name, raw if raw is not None or tool_input is UNSET else json.dumps(tool_input, ensure_ascii=False)]  # type: ignore[list-item]
         case ToolDefinitions(raw=raw):
             return [raw]
         case ProviderBlock() if is_of_form(block):

@@ -73,12 +73,12 @@ def find_samples(guesses: Sequence[float | None], replies: Iterable[Counted], to
     samples: list[Sample] = []
     before: Counted | None = None
     for reply in replies:
-        start, known = (0, 0) if before is None else (before.at, before.tokens)
+        start, tokens_before = (0, 0) if before is None else (before.at, before.tokens)
         part = guesses[start : reply.at]
         is_first, is_same = before is None, before is not None and before.model == reply.model
         if None not in part and (is_same or (is_first and tools is not None)):
             guessed = sum(filter(None, part)) + (tools or 0.0 if is_first else 0.0)
-            tokens = reply.tokens - known
+            tokens = reply.tokens - tokens_before
             if guessed and guessed / PLAUSIBLE <= tokens <= guessed * PLAUSIBLE:
                 samples.append(Sample(start, reply.at, tokens, guessed, reply.model, is_first))
         before = reply

@@ -33,5 +33,5 @@ def _samples(turns: list[PlacedTurn]) -> list[Sample]:
         None if turn.type is not None else estimate(*read_messages([turn], [read_blocks(turn, turn.payload)]))
         for turn in turns
     ]
-    found = (counted_reply(index, read_mapping(turn, "system")) for index, turn in enumerate(turns))
-    return find_samples(guesses, [reply for reply in found if reply is not None], None)
+    replies = (counted_reply(index, read_mapping(turn, "system")) for index, turn in enumerate(turns))
+    return find_samples(guesses, [reply for reply in replies if reply is not None], None)

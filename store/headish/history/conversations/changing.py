@@ -31,14 +31,14 @@ def change_record(
     """
     stored = find_record(connection, space, found.subject)
     before = None if stored is None else stored.revision
-    wanted = None if isinstance(expect, Absent) else expect
-    if expect is not None and wanted != before:
-        raise RecordChanged(f"what is said of the conversation {stored_name(found.subject)!r}", wanted, before)
+    expected = None if isinstance(expect, Absent) else expect
+    if expect is not None and expected != before:
+        raise RecordChanged(f"what is said of the conversation {stored_name(found.subject)!r}", expected, before)
     record = msgspec.structs.replace(as_conversation(found, stored).record, **changes)
     if record.key is not None:
         _free_key(connection, space, record.key, found.subject)
-    said = _write(connection, space, found.subject, (before or 0) + 1, record)
-    return as_conversation(found, said)
+    changed = _write(connection, space, found.subject, (before or 0) + 1, record)
+    return as_conversation(found, changed)
 
 
 def copy_record(connection: Connection, space: int, subject: bytes, to: Connection, target: int) -> bool:

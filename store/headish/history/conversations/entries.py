@@ -37,14 +37,18 @@ def make_entries(connection: Connection, space: int, listed: list[Listed]) -> li
     Cost: one statement for each 64, and one more for each 64 that end with a system turn.
     Raises: CorruptTurn, CorruptRecord.
     """
-    found = [_found(each) for each in listed]
-    records = find_records(connection, space, [each.subject for each in found])
+    conversations = [_found(each) for each in listed]
+    records = find_records(connection, space, [each.subject for each in conversations])
     # A thread may end with instructions, for example if a call failed after them: show the last words before them.
-    silent = [here.turn for each, here in zip(listed, found, strict=True) if _is_instruction(each.last)]
+    silent = [
+        conversation.turn
+        for each, conversation in zip(listed, conversations, strict=True)
+        if _is_instruction(each.last)
+    ]
     spoken = spoken_before(connection, space, silent) if silent else {}
     return [
-        _entry(each, here, spoken.get(here.turn, each.last), records.get(here.subject))
-        for each, here in zip(listed, found, strict=True)
+        _entry(each, conversation, spoken.get(conversation.turn, each.last), records.get(conversation.subject))
+        for each, conversation in zip(listed, conversations, strict=True)
     ]
 
 

@@ -45,5 +45,5 @@ def _is_left_beside(connection: Connection, space: int, end: Place) -> bool:
         return False
     grown = [Segment(chain, low, NEWEST) for _, chain, low in grown_chains(connection, space, firsts, CHAINS_LIMIT)]
     lows = {each.chain: each.low for each in grown}
-    named = names_of_segments(connection, space, grown)
-    return sum(len(names) for place, names in named.items() if place.pos >= lows.get(place.chain, NEWEST)) == 1
+    names_at = names_of_segments(connection, space, grown)
+    return sum(len(names) for place, names in names_at.items() if place.pos >= lows.get(place.chain, NEWEST)) == 1

@@ -17,7 +17,7 @@ _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 
 def check_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Check new values of a record; unset ones are left out. Raises: InvalidArgument, InvalidContent."""
-    return {name: CHECKS[name](given) for name, given in changes.items() if not isinstance(given, UnsetType)}
+    return {name: CHECKS[name](value) for name, value in changes.items() if not isinstance(value, UnsetType)}
 
 
 def check_key(given: object) -> str | None:

@@ -52,12 +52,12 @@ def find_target(connection: Connection, space: int, headish: Headish) -> Target:
 
     An id, ``@`` and a past position (``NAME@{1}``) mean no bookmark's branch. Raises: UnknownTurn, Ambiguous.
     """
-    stored = find_turn(connection, space, headish)
+    turn = find_turn(connection, space, headish)
     if headish.name is None or headish.name == NEWEST or headish.past is not None:
-        return Target(stored, None, None)
+        return Target(turn, None, None)
     name = headish.name.encode()
     tip = find_bookmark(connection, space, name)
-    return Target(stored, None if tip is None else name, tip)
+    return Target(turn, None if tip is None else name, tip)
 
 
 def find_rest(connection: Connection, space: int, target: Target) -> Rest:
@@ -110,11 +110,11 @@ def _only_end(connection: Connection, space: int, turn: StoredTurn) -> Place:
     ends = _ends(connection, space, turn.place)
     if len(ends) == 1:
         return ends[0]
-    shown = [_id_at(connection, space, place) for place in ends[:HEADS_SHOWN]]
+    ids = [_id_at(connection, space, place) for place in ends[:HEADS_SHOWN]]
     more = " …" if len(ends) > HEADS_SHOWN else ""
     raise InvalidArgument(
         f"{len(ends)} branches follow turn {turn.id}, and only one can be kept: set a bookmark to the end of one"
-        f" ({', '.join(shown)}{more}), and edit NAME~n"
+        f" ({', '.join(ids)}{more}), and edit NAME~n"
     )
 
 

@@ -235,9 +235,9 @@ def in_words(stored: StoredTurn, payload: bytes) -> str:
             return payload.decode()
         except UnicodeDecodeError:
             pass  # its content type is wrong: shown as a document
-    said = [_block_in_words(block) for block in read_blocks(stored, payload)]
+    texts = [_block_in_words(block) for block in read_blocks(stored, payload)]
     overlay = read_attributes(stored).overlay if stored.type == OVERLAY else None
-    return "\n".join(said if overlay is None else [f"({describe(overlay)})", *said])
+    return "\n".join(texts if overlay is None else [f"({describe(overlay)})", *texts])
 
 
 def _block_in_words(block: ContentBlock) -> str:
@@ -246,8 +246,8 @@ def _block_in_words(block: ContentBlock) -> str:
             return text
         case Thinking(text=text):
             return f"(reasoning) {text}"
-        case ToolUse(name=name, input=given, raw=raw):
-            return f"(call {name}) {strictjson.encode(given).decode() if raw is None else raw}"
+        case ToolUse(name=name, input=tool_input, raw=raw):
+            return f"(call {name}) {strictjson.encode(tool_input).decode() if raw is None else raw}"
         case ToolResult(name=name, content=content):
             inner = "\n".join(_block_in_words(each) for each in content)
             return f"(result{' of ' + name if name else ''}) {inner}"

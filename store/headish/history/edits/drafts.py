@@ -98,11 +98,11 @@ def copied_draft(
 
     ``is_version``: it also supersedes the original. ``attributes`` replace those of an overlay.
     """
-    kept = read_mapping(stored, "system")
-    system: dict[str, Any] = {key: value for key, value in kept.items() if key not in FACTS}
+    original = read_mapping(stored, "system")
+    system: dict[str, Any] = {key: value for key, value in original.items() if key not in FACTS}
     if reply_of(system):
         system["reply"] = {key: value for key, value in system["reply"].items() if key != "usage"}
-    said_at = said_of(kept)
+    said_at = said_of(original)
     # A copy keeps the time at which the original was said, or else stored: lists and searches by time go by it.
     facts = Facts(
         said_at=milliseconds_of(time_of(stored.id)) if said_at is None else said_at,

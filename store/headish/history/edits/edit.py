@@ -81,9 +81,9 @@ def edit_turn(connection: Connection, space: int, asked: PlannedEdit, mint: Mint
     drafts = _named(_drafts(connection, space, target, rest, asked, earlier), target.name, rest.size)
     edited, tip, count = None, None, 0
     for batch in _in_batches(drafts):
-        stored = append(connection, space, batch, mint, stream=BatchPlace(count, earlier), carries_names=False)
-        earlier.append(Earlier(count, stored[0].turn.seq))
-        edited, tip, count = edited or stored[0], stored[-1], count + len(batch)
+        appended = append(connection, space, batch, mint, stream=BatchPlace(count, earlier), carries_names=False)
+        earlier.append(Earlier(count, appended[0].turn.seq))
+        edited, tip, count = edited or appended[0], appended[-1], count + len(batch)
     assert edited is not None  # the edited turn itself is always stored
     assert tip is not None
     return Done(edited, tip.turn.id, target.name, count - 1)
@@ -201,12 +201,12 @@ def _cover_copies(
     if attributes is None:
         return None
     # Replaced in the stored bytes, so that all other attributes stay exactly as they are.
-    named = [bytes.fromhex(each.decode()) for each in dict.fromkeys(_DIGEST.findall(attributes))]
+    digests = [bytes.fromhex(each.decode()) for each in dict.fromkeys(_DIGEST.findall(attributes))]
     renamed: dict[bytes, bytes] = {}
-    for start in range(0, len(named), LOOKED_UP):
-        for at in places_by_digest(connection, space, named[start : start + LOOKED_UP]):
+    for start in range(0, len(digests), LOOKED_UP):
+        for at in places_by_digest(connection, space, digests[start : start + LOOKED_UP]):
             seq = seq_of(at.place)
             copy = None if seq is None else turn_by_seq(connection, space, seq)
             if copy is not None:
                 renamed[at.digest.hex().encode()] = copy.digest.hex().encode()
-    return _DIGEST.sub(lambda found: renamed.get(found[0], found[0]), attributes)
+    return _DIGEST.sub(lambda match: renamed.get(match[0], match[0]), attributes)

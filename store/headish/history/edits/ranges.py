@@ -52,9 +52,9 @@ def parse_range(text: object) -> Range:
 def find_range(connection: Connection, space: int, asked: Range) -> tuple[Place | None, Place]:
     """The places of both sides; None and the place for a single headish. Raises: UnknownTurn, Ambiguous."""
     # Older versions allowed `..` in a name. If a bookmark has the whole text as its name, it is meant.
-    named = None if asked.name is None else find_bookmark(connection, space, asked.name)
-    if named is not None:
-        return None, named
+    place = None if asked.name is None else find_bookmark(connection, space, asked.name)
+    if place is not None:
+        return None, place
     first = None if asked.first is None else find_place(connection, space, asked.first)
     return first, find_place(connection, space, asked.second)
 

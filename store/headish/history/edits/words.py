@@ -77,18 +77,18 @@ def _inner_pieces(before: str, after: str) -> Iterator[Piece]:
 
 def align(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Alike]:
     """Find the parts of two sequences that correspond, in order. Cost: about n log n for the length n, bounded."""
-    found: list[Alike] = []
+    parts: list[Alike] = []
     work = WORK_LIMIT
     anchors = [(-1, -1), *_anchors(one, other), (len(one), len(other))]
     for (low, other_low), (high, other_high) in pairwise(anchors):
         if low >= 0:
-            found.append(Alike(True, low, low + 1, other_low, other_low + 1))
+            parts.append(Alike(True, low, low + 1, other_low, other_low + 1))
         gap = Alike(False, low + 1, high, other_low + 1, other_high)
         size = (gap.high - gap.low) * (gap.other_high - gap.other_low)
         is_small = size <= min(STRETCH_LIMIT, work)
         work -= size if is_small else 0
-        found += _match(one, other, gap) if is_small else _trimmed(one, other, gap)
-    return _merged(found)
+        parts += _match(one, other, gap) if is_small else _trimmed(one, other, gap)
+    return _merged(parts)
 
 
 def count_words(texts: Iterable[str]) -> int:
@@ -144,12 +144,12 @@ def _longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         place = bisect_left(ends, second)
         ends[place : place + 1], at[place : place + 1] = [second], [index]
         before.append(at[place - 1] if place else -1)
-    found: list[tuple[int, int]] = []
+    rise: list[tuple[int, int]] = []
     index = at[-1] if at else -1
     while index >= 0:
-        found.append(pairs[index])
+        rise.append(pairs[index])
         index = before[index]
-    return found[::-1]
+    return rise[::-1]
 
 
 def _match(one: Sequence[Hashable], other: Sequence[Hashable], gap: Alike) -> Iterator[Alike]:
@@ -165,23 +165,25 @@ def _trimmed(one: Sequence[Hashable], other: Sequence[Hashable], gap: Alike) -> 
     _, low, high, other_low, other_high = gap
     shorter = min(high - low, other_high - other_low)
     first = next((index for index in range(shorter) if one[low + index] != other[other_low + index]), shorter)
-    left = shorter - first
-    last = next((index for index in range(left) if one[high - 1 - index] != other[other_high - 1 - index]), left)
+    remaining = shorter - first
+    last = next(
+        (index for index in range(remaining) if one[high - 1 - index] != other[other_high - 1 - index]), remaining
+    )
     yield Alike(True, low, low + first, other_low, other_low + first)
     yield Alike(False, low + first, high - last, other_low + first, other_high - last)
     yield Alike(True, high - last, high, other_high - last, other_high)
 
 
 def _merged(stretches: Iterable[Alike]) -> list[Alike]:
-    found: list[Alike] = []
+    merged: list[Alike] = []
     for each in stretches:
         if each.low == each.high and each.other_low == each.other_high:
             continue
-        if found and found[-1].is_same == each.is_same:
-            found[-1] = found[-1]._replace(high=each.high, other_high=each.other_high)
+        if merged and merged[-1].is_same == each.is_same:
+            merged[-1] = merged[-1]._replace(high=each.high, other_high=each.other_high)
         else:
-            found.append(each)
-    return found
+            merged.append(each)
+    return merged
 
 
 def _pieces(stretch: Alike, one: Sequence[str], other: Sequence[str]) -> Iterator[Piece]:

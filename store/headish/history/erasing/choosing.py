@@ -64,17 +64,17 @@ def choose(connection: Connection, space: int, ends: Sequence[Place], wish: Wish
     links = read_links_of(connection, space, ends) if wish.scope != "turn" else {}
     segments = [Segment(chain, pos, pos) for chain, pos in ends]
     why: dict[Place, str] = {}
-    kept = 0
+    kept_count = 0
     if wish.scope != "turn":
         segments = arrange(ends, links)
     if wish.scope == "branch":
         why = _reasons_to_stay(connection, space, ends, segments)
-        segments, kept = _cut(segments, arrange(list(why), links))
-    found = erasable(connection, space, segments)
+        segments, kept_count = _cut(segments, arrange(list(why), links))
+    turns = erasable(connection, space, segments)
     if wish.said_before is not None:
-        found = [each for each in found if said_at(each.turn) < wish.said_before]
-    shown = _kept(connection, space, why)
-    return sift(connection, space, found, wish)._replace(kept_turns=kept, kept=shown)
+        turns = [each for each in turns if said_at(each.turn) < wish.said_before]
+    kept_shown = _kept(connection, space, why)
+    return sift(connection, space, turns, wish)._replace(kept_turns=kept_count, kept=kept_shown)
 
 
 def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wish) -> Chosen:
@@ -103,9 +103,9 @@ def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
     """
     if not chosen.barring:
         return chosen
-    known = {each.turn.place for each in chosen.turns}
+    chosen_places = {each.turn.place for each in chosen.turns}
     equal = places_saying(connection, space, [each.turn.hash for each in chosen.barring])
-    more = [Segment(place.chain, place.pos, place.pos) for place, _ in equal if place not in known]
+    more = [Segment(place.chain, place.pos, place.pos) for place, _ in equal if place not in chosen_places]
     sized = erasable(connection, space, more)
     return chosen._replace(turns=[*chosen.turns, *sized], barring=[*chosen.barring, *sized])
 
@@ -117,19 +117,19 @@ def names_gone(
     (scope ``branch``). Cost: a walk for each bookmark at the turns."""
     going = {each.turn.id for each in chosen.turns}
     places = {each.turn.place for each in chosen.named}
-    named = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    names_at = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
     gone: set[str] = set()
-    for place in places & named.keys():
+    for place in places & names_at.keys():
         is_own = wish.scope == "branch" and wish.said_before is None and place in ends
         if is_own or _is_whole(connection, space, place, going):
-            gone.update(map(stored_name, named[place]))
+            gone.update(map(stored_name, names_at[place]))
     return tuple(sorted(gone))
 
 
 def names_without_turns(connection: Connection, space: int, places: Collection[Place]) -> list[bytes]:
     """The bookmarks at places whose whole threads are erased, in order. Cost: a walk for each."""
-    named = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
-    gone = (named[place] for place in set(places) & named.keys() if _is_whole(connection, space, place, ()))
+    names_at = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    gone = (names_at[place] for place in set(places) & names_at.keys() if _is_whole(connection, space, place, ()))
     return sorted({name for names in gone for name in names})
 
 
@@ -141,8 +141,8 @@ def _is_whole(connection: Connection, space: int, place: Place, going: Collectio
 
 def said_at(turn: StoredTurn) -> int:
     """The time when a turn was said, in Unix milliseconds; without one, the time when it was stored."""
-    said = said_of(read_mapping(turn, "system"))
-    return milliseconds_of(time_of(turn.id)) if said is None else said
+    milliseconds = said_of(read_mapping(turn, "system"))
+    return milliseconds_of(time_of(turn.id)) if milliseconds is None else milliseconds
 
 
 def _reasons_to_stay(
@@ -198,14 +198,14 @@ def _cut(segments: Sequence[Segment], kept: Iterable[Segment]) -> tuple[list[Seg
     below: dict[int, int] = {}
     for chain, _, high in kept:
         below[chain] = max(high + 1, below.get(chain, 0))
-    left = [Segment(chain, max(low, below.get(chain, 0)), high) for chain, low, high in segments]
-    going = [each for each in left if each.low <= each.high]
+    remaining = [Segment(chain, max(low, below.get(chain, 0)), high) for chain, low, high in segments]
+    going = [each for each in remaining if each.low <= each.high]
     total = sum(high - low + 1 for _, low, high in segments)
     return going, total - sum(high - low + 1 for _, low, high in going)
 
 
 def _kept(connection: Connection, space: int, why: Mapping[Place, str]) -> tuple[Kept, ...]:
     # A thread with a thousand branches has a thousand reasons: a preview must stay readable.
-    shown = sorted(why, reverse=True)[:KEPT_SHOWN]
-    found = erasable(connection, space, [Segment(chain, pos, pos) for chain, pos in shown])
-    return tuple(Kept(each.turn.id, why[each.turn.place]) for each in found)
+    places = sorted(why, reverse=True)[:KEPT_SHOWN]
+    turns = erasable(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    return tuple(Kept(each.turn.id, why[each.turn.place]) for each in turns)

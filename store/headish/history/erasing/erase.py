@@ -64,8 +64,8 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
     chosen = choose(connection, space, ends, wish)
     related = repeats_of(connection, space, chosen.named)
     more = sift(connection, space, turns_of_repeats(connection, space, related.found), wish)
-    left = {each.turn.id for each in more.turns}
-    repeats = [each for each in related.found if each.kind == TITLE or each.subject in left]
+    to_erase = {each.turn.id for each in more.turns}
+    repeats = [each for each in related.found if each.kind == TITLE or each.subject in to_erase]
     if wish.repeats:
         chosen = chosen._replace(turns=[*chosen.turns, *more.turns], barring=[*chosen.barring, *more.barring])
     # After the repeats are added: a bar on their content erases turns with equal content, too.
@@ -113,35 +113,37 @@ def erase(
     Cost: that of ``plan``, and about eight statements; one for each turn on SQLite.
     Raises: as ``plan``.
     """
-    made = plan(connection, space, ends, wish)
-    if not (made.turns or made.bars or made.repeats):
-        return made.found, None
+    planned = plan(connection, space, ends, wish)
+    if not (planned.turns or planned.bars or planned.repeats):
+        return planned.found, None
     begun, before = begin_receipt(connection, space, wish.scope, said, mint)
     # Before the turns are emptied: the search index finds the words to remove by reading the payloads.
-    forget_turns(connection, space, [each.turn.id for each in made.turns])
-    emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in made.turns]
+    forget_turns(connection, space, [each.turn.id for each in planned.turns])
+    emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in planned.turns]
     empty_turns(connection, space, begun.number, emptied, meta=wish.meta)
     if wish.meta:
-        forget_signatures(connection, space, [each.turn.id for each in made.turns])
-    drop_payloads(connection, space, made.payloads)
-    bar(connection, space, begun.number, made.bars)
-    count_gone(connection, space, bytes=made.found.bytes, bars=len(made.bars))
-    counts = {"titles": take_titles(connection, space, made.repeats)}
-    counts["records"] = take_records(connection, space, [each.turn.place for each in made.turns]) if wish.names else 0
+        forget_signatures(connection, space, [each.turn.id for each in planned.turns])
+    drop_payloads(connection, space, planned.payloads)
+    bar(connection, space, begun.number, planned.bars)
+    count_gone(connection, space, bytes=planned.found.bytes, bars=len(planned.bars))
+    counts = {"titles": take_titles(connection, space, planned.repeats)}
+    counts["records"] = (
+        take_records(connection, space, [each.turn.place for each in planned.turns]) if wish.names else 0
+    )
     receipt = replace(
         begun,
         meta=wish.meta,
         content=wish.content,
-        bytes=made.found.bytes,
+        bytes=planned.found.bytes,
         turns=tuple(as_erased(replace(turn, key=key), meta=wish.meta) for turn, key in emptied),
-        barred=tuple(Barred(hash.hex(), size) for hash, size in sorted(made.bars.items())),
+        barred=tuple(Barred(hash.hex(), size) for hash, size in sorted(planned.bars.items())),
         counts={name: count for name, count in counts.items() if count},
-        stays=_stays(made.found),
-        not_reached=(*_copies_elsewhere(made.found), *said.not_reached),
+        stays=_stays(planned.found),
+        not_reached=(*_copies_elsewhere(planned.found), *said.not_reached),
     )
     # In the same transaction: content that is gone without a receipt would read as damage.
     add_receipt(connection, space, receipt, before)
-    return made.found, receipt
+    return planned.found, receipt
 
 
 def _key_of(turn: StoredTurn, meta: bool) -> bytes | None:
@@ -154,8 +156,8 @@ def _new_bars(connection: Connection, space: int, chosen: Chosen) -> dict[bytes,
     if not chosen.barring:
         return {}
     # A bar keeps the number of the erasure that set it; a second one must not take it over.
-    known = barred(connection, space)
-    return {each.turn.hash: each.size for each in chosen.barring if each.turn.hash not in known}
+    already = barred(connection, space)
+    return {each.turn.hash: each.size for each in chosen.barring if each.turn.hash not in already}
 
 
 def _elsewhere(connection: Connection, space: int, ids: Collection[TurnId]) -> dict[str, int]:
@@ -175,9 +177,9 @@ def _copies_elsewhere(found: Found) -> tuple[str, ...]:
 
 
 def _stays(found: Found) -> dict[str, int]:
-    said = {"bytes": found.kept_bytes, "equal_turns": found.equal_turns, "definitions": found.definitions}
-    said |= {"children": found.children, "repeats": len(found.repeats), "kept_turns": found.kept_turns}
-    return {name: count for name, count in said.items() if count}
+    counts = {"bytes": found.kept_bytes, "equal_turns": found.equal_turns, "definitions": found.definitions}
+    counts |= {"children": found.children, "repeats": len(found.repeats), "kept_turns": found.kept_turns}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _keeps_words(each: Erasable) -> bool:
@@ -206,8 +208,8 @@ def _around(connection: Connection, space: int, turns: Sequence[StoredTurn]) -> 
     ids = {each.id for each in turns}
     inside = sum(parent in ids for each in parents.values() for parent in each)
     children = sum(count_continuing(connection, space, places).values()) - inside
-    named = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
-    names = tuple(sorted(stored_name(name) for place, at in named.items() if place in places for name in at))
+    names_at = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    names = tuple(sorted(stored_name(name) for place, at in names_at.items() if place in places for name in at))
     arriving = tuple(each.id for each in open_streams(connection, space) if ids & set(_answered(each.about)))
     return Around(children, names, arriving)
 

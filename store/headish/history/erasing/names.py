@@ -69,7 +69,7 @@ def erase_name(
     Cost: that of ``find_name``, and about fifteen statements.
     Raises: UnknownBookmark.
     """
-    found = find_name(connection, space, name)
+    report = find_name(connection, space, name)
     others = former_names(connection, space, name)
     marks = _marks(connection, space, name, others)
     became = _free_name(connection, space, last_receipt(connection, space)[0] + 1)
@@ -81,27 +81,27 @@ def erase_name(
     begun, before = begin_receipt(connection, space, BOOKMARK, said, mint)
     receipt = replace(
         begun,
-        counts={"moves": found.counts["moves"], **taken},
-        stays={"turns": found.counts["turns"]} if found.counts["turns"] else {},
+        counts={"moves": report.counts["moves"], **taken},
+        stays={"turns": report.counts["turns"]} if report.counts["turns"] else {},
         not_reached=said.not_reached,
         names=(ErasedName(became.decode(), marks),),
     )
     add_receipt(connection, space, receipt, before)
-    return found, receipt, became.decode()
+    return report, receipt, became.decode()
 
 
 def forget_name(connection: Connection, space: int, name: bytes, said: ErasureGrounds, mint: Mint) -> Receipt:
     """Remove a bookmark, unless it is removed already, and its conversation's record; then erase its name as
     ``erase_name`` does."""
-    taken = {}
+    removed = {}
     if find_record(connection, space, name) is not None:
-        taken["records"] = 1
+        removed["records"] = 1
         blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
         change_record(connection, space, ListedConversation(name, None, TurnId("")), blank, None)
     if find_bookmark(connection, space, name) is not None:
-        taken["bookmarks"] = 1
+        removed["bookmarks"] = 1
         remove_name(connection, space, name, None)
-    return erase_name(connection, space, name, said, mint, taken)[1]
+    return erase_name(connection, space, name, said, mint, removed)[1]
 
 
 def erase_marked(connection: Connection, space: int, receipt: Receipt, said: ErasureGrounds, mint: Mint) -> int:
@@ -112,10 +112,10 @@ def erase_marked(connection: Connection, space: int, receipt: Receipt, said: Era
     """
     marks = {mark for each in receipt.names for mark in each.marks}
     take = forget_name if receipt.counts.keys() & GONE_WITH_IT else erase_name
-    found = [name for name, first in first_moves(connection, space) if mark_name(name, first).hex() in marks]
-    for name in found:
+    names = [name for name, first in first_moves(connection, space) if mark_name(name, first).hex() in marks]
+    for name in names:
         take(connection, space, name, said, mint)
-    return len(found)
+    return len(names)
 
 
 def _answered(about: bytes) -> bytes:

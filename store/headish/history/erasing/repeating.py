@@ -57,29 +57,29 @@ def repeats_of(connection: Connection, space: int, turns: Sequence[Erasable]) ->
     Cost: reads the space twice for each step; if conversations have titles, also the payloads of the turns, and a few
     statements for each turn that was erased before.
     """
-    found: dict[TurnId, str] = {}
-    asked = {each.turn.id: each.turn for each in turns}
-    reached = list(asked.values())
-    while asked:
-        related = dict(_related(connection, space, list(asked.values())))
-        known = found.keys() | {each.turn.id for each in turns}
-        found |= (new := {id: kind for id, kind in related.items() if id not in known})
-        asked = {id: stored for id in new if (stored := turn_by_id(connection, space, id)) is not None}
-        reached += asked.values()
+    kinds: dict[TurnId, str] = {}
+    level = {each.turn.id: each.turn for each in turns}
+    reached = list(level.values())
+    while level:
+        related = dict(_related(connection, space, list(level.values())))
+        seen = kinds.keys() | {each.turn.id for each in turns}
+        kinds |= (new := {id: kind for id, kind in related.items() if id not in seen})
+        level = {id: turn for id in new if (turn := turn_by_id(connection, space, id)) is not None}
+        reached += level.values()
     # Titles first: in a space without any, no text has to be read.
     titled = _all_titles(connection, space)
     repeating = _titles(connection, space, reached, titled) if titled else []
     titles = [Repeat(TITLE, stored_name(subject)) for subject in repeating]
     is_silent = any(each.erased is not None for each in reached)
-    listed = [*(Repeat(kind, id) for id, kind in found.items()), *titles]
+    listed = [*(Repeat(kind, id) for id, kind in kinds.items()), *titles]
     return Repeats(listed, len(titled) - len(repeating) if is_silent else 0)
 
 
 def turns_of_repeats(connection: Connection, space: int, repeats: Sequence[Repeat]) -> list[Erasable]:
     """The turns among the repeats."""
     ids = [as_turn_id(each.subject) for each in repeats if each.kind != TITLE]
-    stored = [turn_by_id(connection, space, id) for id in ids if id is not None]
-    places = [each.place for each in stored if each is not None]
+    turns = [turn_by_id(connection, space, id) for id in ids if id is not None]
+    places = [each.place for each in turns if each is not None]
     return erasable(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
 
 
@@ -88,8 +88,8 @@ def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -
     subjects = [each.subject for each in repeats if each.kind == TITLE]
     for subject in subjects:
         first = as_turn_id(subject)
-        found = ListedConversation(None if first else subject.encode(), first, first or TurnId(""))
-        change_record(connection, space, found, {"title": ""}, None)
+        conversation = ListedConversation(None if first else subject.encode(), first, first or TurnId(""))
+        change_record(connection, space, conversation, {"title": ""}, None)
     return len(subjects)
 
 
@@ -117,17 +117,17 @@ def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterat
     ids = {each.id: each for each in turns}
     for each in superseding_some(connection, space, ids):
         yield each.id, VERSION
-    for stored in turns:
-        if stored.supersedes is not None:
-            yield stored.supersedes, VERSION
-        original = as_turn_id(str(read_mapping(stored, "system").get("copy_of", "")))
+    for turn in turns:
+        if turn.supersedes is not None:
+            yield turn.supersedes, VERSION
+        original = as_turn_id(str(read_mapping(turn, "system").get("copy_of", "")))
         if original is not None:
             yield original, COPY
     for id, system in copies(connection, space):
         if _decode(system).get("copy_of") in ids:
             yield id, COPY
     # An overlay names the turns that it covers by digest. A search in its bytes saves decoding every overlay.
-    digests = {stored.digest.hex().encode() for stored in turns}
+    digests = {turn.digest.hex().encode() for turn in turns}
     for id, attributes in overlays(connection, space):
         if not digests.isdisjoint(_DIGEST.findall(attributes or b"")):
             yield id, OVERLAY
@@ -135,8 +135,8 @@ def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterat
 
 def _all_titles(connection: Connection, space: int) -> dict[bytes, str]:
     """The titles of conversations, by subject, normalised by ``_plain`` for comparison."""
-    read = ((subject, read_record(data).title) for subject, _, data, *_ in _all_records(connection, space))
-    return {subject: title for subject, given in read if (title := _plain(given))}
+    titles = ((subject, read_record(data).title) for subject, _, data, *_ in _all_records(connection, space))
+    return {subject: title for subject, raw in titles if (title := _plain(raw))}
 
 
 def _all_records(connection: Connection, space: int) -> Iterator[Row]:
@@ -152,13 +152,13 @@ def _titles(
 ) -> list[bytes]:
     """The subjects of the conversations whose titles occur in the words of the turns, or contain them, or that contain
     an erased turn."""
-    read = read_places(connection, space, [each.place for each in turns])
-    said = [words for each in read if (words := _words(each))]
+    placed = read_places(connection, space, [each.place for each in turns])
+    texts = [words for each in placed if (words := _words(each))]
     own = {name for each in turns if each.erased is not None for name in _subjects_of(connection, space, each.place)}
     return [
         subject
         for subject, title in titled.items()
-        if subject in own or any(title in words or words in title for words in said)
+        if subject in own or any(title in words or words in title for words in texts)
     ]
 
 

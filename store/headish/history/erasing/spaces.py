@@ -42,7 +42,7 @@ def erase_space(connection: Connection, space: int, said: ErasureGrounds, mint: 
 
     The number is never used for another space, and readers who follow the space learn that it is gone.
     """
-    found = find_in_space(connection, space)
+    report = find_in_space(connection, space)
     begun, before = begin_receipt(connection, space, SPACE, said, mint)
     forget_space(connection, space)
     # A new epoch, because the numbers begin again: an older cursor must not match what comes later.
@@ -52,12 +52,12 @@ def erase_space(connection: Connection, space: int, said: ErasureGrounds, mint: 
     receipt = replace(
         begun,
         meta=True,
-        bytes=found.bytes,
-        counts={key: count for key, count in found.counts.items() if count},
+        bytes=report.bytes,
+        counts={key: count for key, count in report.counts.items() if count},
         not_reached=said.not_reached,
     )
     add_receipt(connection, space, receipt, before)
-    return found, receipt, name
+    return report, receipt, name
 
 
 def _free_name(connection: Connection, space: int) -> str:

@@ -23,9 +23,9 @@ def find_brought(connection: Connection, space: int, old: Place | None, new: Pla
 
 def read_brought(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
     """The turns of a range. Raises: CorruptTurn if one is missing."""
-    found = turns_of(connection, space, segment)
-    check_gapless(segment, found)
-    return found
+    turns = turns_of(connection, space, segment)
+    check_gapless(segment, turns)
+    return turns
 
 
 def _leading(connection: Connection, space: int, place: Place | None) -> list[Segment]:

@@ -50,10 +50,10 @@ class Position(NamedTuple):
 
 def parse_cursor(text: object) -> Cursor:
     """Parse the text of a cursor. Raises: InvalidArgument."""
-    found = _CURSOR.fullmatch(text) if isinstance(text, str) else None
-    if found is None or max(int(found[2]), int(found[3])) > LARGEST:
+    match = _CURSOR.fullmatch(text) if isinstance(text, str) else None
+    if match is None or max(int(match[2]), int(match[3])) > LARGEST:
         raise InvalidArgument(f"a cursor is what follow or position gave as one, not {shown(text)}")
-    return Cursor(bytes.fromhex(found[1]), int(found[2]), int(found[3]), found[4])
+    return Cursor(bytes.fromhex(match[1]), int(match[2]), int(match[3]), match[4])
 
 
 def find_reached(connection: Connection, space: int) -> SpacePosition:
@@ -82,10 +82,10 @@ def resume(connection: Connection, space: int, cursor: Cursor) -> Position:
     """
     reached = find_reached(connection, space)
     check_reached(cursor, reached)
-    found = position_at(connection, space, cursor.epoch, cursor.seq, cursor.change)
-    if found.cursor != cursor:
+    position = position_at(connection, space, cursor.epoch, cursor.seq, cursor.change)
+    if position.cursor != cursor:
         raise CursorLost(str(cursor), "other changes have its numbers now", (reached.seq, reached.change))
-    return found
+    return position
 
 
 def is_held(connection: Connection, space: int, cursor: Cursor) -> bool:
@@ -100,12 +100,12 @@ def is_held(connection: Connection, space: int, cursor: Cursor) -> bool:
 def check_reached(at: Cursor | Position, reached: SpacePosition) -> None:
     """Refuse a position of another space, or one that the space has not reached. Raises: CursorLost."""
     now = (reached.seq, reached.change)
-    told = str(at) if isinstance(at, Cursor) else str(at.cursor)
+    text = str(at) if isinstance(at, Cursor) else str(at.cursor)
     # The epoch first: the numbers of a restored space may be as high as before, but name other rows.
     if at.epoch != reached.epoch:
-        raise CursorLost(told, "it is of another space, or the space was restored since", now)
+        raise CursorLost(text, "it is of another space, or the space was restored since", now)
     if at.seq > reached.seq or at.change > reached.change:
-        raise CursorLost(told, f"it is at {at.seq}/{at.change}, and the space ends at {now[0]}/{now[1]}", now)
+        raise CursorLost(text, f"it is at {at.seq}/{at.change}, and the space ends at {now[0]}/{now[1]}", now)
 
 
 def position_at(connection: Connection, space: int, epoch: bytes, seq: int, change: int) -> Position:

@@ -67,8 +67,8 @@ LAST = 2**63
 def _in_order(after: Position, turns: list[StoredTurn], changes: list[Numbered]) -> list[Step]:
     """Merge by ``(seq, change)``; a turn comes before all changes with its number."""
     at, steps = after, list[Step]()
-    found: list[StoredTurn | Numbered] = [*turns, *changes]
-    for each in sorted(found, key=_order):
+    unordered: list[StoredTurn | Numbered] = [*turns, *changes]
+    for each in sorted(unordered, key=_order):
         if isinstance(each, StoredTurn):
             at = at._replace(seq=each.seq, seal=each.seal)
         else:
@@ -86,29 +86,31 @@ def _cut(steps: list[Step], last: tuple[int, int]) -> list[Step]:
 
 
 def _turns(connection: Connection, space: int, low: int, high: int) -> list[StoredTurn]:
-    found = turns_between(connection, space, low, high)
+    turns = turns_between(connection, space, low, high)
     # A gap is damage: if the reader went on, it would never see the missing turn.
-    missing = _first_missing([each.seq for each in found], low, high)
+    missing = _first_missing([each.seq for each in turns], low, high)
     if missing is not None:
         raise CorruptTurn(f"with commit number {missing}", "it is missing")
-    return found
+    return turns
 
 
 def _changes(connection: Connection, space: int, low: int, high: int) -> list[Numbered]:
-    found = changes_between(connection, space, low, high)
-    missing = _first_missing([each.change for each in found], low, high)
+    changes = changes_between(connection, space, low, high)
+    missing = _first_missing([each.change for each in changes], low, high)
     if missing is not None:
         raise CorruptRecord(f"the change with the number {missing}", "it is missing, or there twice")
-    for before, each in pairwise(found):
+    for before, each in pairwise(changes):
         if each.seq < before.seq:  # turns and changes could not be merged into one order
             raise CorruptRecord(f"the change with the number {each.change}", "its commit number goes back")
-    return found
+    return changes
 
 
 def _first_missing(numbers: list[int], low: int, high: int) -> int | None:
     """The first number after ``low`` that is missing in ``numbers``, which must run to ``high``; None if all are
     there."""
-    wanted = range(low + 1, high + 1)
-    if numbers == list(wanted):
+    expected = range(low + 1, high + 1)
+    if numbers == list(expected):
         return None
-    return next((each for each, found in zip(wanted, numbers, strict=False) if each != found), low + 1 + len(numbers))
+    return next(
+        (each for each, number in zip(expected, numbers, strict=False) if each != number), low + 1 + len(numbers)
+    )

@@ -43,10 +43,10 @@ def read_awaited(backend: Backend, space: int, awaited: Awaited, work: Callable[
         return work(connection)
 
     end, pause = time.monotonic() + seconds, SHORTEST_PAUSE
-    while isinstance(found := backend.read(read), _Behind):
-        left = end - time.monotonic()
-        if left <= 0:
-            raise NotReplicated(backend.target, str(cursor), (found.seq, found.change), seconds)
-        time.sleep(min(pause, left))
+    while isinstance(result := backend.read(read), _Behind):
+        seconds_left = end - time.monotonic()
+        if seconds_left <= 0:
+            raise NotReplicated(backend.target, str(cursor), (result.seq, result.change), seconds)
+        time.sleep(min(pause, seconds_left))
         pause = min(2 * pause, LONGEST_PAUSE)
-    return found
+    return result

@@ -100,7 +100,7 @@ def put_in_place(message: Message, given: str | tuple[ContentBlock, ...]) -> tup
 def read_covered(thread: SeenThread, indexes: Sequence[int]) -> list[Message]:
     """The messages of the covered turns as a model sees them now, as input for a summary: with replaced words, without
     hidden turns, and each earlier summary once."""
-    said: list[Message] = []
+    messages: list[Message] = []
     summaries = set()
     for index in indexes:
         state = thread.states[index]
@@ -109,10 +109,10 @@ def read_covered(thread: SeenThread, indexes: Sequence[int]) -> list[Message]:
         if state.summarized and state.by is not None:
             if state.by not in summaries:
                 summaries.add(state.by)
-                said.append(Message(role="user", content=thread.messages[thread.overlays[state.by][0]].content))
+                messages.append(Message(role="user", content=thread.messages[thread.overlays[state.by][0]].content))
         else:
-            said.append(replaced(thread, index))
-    return said
+            messages.append(replaced(thread, index))
+    return messages
 
 
 def _within(chosen: set[int]) -> list[int]:
@@ -134,8 +134,8 @@ def _index(thread: SeenThread, turn_id: TurnId) -> int:
 def _covered_by(thread: SeenThread, at: int) -> list[int]:
     _, overlay = thread.overlays[thread.walked[at].id]
     covers = set(overlay.covers)
-    found = [index for index, turn in enumerate(thread.walked) if turn.digest.hex() in covers]
-    return [index for index in found if thread.states[index] is not None]
+    indexes = [index for index, turn in enumerate(thread.walked) if turn.digest.hex() in covers]
+    return [index for index in indexes if thread.states[index] is not None]
 
 
 def _with_partners(thread: SeenThread, chosen: set[int]) -> set[int]:

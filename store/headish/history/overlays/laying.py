@@ -95,7 +95,7 @@ def lay(
         system=wanted.system,
         author=wanted.author,
     )
-    # Words that a model was asked for are stored in any case: the turn records what its reply cost.
+    # Words that a model wrote are stored in any case: the turn records the cost of the reply.
     looks = wanted.does in PUTS_WORDS and wanted.system is None
     before = _standing(thread, indexes, overlay, blocks) if looks else None
     if before is not None or _changes_nothing(thread, indexes, overlay):
@@ -111,9 +111,9 @@ def _find_branch(connection: Connection, space: int, wanted: OverlayPlan, last: 
         return wanted.branch, find_turn(connection, space, wanted.branch).place
     # On another branch the overlay would silently do nothing, so a branch is never guessed.
     base = _base(wanted.last)
-    named = None if base.bookmark is None else find_bookmark(connection, space, base.bookmark.encode())
-    if named is not None:
-        return base, named
+    tip = None if base.bookmark is None else find_bookmark(connection, space, base.bookmark.encode())
+    if tip is not None:
+        return base, tip
     if base.name == "@":
         place = find_turn(connection, space, base).place
         return place, place

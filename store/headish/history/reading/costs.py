@@ -51,9 +51,9 @@ def count_costs(
     # Without a key there is one line, even if nothing was counted.
     tallies: dict[str | None, _Tally] = {} if by else {None: _Tally()}
     for each in each_once(replies):
-        said = said_at_of(each.system, each.id)
-        if (since is None or said >= since) and (until is None or said < until):
-            tallies.setdefault(KEYS[by](each) if by else None, _Tally()).add(each, said, prices)
+        said_at = said_at_of(each.system, each.id)
+        if (since is None or said_at >= since) and (until is None or said_at < until):
+            tallies.setdefault(KEYS[by](each) if by else None, _Tally()).add(each, said_at, prices)
     ordered = sorted(tallies, key=lambda key: (key is None, key or ""))
     return [tallies[key].close(key, prices.currency) for key in ordered]
 
@@ -91,9 +91,9 @@ class _Tally:
 def cost_of_reply(reply: Mapping[str, Any], usage: Usage, said: datetime, prices: Prices) -> Decimal | None:
     """The exact cost of an answer from its stored facts (``Meta.reply``). None if the table has no price for it."""
     tokens = {name: getattr(usage, name) or 0 for name in Usage.__struct_fields__}
-    asked = _asked(reply, said, tokens)
-    price = prices.find(asked)
-    return None if price is None else price.cost(tokens, is_batch=asked.is_batch)
+    answer = _asked(reply, said, tokens)
+    price = prices.find(answer)
+    return None if price is None else price.cost(tokens, is_batch=answer.is_batch)
 
 
 def _asked(reply: Mapping[str, Any], said: datetime, tokens: dict[str, int]) -> PricedAnswer:

@@ -78,9 +78,12 @@ def complete_turns(
     ids = {(each.chain, each.pos): each.id for each in listed}
     # Inside a chain a turn continues the one before it, so most parents are among the rows and need no look-up.
     before = [ids.get((each.chain, each.pos - 1)) if each.pos else None for each in listed]
-    known = read or {}
+    parents_read = read or {}
     alone = [each.place for each, parent in zip(listed, before, strict=True) if parent is None]
-    parents = {**known, **parents_of_turns(connection, space, [place for place in alone if place not in known])}
+    parents = {
+        **parents_read,
+        **parents_of_turns(connection, space, [place for place in alone if place not in parents_read]),
+    }
     return [
         make_turn(
             each,
@@ -163,14 +166,14 @@ def read_all_blocks(turns: Sequence[Walked]) -> list[tuple[ContentBlock, ...]]:
 
     Raises: CorruptTurn.
     """
-    found: list[tuple[ContentBlock, ...]] = []
+    blocks: list[tuple[ContentBlock, ...]] = []
     for start in range(0, len(turns), DECODED_TOGETHER):
         portion = turns[start : start + DECODED_TOGETHER]
         # ``type(…) is`` because ``isinstance`` takes five times as long for a struct such as ``Erased``.
         texts = [turn.payload for turn in portion if not turn.type and type(turn.payload) is bytes]
         plain = decode_payloads(texts) if len(texts) == len(portion) else None
-        found += [read_blocks(turn, turn.payload) for turn in portion] if plain is None else plain
-    return found
+        blocks += [read_blocks(turn, turn.payload) for turn in portion] if plain is None else plain
+    return blocks
 
 
 def read_messages(turns: Sequence[Walked], contents: Sequence[tuple[ContentBlock, ...]]) -> list[Message]:
@@ -250,10 +253,10 @@ def is_time(milliseconds: object) -> bool:
 
 def whole_parents(turn_id: TurnId, parents: Iterable[TurnId | None]) -> tuple[TurnId, ...]:
     """The parents as a tuple. Raises: CorruptTurn if one of them is missing (None)."""
-    found = tuple(parents)
-    if None in found:
+    ids = tuple(parents)
+    if None in ids:
         raise CorruptTurn(turn_id, "a turn that it continues is missing")
-    return tuple(parent for parent in found if parent is not None)
+    return tuple(parent for parent in ids if parent is not None)
 
 
 def _document(stored: StoredTurn | Walked, payload: bytes) -> Document:

@@ -64,12 +64,12 @@ def _filled(connection: Connection, space: int, block: ContentBlock) -> ContentB
         return replace(block, content=tuple(_filled(connection, space, inner) for inner in block.content))
     if not isinstance(block, Document) or not isinstance(block.source, TurnSource):
         return block
-    named = block.source.turn
-    id = as_turn_id(named)
-    stored = None if id is None else turn_by_id(connection, space, id)
-    if stored is None or stored.type != DOCUMENT:
-        raise InvalidContent("a document", f"no document of the space is the turn {named[:80]!r}")
-    media_type = block.source.media_type or stored.content_type or ""
-    name = block.name or read_mapping(stored, "system").get("document_name")
-    source = Base64Source(media_type, b64encode(read_payload(connection, space, stored)).decode())
+    reference = block.source.turn
+    id = as_turn_id(reference)
+    turn = None if id is None else turn_by_id(connection, space, id)
+    if turn is None or turn.type != DOCUMENT:
+        raise InvalidContent("a document", f"no document of the space is the turn {reference[:80]!r}")
+    media_type = block.source.media_type or turn.content_type or ""
+    name = block.name or read_mapping(turn, "system").get("document_name")
+    source = Base64Source(media_type, b64encode(read_payload(connection, space, turn)).decode())
     return replace(block, source=source, name=name if isinstance(name, str) else None)

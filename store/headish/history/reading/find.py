@@ -23,13 +23,13 @@ def find_turn(connection: Connection, space: int, headish: Headish) -> StoredTur
     Cost: one or two index look-ups, and a few more if a suffix steps over many forks.
     Raises: UnknownTurn, Ambiguous.
     """
-    stored = _find_base(connection, space, headish)
+    turn = _find_base(connection, space, headish)
     for step in headish.steps:
         if isinstance(step, Back):
-            stored = _step_back(connection, space, headish, stored, step)
+            turn = _step_back(connection, space, headish, turn, step)
         else:
-            stored = _step_to_parent(connection, space, headish, stored, step)
-    return stored
+            turn = _step_to_parent(connection, space, headish, turn, step)
+    return turn
 
 
 def find_place(connection: Connection, space: int, headish: Headish) -> Place:
@@ -72,9 +72,9 @@ def _find_place(connection: Connection, space: int, headish: Headish) -> Place |
     past = headish.past if isinstance(headish.past, int) else headish.past.timestamp() * 1000
     place = past_place(connection, space, name, past)
     if place is None:
-        said = f"; turns by when they were said: headish log {headish.name} --until TIME"
-        told = "the bookmark's history does not reach back so far, or it was removed then"
-        raise UnknownTurn(headish.text, told + ("" if isinstance(headish.past, int) else said))
+        hint = f"; turns by when they were said: headish log {headish.name} --until TIME"
+        problem = "the bookmark's history does not reach back so far, or it was removed then"
+        raise UnknownTurn(headish.text, problem + ("" if isinstance(headish.past, int) else hint))
     return place
 
 
@@ -86,13 +86,13 @@ def _find_handle(connection: Connection, space: int, headish: Headish) -> Stored
     handle, name = headish.handle, headish.name or ""
     if handle is None or has_log(connection, space, name.encode()):
         return None
-    found = turns_by_handle(connection, space, handle.bounds, handle.end, CANDIDATES_SHOWN)
-    if len(found) > 1:
+    turns = turns_by_handle(connection, space, handle.bounds, handle.end, CANDIDATES_SHOWN)
+    if len(turns) > 1:
         from headish.history.reading.handles import describe_candidates
 
-        described = describe_candidates(connection, space, found)
-        raise Ambiguous(name, tuple(stored.id for stored in found), described)
-    return found[0] if found else None
+        described = describe_candidates(connection, space, turns)
+        raise Ambiguous(name, tuple(turn.id for turn in turns), described)
+    return turns[0] if turns else None
 
 
 def _find_elsewhere(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
@@ -101,18 +101,18 @@ def _find_elsewhere(connection: Connection, space: int, headish: Headish) -> Sto
 
     device, _, name = (headish.name or "").encode().partition(b"/")
     # A set: several remotes may carry the log of one device, and mostly agree.
-    found = set(turns_named_there(connection, space, device, name)) if name else set()
-    if len(found) > 1:
-        raise Ambiguous(headish.name or "", tuple(sorted(found)))
-    return turn_by_id(connection, space, found.pop()) if found else None
+    ids = set(turns_named_there(connection, space, device, name)) if name else set()
+    if len(ids) > 1:
+        raise Ambiguous(headish.name or "", tuple(sorted(ids)))
+    return turn_by_id(connection, space, ids.pop()) if ids else None
 
 
 def _find_prefix(connection: Connection, space: int, headish: Headish) -> StoredTurn:
     prefix = headish.prefix
-    found = turns_by_prefix(connection, space, prefix, CANDIDATES_SHOWN) if prefix else []
-    if len(found) > 1:
-        raise Ambiguous(headish.name or "", tuple(stored.id for stored in found))
-    return found[0] if found else _unknown(connection, space, headish)
+    turns = turns_by_prefix(connection, space, prefix, CANDIDATES_SHOWN) if prefix else []
+    if len(turns) > 1:
+        raise Ambiguous(headish.name or "", tuple(turn.id for turn in turns))
+    return turns[0] if turns else _unknown(connection, space, headish)
 
 
 def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn:
@@ -129,10 +129,10 @@ def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn
 
 
 def _step_back(connection: Connection, space: int, headish: Headish, stored: StoredTurn, step: Back) -> StoredTurn:
-    place, left = stored.place, step.steps
+    place, remaining = stored.place, step.steps
     leading = _leading(connection, space, place.chain)
-    while left > place.pos:
-        left -= place.pos + 1
+    while remaining > place.pos:
+        remaining -= place.pos + 1
         parent = next(leading, None)
         if parent is None:
             raise UnknownTurn(headish.text, "its thread does not go back so far")
@@ -141,7 +141,7 @@ def _step_back(connection: Connection, space: int, headish: Headish, stored: Sto
         if parent.pos < 0 or parent.chain >= place.chain:
             raise CorruptTurn(stored.id, "its thread runs in a circle")
         place = parent
-    return _known(headish, turn_at(connection, space, Place(place.chain, place.pos - left)))
+    return _known(headish, turn_at(connection, space, Place(place.chain, place.pos - remaining)))
 
 
 def _leading(connection: Connection, space: int, chain: int) -> Iterator[Place]:
@@ -150,10 +150,10 @@ def _leading(connection: Connection, space: int, chain: int) -> Iterator[Place]:
     from headish.rows.threads.walks import first_parents
 
     size = 1  # most suffixes step over one fork at most
-    while len(found := first_parents(connection, space, chain, size)) == size:
-        yield from found
-        chain, size = found[-1].chain, min(4 * size, LARGEST_PORTION)
-    yield from found
+    while len(parents := first_parents(connection, space, chain, size)) == size:
+        yield from parents
+        chain, size = parents[-1].chain, min(4 * size, LARGEST_PORTION)
+    yield from parents
 
 
 def _step_to_parent(

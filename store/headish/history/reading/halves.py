@@ -40,7 +40,7 @@ def hidden_in_space(connection: Connection, space: int) -> dict[TurnId, HiddenHa
 
 
 def hidden_among(connection: Connection, space: int, outgrown: set[TurnId]) -> dict[TurnId, HiddenHalf]:
-    """Those of the halves ``outgrown`` that nothing but other hidden halves continues.
+    """The halves among ``outgrown`` that nothing continues, or only other hidden halves.
 
     Cost: nothing if there are none; else three statements for each 64 of them.
     """
@@ -49,16 +49,16 @@ def hidden_among(connection: Connection, space: int, outgrown: set[TurnId]) -> d
         return {}
     parents = parents_of_turns(connection, space, [each.place for each in halves.values()])
     continued = count_continuing(connection, space, [each.place for each in halves.values()])
-    left = {id: continued[each.place] for id, each in halves.items()}
+    children_left = {id: continued[each.place] for id, each in halves.items()}
     hidden: dict[TurnId, HiddenHalf] = {}
     # Newest first, so children come before parents: a turn is stored after the one that it continues.
     for each in sorted(halves.values(), key=lambda half: half.seq, reverse=True):
-        if not left[each.id]:
+        if not children_left[each.id]:
             above = parents.get(each.place, ())
             hidden[each.id] = HiddenHalf(each.place, not above, not continued[each.place])
             for parent in above:
-                if parent is not None and parent in left:
-                    left[parent] -= 1
+                if parent is not None and parent in children_left:
+                    children_left[parent] -= 1
     return hidden
 
 

@@ -42,7 +42,7 @@ def describe_candidates(connection: Connection, space: int, found: Sequence[Stor
     """One line for each turn: its handle, its id, when it was said, its role, its names, and its first words."""
     from headish.rows.threads.names import names_of_turns  # late, as below: listing handles does not need it
 
-    ids = [stored.id for stored in found]
+    ids = [turn.id for turn in found]
     handles, names = make_handles(connection, space, ids), names_of_turns(connection, space, ids)
     return tuple(
         " ".join([handles[each.id], each.id, *_facts(connection, space, each, names.get(each.id, ()))])
@@ -55,8 +55,8 @@ def _facts(connection: Connection, space: int, stored: StoredTurn, names: Iterab
     from headish.history.reading.decode import read_mapping
     from headish.rows.payloads import read_payload_at
 
-    said = said_at_of(read_mapping(stored, "system"), stored.id)
-    when = said.isoformat(" ", "minutes").replace("+00:00", "Z")
+    said_at = said_at_of(read_mapping(stored, "system"), stored.id)
+    when = said_at.isoformat(" ", "minutes").replace("+00:00", "Z")
     listed = [f"[{', '.join(map(stored_name, names))}]"] if names else []
     payload = None if stored.type == DOCUMENT else read_payload_at(connection, space, stored.place)
     words = one_line(words_of_payload(payload))[:WORDS_SHOWN] if payload is not None else ""
@@ -72,12 +72,12 @@ def _letters(around: NearDigests) -> str:
 
 def _avoid_names(connection: Connection, space: int, letters: dict[TurnId, str], alone: set[TurnId]) -> None:
     """Lengthen the handles that are names of bookmarks: a headish would find the bookmark."""
-    asked = alone
-    while asked:
-        taken = names_with_log(connection, space, {letters[turn_id].encode() for turn_id in asked})
-        asked = {turn_id for turn_id in asked if letters[turn_id].encode() in taken}
-        around = digests_around(connection, space, asked)
-        for turn_id in asked:
+    waiting = alone
+    while waiting:
+        taken = names_with_log(connection, space, {letters[turn_id].encode() for turn_id in waiting})
+        waiting = {turn_id for turn_id in waiting if letters[turn_id].encode() in taken}
+        around = digests_around(connection, space, waiting)
+        for turn_id in waiting:
             longer = len(letters[turn_id]) + 1
             letters[turn_id] = letters_of(around[turn_id].digest)[:longer]
             if longer > 2 * HANDLE_LETTERS:  # the whole digest is used up; without this it would loop forever
@@ -85,15 +85,15 @@ def _avoid_names(connection: Connection, space: int, letters: dict[TurnId, str],
 
 
 def _ends_of_twins(connection: Connection, space: int, twins: Mapping[TurnId, NearDigests]) -> dict[TurnId, str]:
-    """The last digits of each id, as many as tell it from the ids of its twins."""
+    """The end of each id, long enough to tell it from the ids of its twins."""
     groups: dict[bytes, list[str]] = {}
     ends: dict[TurnId, str] = {}
     for turn_id, each in twins.items():
         if each.digest not in groups:
             # One more than the limit, to see whether it was reached.
-            found = twins_of(connection, space, each.digest, TWINS_READ + 1)
+            ids = twins_of(connection, space, each.digest, TWINS_READ + 1)
             # Reversed, because handles show the end of an id: in sorted order, neighbours share the most digits.
-            groups[each.digest] = sorted(other[::-1] for other in found)
+            groups[each.digest] = sorted(other[::-1] for other in ids)
         others = groups[each.digest]
         fewest = TWIN_DIGITS if len(others) <= TWINS_READ else MANY_DIGITS
         ends[turn_id] = turn_id[-min(max(_shared_with(turn_id[::-1], others) + 1, fewest), ID_DIGITS) :]

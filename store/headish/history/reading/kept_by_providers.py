@@ -34,9 +34,9 @@ def find_container(walked: Sequence[Walked]) -> str | None:
     """The id of the container in the last answer that names one; None if there is none or it has expired."""
     for turn in reversed(walked):
         if turn.role == "assistant" and turn.system and b'"container"' in turn.system:
-            found = _named(decode_mapping(turn.system, turn.id, "system"))
-            if found is not None:
-                return _running(found, datetime.now(UTC))
+            container = _named(decode_mapping(turn.system, turn.id, "system"))
+            if container is not None:
+                return _running(container, datetime.now(UTC))
     return None
 
 
@@ -69,8 +69,8 @@ def still_heard(messages: Sequence[Message], now: float) -> tuple[Message, ...]:
 
 
 def _has_run_out(block: ContentBlock, now: float) -> bool:
-    said = said_aloud(block, RECORDING_PROVIDER) if type(block) is Document else None
-    ends = None if said is None else said.get("expires_at")
+    recording = said_aloud(block, RECORDING_PROVIDER) if type(block) is Document else None
+    ends = None if recording is None else recording.get("expires_at")
     return isinstance(ends, int | float) and ends <= now
 
 
@@ -96,8 +96,8 @@ def find_stored(connection: Connection, space: int, turns: Sequence[TurnId]) -> 
 
     Cost: two walks, to the turns and to the answer, and a statement for each of ``turns``.
     """
-    found = [turn_by_id(connection, space, each) for each in turns]
-    ends = [each.place for each in found if each is not None]
+    rows = [turn_by_id(connection, space, each) for each in turns]
+    ends = [each.place for each in rows if each is not None]
     links = read_links_of(connection, space, ends)
     walked = walk(connection, space, ends, links)
     at = next((at for at in reversed(range(len(walked))) if _is_kept(walked[at])), None)

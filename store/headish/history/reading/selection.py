@@ -35,9 +35,9 @@ def select_turns(
 
     Raises: CorruptTurn.
     """
-    for stored in turns:
-        if _is_wanted(stored, wanted) and (wanted.grep is None or wanted.grep in _text(connection, space, stored)):
-            yield stored
+    for turn in turns:
+        if _is_wanted(turn, wanted) and (wanted.grep is None or wanted.grep in _text(connection, space, turn)):
+            yield turn
 
 
 def _is_wanted(stored: StoredTurn, wanted: Selection) -> bool:
@@ -45,8 +45,8 @@ def _is_wanted(stored: StoredTurn, wanted: Selection) -> bool:
         return False
     if wanted.since is None and wanted.until is None:
         return True
-    said = said_at_of(read_mapping(stored, "system"), stored.id)
-    return (wanted.since is None or said >= wanted.since) and (wanted.until is None or said < wanted.until)
+    said_at = said_at_of(read_mapping(stored, "system"), stored.id)
+    return (wanted.since is None or said_at >= wanted.since) and (wanted.until is None or said_at < wanted.until)
 
 
 def _text(connection: Connection, space: int, stored: StoredTurn) -> str:

@@ -106,8 +106,8 @@ def draw_part(
 def read_conversation_part(
     connection: Connection, space: int, place: Place, limit: int, *, halves: bool = False
 ) -> list[TreeTurn] | None:
-    """The conversation that a place belongs to, as a part of its tree: what leads to its first turn and all that grew
-    from it, without other conversations that begin with the same system turns. In commit order.
+    """The conversation that a place belongs to, as a part of its tree: the turns that lead to its first turn, and all
+    that grew from it, without other conversations that begin with the same system turns. In commit order.
 
     None if it does not begin with a system turn (then the whole tree is this conversation), or has more turns than
     ``limit``.
@@ -175,15 +175,15 @@ def read_stretch(
         first = min(first, max(0, _index_of(segments, *around) - limit // 2))
     places = _places_of(segments, first, limit)
     parents = {place: places_before(place, links) for place in places}
-    found = _read_proven(connection, space, parents)
-    continues = {found[place].id: tuple(found[each].id for each in listed) for place, listed in parents.items()}
-    shown = [found[place] for place in places]
+    turns = _read_proven(connection, space, parents)
+    continues = {turns[place].id: tuple(turns[each].id for each in listed) for place, listed in parents.items()}
+    shown = [turns[place] for place in places]
     if beside:
         drawn = draw_part(connection, space, shown, continues, halves=True, links=links)
     else:
         drawn = _build(shown, continues, {}, {}, _number(connection, space, shown, links))
     # ``end`` has been read already unless the stretch stops before it.
-    last = found.get(end) or turn_at(connection, space, end)
+    last = turns.get(end) or turn_at(connection, space, end)
     if last is None:
         raise missing(end)
     # An overlay comes after everything that it covers, so earlier ranges need no look. But after a merge, a turn with
@@ -228,12 +228,12 @@ def _places_of(segments: Iterable[Segment], start: int, limit: int) -> list[Plac
 
 def _without_first(segments: Iterable[Segment], count: int) -> list[Segment]:
     """The ranges of a walk without its first ``count`` turns."""
-    left: list[Segment] = []
+    remaining: list[Segment] = []
     for chain, low, high in segments:
         if low + count <= high:
-            left.append(Segment(chain, low + count, high))
+            remaining.append(Segment(chain, low + count, high))
         count = max(0, count - (high - low + 1))
-    return left
+    return remaining
 
 
 def _read_proven(
@@ -241,15 +241,15 @@ def _read_proven(
 ) -> dict[Place, PlacedTurn]:
     """The verified turns at places, and the turns that they continue. Raises: CorruptTurn."""
     needed = dict.fromkeys(each for place, listed in parents.items() for each in (place, *listed))
-    found = {each.place: each for each in read_checked(connection, space, needed)}
+    turns = {each.place: each for each in read_checked(connection, space, needed)}
     for place in needed:
-        if place not in found:
+        if place not in turns:
             raise missing(place)
     for place, listed in parents.items():
-        # What was erased may have lost what its digest covers; ``verify`` looks at its receipt.
-        if not isinstance(found[place].payload, Erased):
-            prove_turn(found[place], tuple(found[each].digest for each in listed))
-    return found
+        # An erased turn may lack data that its digest covers; ``verify`` checks it against its receipt.
+        if not isinstance(turns[place].payload, Erased):
+            prove_turn(turns[place], tuple(turns[each].digest for each in listed))
+    return turns
 
 
 def build_thread(
@@ -286,10 +286,10 @@ def _without_halves(
 def _number(
     connection: Connection, space: int, walked: Sequence[PlacedTurn], links: Mapping[int, Sequence[Place]] | None
 ) -> dict[TurnId, Version]:
-    asked = [VersionLink(each.id, each.place, superseded_of(each)) for each in walked]
+    version_links = [VersionLink(each.id, each.place, superseded_of(each)) for each in walked]
     # A chain without links in its thread is a root: the empty entry spares a look-up.
-    known = {} if links is None else {each.chain: links.get(each.chain, ()) for each in walked}
-    return number_versions(connection, space, asked, known)
+    known_links = {} if links is None else {each.chain: links.get(each.chain, ()) for each in walked}
+    return number_versions(connection, space, version_links, known_links)
 
 
 def _build(

@@ -106,11 +106,11 @@ def read_later_page(
     """
     rows = list_objects(connection, space, USAGE, prefix=b"", after=after, limit=PAGE_TURNS)
     # A damaged key matches no turn, and must not end the count.
-    told = {TurnId(bytes(row[1]).decode(errors="replace")): row[3] for row in rows}
-    turns = turns_by_ids(connection, space, [each for each in told if ids is None or each in ids])
-    answers = [_told_later(turn, told[turn.id]) for turn in turns.values()]
-    found = [each for each in answers if each is not None]
-    return found, bytes(rows[-1][1]) if len(rows) == PAGE_TURNS else None
+    reports = {TurnId(bytes(row[1]).decode(errors="replace")): row[3] for row in rows}
+    turns = turns_by_ids(connection, space, [each for each in reports if ids is None or each in ids])
+    answers = [_told_later(turn, reports[turn.id]) for turn in turns.values()]
+    counted = [each for each in answers if each is not None]
+    return counted, bytes(rows[-1][1]) if len(rows) == PAGE_TURNS else None
 
 
 def _told_later(turn: StoredTurn, data: bytes) -> CountedReply | None:
@@ -124,7 +124,7 @@ def _told_later(turn: StoredTurn, data: bytes) -> CountedReply | None:
 def count_usage(replies: Iterable[CountedReply], by: str | None) -> list[Count]:
     """Add up the tokens of replies by key, in the order of the keys, None last.
 
-    A reply of which a half was recovered, and which was then stored whole, counts once.
+    A reply that was recovered in part and stored whole later counts once.
     Raises: InvalidArgument if ``by`` is neither a key of ``KEYS`` nor None, which counts all together.
     """
     if by is not None and by not in KEYS:

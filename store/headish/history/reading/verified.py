@@ -37,11 +37,11 @@ class Recent(Generic[K, V]):
 
     def get_all(self, keys: Sequence[K]) -> list[V | None]:
         """The value of each key, None if it is not remembered."""
-        found = list(map(self._newer.get, keys))
-        if all(found):  # the usual case
-            return found
+        values = list(map(self._newer.get, keys))
+        if all(values):  # the usual case
+            return values
         older = self._older.get
-        return [older(key) if value is None else value for key, value in zip(keys, found, strict=True)]
+        return [older(key) if value is None else value for key, value in zip(keys, values, strict=True)]
 
     def put_all(self, found: Mapping[K, V], size_bytes: int) -> None:
         """Remember values of ``size_bytes`` in all, not counting ``OVERHEAD_BYTES`` for each. More than a half holds is

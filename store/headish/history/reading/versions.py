@@ -105,15 +105,15 @@ def find_root_versions(connection: Connection, space: int, roots: Iterable[Place
     Cost: two statements, and a few for each version.
     """
     waiting = [each for place in roots if (each := turn_at(connection, space, place)) is not None]
-    found: dict[TurnId, StoredTurn] = {}
+    versions: dict[TurnId, StoredTurn] = {}
     while waiting:
-        level = {each.id: each for each in waiting if each.id not in found}
-        found |= level
+        level = {each.id: each for each in waiting if each.id not in versions}
+        versions |= level
         newer = superseding_some(connection, space, list(level))
-        named = [turn_by_id(connection, space, each.supersedes) for each in level.values() if each.supersedes]
-        near = [*newer, *(each for each in named if each is not None)]
+        older = [turn_by_id(connection, space, each.supersedes) for each in level.values() if each.supersedes]
+        near = [*newer, *(each for each in older if each is not None)]
         waiting = [each for each in near if not parents_of(connection, space, each)]
-    return {each.place for each in found.values()}
+    return {each.place for each in versions.values()}
 
 
 def _older_first(connection: Connection, space: int, first: StoredTurn) -> StoredTurn | None:
@@ -181,8 +181,8 @@ def outgrown_by(turn: StoredTurn | Walked) -> TurnId | None:
     if turn.system is None or _MARK not in turn.system:
         return None
     system = read_mapping(turn, "system")
-    named = system.get("supersedes")
-    return as_turn_id(named) if system.get("grew") is True and isinstance(named, str) else None
+    superseded = system.get("supersedes")
+    return as_turn_id(superseded) if system.get("grew") is True and isinstance(superseded, str) else None
 
 
 def outgrown_among(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
@@ -257,10 +257,10 @@ class _Groups:
         self._before[self._first(other)] = self._first(one)
 
     def members(self) -> Iterator[list[TurnId]]:
-        found: dict[TurnId, list[TurnId]] = {}
+        families: dict[TurnId, list[TurnId]] = {}
         for turn_id in self._before:
-            found.setdefault(self._first(turn_id), []).append(turn_id)
-        yield from found.values()
+            families.setdefault(self._first(turn_id), []).append(turn_id)
+        yield from families.values()
 
     def _first(self, turn_id: TurnId) -> TurnId:
         while self._before[turn_id] != turn_id:
@@ -281,14 +281,14 @@ class _Families:
 
     def find(self, turns: Iterable[VersionLink]) -> None:
         """Look for the versions of some turns."""
-        known: set[TurnId] = set()
+        seen: set[TurnId] = set()
         waiting = {each.id: each for each in turns}
         while waiting:
             step = dict(waiting)
             for each in self._alike(waiting):
                 step.setdefault(each.id, _link(each))
-            known |= step.keys()
-            waiting = {each.id: _link(each) for each in self._superseding(step) if each.id not in known}
+            seen |= step.keys()
+            waiting = {each.id: _link(each) for each in self._superseding(step) if each.id not in seen}
 
     def members(self) -> Iterator[list[StoredTurn]]:
         """The turns of each family, in commit order. A turn without other versions has no family."""
@@ -296,7 +296,7 @@ class _Families:
         missing = [turn_id for each in families for turn_id in each if turn_id not in self._stored]
         self._stored |= turns_by_ids(self._connection, self._space, missing)
         for each in families:
-            yield sorted((self._stored[turn_id] for turn_id in each), key=lambda stored: stored.seq)
+            yield sorted((self._stored[turn_id] for turn_id in each), key=lambda turn: turn.seq)
 
     def _alike(self, turns: Mapping[TurnId, VersionLink]) -> Iterator[StoredTurn]:
         """The turns inside a conversation that continue the same turns as one of these, in the same role."""
@@ -319,8 +319,8 @@ class _Families:
         """The turns that supersede one of these, or that one of these supersedes."""
         newer = superseding_some(self._connection, self._space, turns)
         self.halves |= {half for each in newer if (half := outgrown_by(each)) is not None}
-        named = {each.supersedes for each in turns.values() if each.supersedes is not None}
-        older = turns_by_ids(self._connection, self._space, sorted(named - turns.keys()))
+        superseded = {each.supersedes for each in turns.values() if each.supersedes is not None}
+        older = turns_by_ids(self._connection, self._space, sorted(superseded - turns.keys()))
         for turn in newer:
             yield self._join(turn, turn.supersedes)
         for link in turns.values():

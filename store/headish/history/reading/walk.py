@@ -100,9 +100,9 @@ def prove(
         else:
             parents = tuple(chains[parent.chain][parent.pos].digest for parent in links.get(chain, ()))
         turns = members[low : high + 1]
-        for turn, known in zip(turns, PROVEN.get_all([turn.digest for turn in turns]), strict=True):
-            # What was erased may have lost what its digest covers; ``verify`` looks at its receipt.
-            if known != (turn, parents) and not isinstance(turn.payload, Erased):
+        for turn, remembered in zip(turns, PROVEN.get_all([turn.digest for turn in turns]), strict=True):
+            # An erased turn may lack data that its digest covers; ``verify`` checks it against its receipt.
+            if remembered != (turn, parents) and not isinstance(turn.payload, Erased):
                 prove_turn(turn, parents)
                 proven[turn.digest] = (turn, parents)
                 size_bytes += len(turn.payload)
@@ -176,12 +176,12 @@ def order_inherited(
     ends: Sequence[Place], links: Mapping[int, Sequence[Place]], rows: Iterable[Row]
 ) -> list[tuple[str, bytes]]:
     """Order the rows of ``read_inherited`` as ``walk_inherited`` does; ``links`` are those of the same ends."""
-    found: dict[int, dict[int, tuple[str, bytes]]] = {}
+    by_chain: dict[int, dict[int, tuple[str, bytes]]] = {}
     for chain, pos, turn_id, inherited in rows:
-        found.setdefault(chain, {})[pos] = (turn_id, inherited)
-    positions = {chain: sorted(members) for chain, members in found.items()}
+        by_chain.setdefault(chain, {})[pos] = (turn_id, inherited)
+    positions = {chain: sorted(members) for chain, members in by_chain.items()}
     return [
-        found[chain][pos]
+        by_chain[chain][pos]
         for chain, low, high in arrange(ends, links)
         for pos in _between(positions.get(chain, []), low, high)
     ]
@@ -208,9 +208,9 @@ def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
     while joined is not None:
         places.append(joined)
         links |= read_tree_links(connection, space, joined)
-        read = _checked(connection, space, read_tree(connection, space, joined))
+        turns = _checked(connection, space, read_tree(connection, space, joined))
         before = len(walked)
-        walked |= {each.place: each for each in read}
+        walked |= {each.place: each for each in turns}
         # Without this a link to a missing turn would be followed forever.
         if len(walked) == before:
             raise CorruptTurn(f"{joined.chain}/{joined.pos}", "a turn that others continue is missing")
@@ -226,12 +226,12 @@ def _other_root(
     """A turn not walked yet that supersedes one of the roots, or that a root supersedes; None if there is none. An
     edited first message is a version of the original, so both belong to one tree."""
     roots = [each for place, each in walked.items() if place.pos == 0 and place.chain not in links]
-    found = [each.place for each in superseding_some(connection, space, [root.id for root in roots])]
+    places = [each.place for each in superseding_some(connection, space, [root.id for root in roots])]
     for root in roots:
         older = superseded_of(root)
-        named = None if older is None else turn_by_id(connection, space, older)
-        found += [] if named is None else [named.place]
-    return next((place for place in found if place not in walked), None)
+        turn = None if older is None else turn_by_id(connection, space, older)
+        places += [] if turn is None else [turn.place]
+    return next((place for place in places if place not in walked), None)
 
 
 def superseded_of(turn: Walked) -> TurnId | None:
@@ -239,8 +239,8 @@ def superseded_of(turn: Walked) -> TurnId | None:
     # Most turns supersede nothing: the search for the key saves decoding the JSON of a whole tree.
     if turn.system is None or b'"supersedes"' not in turn.system:
         return None
-    named = read_mapping(turn, "system").get("supersedes")
-    return as_turn_id(named) if isinstance(named, str) else None
+    superseded = read_mapping(turn, "system").get("supersedes")
+    return as_turn_id(superseded) if isinstance(superseded, str) else None
 
 
 def walk_part(connection: Connection, space: int, place: Place, limit: int) -> list[PlacedTurn]:
@@ -288,8 +288,8 @@ def walk_messages(
     segments = segments if limit is None else last_turns(segments, limit)
     wholes = [
         whole
-        for segment, read in zip(segments, read_ranges(connection, space, segments), strict=True)
-        for whole in _checked_range(connection, space, segment, read)
+        for segment, members in zip(segments, read_ranges(connection, space, segments), strict=True)
+        for whole in _checked_range(connection, space, segment, members)
     ]
     turns = complete_turns(connection, space, [whole.turn for whole in wholes], resolve_options)
     return [(turn, _message(whole)) for turn, whole in zip(turns, wholes, strict=True)]

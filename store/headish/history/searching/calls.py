@@ -41,8 +41,8 @@ def using(
     """
     listed = iter(turns)
     while portion := list(islice(listed, DECODED_TOGETHER)):
-        asked = [each for each, _ in portion if each.unnamed and not _uses(each.tools, tool)]
-        names = _names(connection, space, asked) if asked else {}
+        unnamed = [each for each, _ in portion if each.unnamed and not _uses(each.tools, tool)]
+        names = _names(connection, space, unnamed) if unnamed else {}
         for each, found in portion:
             if _uses(each.tools, tool) or _uses(names.get(each.source.seq, ()), tool):
                 yield found
@@ -53,22 +53,22 @@ def _uses(tools: Iterable[str], tool: str) -> bool:
 
 
 def _names(connection: Connection, space: int, turns: Sequence[SearchableTurn]) -> dict[int, set[str]]:
-    """The tools of the results in turns, by the turns' commit numbers. Of several calls with one id the nearest
-    counts."""
+    """The tools of the results in turns, by the turns' commit numbers. If several calls have the same id,
+    the nearest counts."""
     links = read_links_of(connection, space, [each.source.place for each in turns])
     names: dict[int, set[str]] = {each.source.seq: set() for each in turns}
-    left = {each.source.seq: set(each.unnamed) for each in turns}
+    unresolved = {each.source.seq: set(each.unnamed) for each in turns}
     at = {each.source.seq: [each.source.place] for each in turns}
     for _ in range(NEAR):
-        at = {seq: list(_before(places, links)) for seq, places in at.items() if left[seq]}
+        at = {seq: list(_before(places, links)) for seq, places in at.items() if unresolved[seq]}
         calls = _calls_at(connection, space, {each for places in at.values() for each in places})
         if not calls:
             break
         for seq, places in at.items():
             for place in places:
-                found = calls.get(place, {})
-                names[seq] |= {found[id] for id in left[seq] & found.keys()}
-                left[seq] -= found.keys()
+                tools = calls.get(place, {})
+                names[seq] |= {tools[id] for id in unresolved[seq] & tools.keys()}
+                unresolved[seq] -= tools.keys()
     return names
 
 

@@ -133,8 +133,8 @@ def _facts(space: int, asked: Criteria) -> list[str]:
         listed = [f'"{field_fact(space, field)}"' for field in sorted(asked.fields)]
         facts.append(f"({' OR '.join(listed)})")
     if asked.tool is not None:
-        named = f'"{tool_fact(space, asked.tool)}"'
-        facts.append(f'({named} OR "{unnamed_fact(space)}")' if asked.unnamed else named)
+        tool_term = f'"{tool_fact(space, asked.tool)}"'
+        facts.append(f'({tool_term} OR "{unnamed_fact(space)}")' if asked.unnamed else tool_term)
     # The index has a checksum of the whole name, which cannot be matched with a pattern.
     if asked.model is not None and not any(each in asked.model for each in GLOB):
         facts.append(f'"{model_fact(space, last_part(asked.model))}"')

@@ -52,9 +52,9 @@ def check_index(backend: Backend, space: int) -> Iterator[Problem]:
     held = backend.read(partial(_held, space=space))
     if held is None:
         return
-    said = list(_position_problems(held))
-    yield from said
-    if said:
+    problems = list(_position_problems(held))
+    yield from problems
+    if problems:
         return
     expected = Sum(0, 0, 0)
     seq = 0
@@ -64,13 +64,13 @@ def check_index(backend: Backend, space: int) -> Iterator[Problem]:
     if expected == held.total or _has_moved(backend, space, held.known):
         return  # an erasure changed the index after it was summed up, so a difference proves nothing
     try:
-        named = list(_named(backend, space, held.known))
+        differences = list(_named(backend, space, held.known))
     except DatabaseError as error:
         if type(error) is not DatabaseError:
             raise
         # A damaged role or model makes words that the index's syntax refuses.
-        named = [Problem(SUBJECT, f"its words cannot be compared with those of the turns ({error.reason})")]
-    yield from named or [Problem(SUBJECT, "it holds words that no turn says")]
+        differences = [Problem(SUBJECT, f"its words cannot be compared with those of the turns ({error.reason})")]
+    yield from differences or [Problem(SUBJECT, "it holds words that no turn says")]
 
 
 def strange_spaces(connection: Connection) -> Iterator[int]:
@@ -89,29 +89,29 @@ def strange_spaces(connection: Connection) -> Iterator[int]:
 
 def is_switch(connection: Connection) -> bool:
     """Whether the row of the switch is sound: there is none, or it says that the index is off."""
-    known = searches.indexed(connection, searches.NO_SPACE)
-    return known is None or known.seq == searches.OFF
+    indexed = searches.indexed(connection, searches.NO_SPACE)
+    return indexed is None or indexed.seq == searches.OFF
 
 
 def _held(connection: Connection, space: int) -> Held | None:
     """Sum up the index of a space; None if there is nothing to compare: no index, or one of an older version."""
-    known = searches.indexed(connection, space) or Indexed(0, WORDS_VERSION, 0)
-    if not searches.can_index(connection) or 0 < known.version < WORDS_VERSION:
+    indexed = searches.indexed(connection, space) or Indexed(0, WORDS_VERSION, 0)
+    if not searches.can_index(connection) or 0 < indexed.version < WORDS_VERSION:
         return None
     after, hashes, end = f"{space}{BEFORE}", 0, f"{space}{BEHIND}"
     words, seqs = matches.sums(connection, space, after, end)
     while page := matches.words_page(connection, space, after, end, PAGE_WORDS):
         hashes += sum(hash(word) * turns for word, turns in page)
         after = page[-1].word
-    return Held(known, Sum(words, seqs, hashes % _MODULUS), read_counter(connection, space).seq)
+    return Held(indexed, Sum(words, seqs, hashes % _MODULUS), read_counter(connection, space).seq)
 
 
 def _position_problems(held: Held) -> Iterator[Problem]:
-    known = held.known
-    if known.version != WORDS_VERSION:
-        yield Problem(SUBJECT, f"its version is {known.version!r}")
-    if not 0 <= known.seq <= held.turns:
-        yield Problem(SUBJECT, f"it is said to hold turns up to {known.seq}, and the last is {held.turns}")
+    indexed = held.known
+    if indexed.version != WORDS_VERSION:
+        yield Problem(SUBJECT, f"its version is {indexed.version!r}")
+    if not 0 <= indexed.seq <= held.turns:
+        yield Problem(SUBJECT, f"it is said to hold turns up to {indexed.seq}, and the last is {held.turns}")
 
 
 def _page(backend: Backend, space: int, seq: int, last: int) -> list[tuple[SearchedTurn, set[str]]]:
@@ -119,7 +119,7 @@ def _page(backend: Backend, space: int, seq: int, last: int) -> list[tuple[Searc
 
     def work(connection: Connection) -> list[tuple[SearchedTurn, set[str]]]:
         sources = [each for each in matches.sources_after(connection, space, seq, PAGE_TURNS) if each.seq <= last]
-        return [(said.source, set(entry_of(space, said).split())) for said in read_said(connection, space, sources)]
+        return [(turn.source, set(entry_of(space, turn).split())) for turn in read_said(connection, space, sources)]
 
     return backend.read(work)
 
@@ -149,13 +149,13 @@ def _named(backend: Backend, space: int, known: Indexed) -> Iterator[Problem]:
 def _differences(
     connection: Connection, space: int, page: Sequence[tuple[SearchedTurn, set[str]]], low: int, high: int
 ) -> list[Problem]:
-    wanted: dict[str, set[int]] = {}
+    expected: dict[str, set[int]] = {}
     for source, words in page:
         for word in words:
-            wanted.setdefault(word, set()).add(source.seq)
+            expected.setdefault(word, set()).add(source.seq)
     present = _entries(connection, space, low, high)
     lacking, wrong = set(), set()
-    for word, seqs in wanted.items():
+    for word, seqs in expected.items():
         found = set(matches.matching(connection, space, f'"{word}"', low, high, high - low))
         lacking |= {seq for seq in seqs - found if seq not in present}
         wrong |= {seq for seq in seqs ^ found if seq in present}

@@ -64,15 +64,15 @@ def read_said(connection: Connection, space: int, sources: Iterable[SearchedTurn
         large = _LargePayloads(connection, space, portion)
         small = [each for each in portion if each.data is not None and each.type != DOCUMENT]
         together = decode_payloads([each.data or b"" for each in small])
-        blocks = {} if together is None else {each.seq: found for each, found in zip(small, together, strict=True)}
+        blocks = {} if together is None else {each.seq: content for each, content in zip(small, together, strict=True)}
         for source in portion:
-            found = blocks.get(source.seq)
-            if found is None:
+            content = blocks.get(source.seq)
+            if content is None:
                 yield _read_alone(source, large)
-            elif len(found) == 1 and type(found[0]) is Text:  # most turns: skips three passes over the blocks
-                yield SearchableTurn(source, [FieldText("text", found[0].text)], _NO_TOOLS)
+            elif len(content) == 1 and type(content[0]) is Text:  # most turns: skips three passes over the blocks
+                yield SearchableTurn(source, [FieldText("text", content[0].text)], _NO_TOOLS)
             else:
-                yield SearchableTurn(source, pieces_of(found), tools_of(found), unnamed_in(found))
+                yield SearchableTurn(source, pieces_of(content), tools_of(content), unnamed_in(content))
 
 
 def entry_of(space: int, said: SearchableTurn) -> str:
@@ -96,17 +96,17 @@ def entry_of(space: int, said: SearchableTurn) -> str:
 
 def _long_entry(space: int, said: SearchableTurn, facts: str) -> str:
     """``entry_of`` for a long turn, in portions: all words at once would take twenty times the memory of its text."""
-    known = set(facts.split())
-    size = sum(len(word.encode()) + 1 for word in known)
+    words = set(facts.split())
+    size = sum(len(word.encode()) + 1 for word in words)
     for field, text in said.pieces:
         for portion in portions_of(text, LONG):
-            found = signed_words(portion, f"{space}{REASONED}" if field == "reasoning" else f"{space}{READ}")
-            new = set(found.split()) - known
-            known |= new
+            signed = signed_words(portion, f"{space}{REASONED}" if field == "reasoning" else f"{space}{READ}")
+            new = set(signed.split()) - words
+            words |= new
             size += sum(len(word.encode()) + 1 for word in new)
             if size > ENTRY_BYTES:
                 return f"{facts} {unread_fact(space)}"
-    return " ".join(sorted(known))
+    return " ".join(sorted(words))
 
 
 def model_of(source: SearchedTurn) -> str | None:
@@ -156,8 +156,8 @@ def _facts(space: int, said: SearchableTurn) -> str:
         return facts
     facts = f"{facts} {unnamed_fact(space)}" if unnamed else facts
     model = model_of(source)
-    named = [model_fact(space, each) for each in {model, last_part(model)}] if model else []
-    return " ".join([facts, *(tool_fact(space, tool) for tool in tools), *named])
+    models = [model_fact(space, each) for each in {model, last_part(model)}] if model else []
+    return " ".join([facts, *(tool_fact(space, tool) for tool in tools), *models])
 
 
 @lru_cache(maxsize=1024)
@@ -183,8 +183,8 @@ class _LargePayloads:
     def take(self, seq: int) -> bytes | None:
         """The payload of a turn, which is the next in order; None if it is missing."""
         if seq not in self._held:
-            wanted = self._wanted[self._wanted.index(seq) :]
-            self._held = matches.large_payloads(self._connection, self._space, wanted, BYTES_AT_ONCE)
+            seqs = self._wanted[self._wanted.index(seq) :]
+            self._held = matches.large_payloads(self._connection, self._space, seqs, BYTES_AT_ONCE)
         return self._held.pop(seq, None)
 
 

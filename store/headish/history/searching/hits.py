@@ -21,6 +21,7 @@ from headish.history.searching.calls import may_use, using
 from headish.history.searching.candidates import PAGE, Criteria, IndexProgress, beginnings, candidates
 from headish.history.searching.entries import SearchableTurn, last_part, model_of, read_said, system_of
 from headish.history.searching.scopes import Ranges, is_within
+from headish.rows.elsewhere.arrivals import arrivals_among
 from headish.rows.upkeep.matches import SearchedTurn, count_matching
 from headish.rows.upkeep.searches import LAST
 from headish.values.ids import time_of
@@ -82,7 +83,7 @@ def _said_last(connection: Connection, space: int, wanted: HitFilter, state: Ind
     def goes_on(page: Sequence[SearchedTurn]) -> bool:
         # Assumes that a turn is said before it is stored: then, once a whole page was stored before the oldest hit was
         # said, no older page can have a better one.
-        return len(best) < wanted.limit or any(milliseconds_of(time_of(each.id)) >= best[0][0] for each in page)
+        return len(best) < wanted.limit or _has_stored_since(connection, space, page, best[0][0])
 
     for match in each_match(connection, space, wanted, state, is_wanted, goes_on):
         entry = (_said_at(match.source), match.source.seq, match)
@@ -91,6 +92,16 @@ def _said_last(connection: Connection, space: int, wanted: HitFilter, state: Ind
         elif entry > best[0]:
             heapreplace(best, entry)
     return [match for *_, match in sorted(best, key=lambda entry: entry[:2], reverse=True)]
+
+
+def _has_stored_since(connection: Connection, space: int, page: Sequence[SearchedTurn], moment: int) -> bool:
+    """Whether a turn of a page was stored at a moment or later. Cost: one statement, if its ids are all older."""
+    if any(milliseconds_of(time_of(each.id)) >= moment for each in page):
+        return True
+    # A turn from another store keeps its id, and is stored when it arrives: older pages may be younger than its id.
+    seqs = [each.seq for each in page]
+    arrivals = arrivals_among(connection, space, min(seqs), max(seqs)) if seqs else ()
+    return any(each.milliseconds >= moment for each in arrivals)
 
 
 def _said_at(source: SearchedTurn) -> int:
@@ -114,11 +125,11 @@ def each_match(
     pages = takewhile(goes_on, candidates(connection, space, asked, state, first, wanted.between))
     likely = ([each for each in page if _may_be(each, wanted) and is_wanted(each)] for page in pages)
     for page in likely:
-        found = _matching(read_said(connection, space, page), asked, phrases)
+        matched = _matching(read_said(connection, space, page), asked, phrases)
         if asked.tool is None:
-            yield from (match for _, match in found)
+            yield from (match for _, match in matched)
         else:
-            yield from using(connection, space, found, asked.tool)
+            yield from using(connection, space, matched, asked.tool)
 
 
 def _matching(
@@ -126,14 +137,14 @@ def _matching(
 ) -> Iterator[tuple[SearchableTurn, Match]]:
     """The turns that match. The tools of results that name only their calls are not checked here: ``using`` does that
     for many turns at once."""
-    for said in turns:
-        pieces = [piece for piece in said.pieces if piece.field in asked.fields]
-        if not pieces or not may_use(said, asked.tool, unnamed=asked.unnamed):
+    for turn in turns:
+        pieces = [piece for piece in turn.pieces if piece.field in asked.fields]
+        if not pieces or not may_use(turn, asked.tool, unnamed=asked.unnamed):
             continue
         # If the question has no words, cutting the texts into words would be in vain.
         texts = [SearchedText(piece.text) for piece in pieces] if phrases else []
         if matches(asked.question, texts):
-            yield said, Match(said.source, pieces, texts)
+            yield turn, Match(turn.source, pieces, texts)
 
 
 def _may_be(source: SearchedTurn, wanted: HitFilter) -> bool:
@@ -144,8 +155,10 @@ def _may_be(source: SearchedTurn, wanted: HitFilter) -> bool:
     if not all(is_within(ranges, source.place) for ranges in wanted.within):
         return False
     if wanted.since is not None or wanted.until is not None:
-        said = _said_at(source)
-        if (wanted.since is not None and said < wanted.since) or (wanted.until is not None and said >= wanted.until):
+        said_at = _said_at(source)
+        if (wanted.since is not None and said_at < wanted.since) or (
+            wanted.until is not None and said_at >= wanted.until
+        ):
             return False
     return asked.model is None or _is_of(model_of(source), asked.model)
 

@@ -67,10 +67,10 @@ def catch_up(backend: Backend, space: int, progress: Progress | None = None) -> 
             return
         portions += 1
         merges = backend.has_segments and (portion.is_last or portions % MERGED_AFTER == 0)
-        stored = backend.write(partial(_store, space=space, portion=portion, merges=merges))
-        if stored.is_stored and progress:
+        outcome = backend.write(partial(_store, space=space, portion=portion, merges=merges))
+        if outcome.is_stored and progress:
             progress(portion.turns)
-        if stored.merges:
+        if outcome.merges:
             while backend.write(searches.merge_some):
                 pass
 
@@ -109,18 +109,18 @@ def forget_entries(connection: Connection, space: int, turns: Iterable[StoredTur
     # First: the changed count makes any portion that was read before unstorable, so it cannot bring these words back.
     searches.begin(connection, space, WORDS_VERSION)
     searches.count_emptied(connection, space)
-    known = searches.indexed(connection, space)
-    if known is None:
+    indexed = searches.indexed(connection, space)
+    if indexed is None:
         return 0
-    if known.version != WORDS_VERSION:
+    if indexed.version != WORDS_VERSION:
         # The words were made by other rules and cannot be derived any more, so the whole index is emptied.
         searches.restart(connection, space, WORDS_VERSION)
         return 0
     # Turns after the position have no entry, and FTS5 is damaged by forgetting words that it never had.
-    seqs = sorted({each.seq for each in turns if each.seq <= known.seq})
+    seqs = sorted({each.seq for each in turns if each.seq <= indexed.seq})
     sources = matches.sources_at(connection, space, seqs)
     entries = [
-        (said.source.seq, entry) for said in read_said(connection, space, sources) if (entry := entry_of(space, said))
+        (turn.source.seq, entry) for turn in read_said(connection, space, sources) if (entry := entry_of(space, turn))
     ]
     if entries:
         searches.remove_entries(connection, space, entries)
@@ -135,10 +135,10 @@ def forget_space(connection: Connection, space: int) -> None:
     spaces build theirs again.
     Cost: on SQLite reads the space once, and writes the whole index.
     """
-    known = searches.indexed(connection, space)
-    if known is not None and searches.can_index(connection):
-        if searches.is_shared(connection) and known.version == WORDS_VERSION:
-            _remove_all(connection, space, known.seq)
+    indexed = searches.indexed(connection, space)
+    if indexed is not None and searches.can_index(connection):
+        if searches.is_shared(connection) and indexed.version == WORDS_VERSION:
+            _remove_all(connection, space, indexed.seq)
         if not searches.is_shared(connection) or _holds_words(connection, space):
             searches.restart(connection, space, WORDS_VERSION)
     searches.forget_position(connection, space)
@@ -149,8 +149,8 @@ def _remove_all(connection: Connection, space: int, last: int) -> None:
     while is_more:
         sources = matches.sources_after(connection, space, seq, PORTION_TURNS)
         is_more = len(sources) == PORTION_TURNS and sources[-1].seq < last
-        said = read_said(connection, space, [each for each in sources if each.seq <= last])
-        entries = [(each.source.seq, entry) for each in said if (entry := entry_of(space, each))]
+        turns = read_said(connection, space, [each for each in sources if each.seq <= last])
+        entries = [(each.source.seq, entry) for each in turns if (entry := entry_of(space, each))]
         searches.remove_entries(connection, space, entries, merge=not is_more)
         seq = sources[-1].seq if sources else last
 
@@ -162,26 +162,26 @@ def _holds_words(connection: Connection, space: int) -> bool:
 
 def _next_portion(connection: Connection, space: int) -> Portion | None:
     last = read_counter(connection, space).seq
-    known = searches.indexed(connection, space)
-    if known is not None and known.version == WORDS_VERSION and known.seq >= last:
+    indexed = searches.indexed(connection, space)
+    if indexed is not None and indexed.version == WORDS_VERSION and indexed.seq >= last:
         return None
     if not last or not searches.can_index(connection):
         return None
-    if known is None or known.version != WORDS_VERSION:
-        return Portion(known or Indexed(0, 0, -1), 0, 0, [])
+    if indexed is None or indexed.version != WORDS_VERSION:
+        return Portion(indexed or Indexed(0, 0, -1), 0, 0, [])
     entries: list[tuple[int, str]] = []
-    seq, left, turns = known.seq, PORTION_CHARACTERS, 0
-    for said in _said_after(connection, space, known.seq):
-        entry = entry_of(space, said)
+    seq, room, turns = indexed.seq, PORTION_CHARACTERS, 0
+    for turn in _said_after(connection, space, indexed.seq):
+        entry = entry_of(space, turn)
         if entry:
-            entries.append((said.source.seq, entry))
-        seq, left, turns = said.source.seq, left - len(entry), turns + 1
-        if left < 0:
+            entries.append((turn.source.seq, entry))
+        seq, room, turns = turn.source.seq, room - len(entry), turns + 1
+        if room < 0:
             break
     else:
         # At the end even if commit numbers are missing there: ``verify`` reports them, and this must not loop for ever.
         seq = seq if turns == PORTION_TURNS else max(last, seq)
-    return Portion(known, seq, turns, entries, is_last=seq >= last)
+    return Portion(indexed, seq, turns, entries, is_last=seq >= last)
 
 
 def _said_after(connection: Connection, space: int, seq: int) -> Iterator[SearchableTurn]:
@@ -200,8 +200,8 @@ def _store(connection: Connection, space: int, portion: Portion, merges: bool) -
     if portion.known.version != WORDS_VERSION:
         searches.begin(connection, space, WORDS_VERSION)
         searches.configure(connection)
-        known = searches.indexed(connection, space)
-        if known is not None and known.version != WORDS_VERSION:
+        indexed = searches.indexed(connection, space)
+        if indexed is not None and indexed.version != WORDS_VERSION:
             searches.restart(connection, space, WORDS_VERSION)
         return PortionStored(False)
     # Another process has stored this portion since it was read; the caller reads on from there.

@@ -44,13 +44,13 @@ def reach(connection: Connection, space: int, places: Iterable[Place]) -> Mappin
             names.setdefault(end.chain, []).append((end.pos, end.name))
         elif end.id is not None:
             heads[end.chain] = (end.pos, end.id)
-    found: dict[Place, tuple[set[str], dict[int, TurnId]]] = {}
+    collected: dict[Place, tuple[set[str], dict[int, TurnId]]] = {}
     for place, chain, low in grown:
-        reached_names, reached_heads = found.setdefault(place, (set(), {}))
+        reached_names, reached_heads = collected.setdefault(place, (set(), {}))
         reached_names.update(stored_name(name) for pos, name in names.get(chain, ()) if pos >= low)
         if chain in heads and heads[chain][0] >= low:
             reached_heads[chain] = heads[chain][1]
     return {
         place: Reached(tuple(sorted(reached_names)), tuple(id for _, id in sorted(reached_heads.items())))
-        for place, (reached_names, reached_heads) in found.items()
+        for place, (reached_names, reached_heads) in collected.items()
     }

@@ -42,9 +42,9 @@ def of_tag(connection: Connection, space: int, tag: str) -> Ranges:
     ranges: dict[int, list[tuple[int, int]]] = {}
     for subject in _tagged(connection, space, tag):
         first = as_turn_id(stored_name(subject))
-        stored = None if first is None else turn_by_id(connection, space, first)
-        if stored is not None:
-            for chain, grown in grown_into(connection, space, [stored.place]).items():
+        turn = None if first is None else turn_by_id(connection, space, first)
+        if turn is not None:
+            for chain, grown in grown_into(connection, space, [turn.place]).items():
                 ranges.setdefault(chain, []).extend(grown)
         elif (place := find_bookmark(connection, space, subject)) is not None:
             ends.append(place)

@@ -33,28 +33,28 @@ def subjects_with(connection: Connection, space: int, tool: str, conversations: 
     the tool, from the newest turn of these conversations back to their first, as long as one is undecided. It reads
     only turns of undecided conversations.
     """
-    left = [way for each in conversations if (way := _way_of(connection, space, each)).ranges]
-    found: set[str] = set()
-    if not left:
-        return found
+    undecided = [way for each in conversations if (way := _way_of(connection, space, each)).ranges]
+    subjects: set[str] = set()
+    if not undecided:
+        return subjects
     merged: dict[int, list[tuple[int, int]]] = {}
-    for way in left:
+    for way in undecided:
         for chain, ranges in way.ranges.items():
             merged.setdefault(chain, []).extend(ranges)
     # Results that name only their calls need no look: the call is in the same conversation, and names the tool.
-    asked = Criteria(EVERYTHING, frozenset(FIELDS), tool=tool, unnamed=False)
-    between = min(way.low for way in left), max(way.high for way in left)
-    wanted = HitFilter(asked, None, None, (merged,), "time", len(left), between)
+    criteria = Criteria(EVERYTHING, frozenset(FIELDS), tool=tool, unnamed=False)
+    between = min(way.low for way in undecided), max(way.high for way in undecided)
+    wanted = HitFilter(criteria, None, None, (merged,), "time", len(undecided), between)
     for match in each_match(connection, space, wanted, state_of(connection, space)):
-        reached = [way for way in left if is_within(way.ranges, match.source.place)]
-        found |= {way.subject for way in reached}
+        reached = [way for way in undecided if is_within(way.ranges, match.source.place)]
+        subjects |= {way.subject for way in reached}
         # Matches come newest first: a conversation that begins after this one can have no more of them.
-        left = [way for way in left if way not in reached and way.low < match.source.seq]
-        if not left:
+        undecided = [way for way in undecided if way not in reached and way.low < match.source.seq]
+        if not undecided:
             break
         for chain in [chain for way in reached for chain in way.ranges]:
-            merged[chain] = [each for way in left for each in way.ranges.get(chain, ())]
-    return found
+            merged[chain] = [each for way in undecided for each in way.ranges.get(chain, ())]
+    return subjects
 
 
 def _way_of(connection: Connection, space: int, conversation: Conversation) -> _Way:

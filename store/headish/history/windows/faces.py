@@ -40,7 +40,7 @@ def _face(thread: SeenThread, index: int, state: State, lines: Sequence[str]) ->
 
 def _boundaries(thread: SeenThread) -> dict[int, list[str]]:
     """The lines above runs of changed turns, by the index of the first turn of each run."""
-    found: dict[int, list[str]] = {}
+    lines: dict[int, list[str]] = {}
     turns = [(index, state) for index, state in enumerate(thread.states) if state is not None]
     for (by, summarized), run in groupby(turns, lambda turn: _words_of(turn[1])):
         listed = [index for index, _ in run]
@@ -48,18 +48,18 @@ def _boundaries(thread: SeenThread) -> dict[int, list[str]]:
             words = (
                 "The model sees a summary instead of the {next}." if summarized else "Other words replace the {next}."
             )
-            found.setdefault(listed[0], []).append(words.format(next=_next(len(listed))))
+            lines.setdefault(listed[0], []).append(words.format(next=_next(len(listed))))
     for (people, model), run in groupby(turns, lambda turn: (turn[1].people, turn[1].model)):
         states = list(run)
         # A turn stored hidden from people was never meant for them: a page does not even mention it.
-        told = sum(
+        number = sum(
             state.hider is not None or thread.messages[index].attributes.hidden is None for index, state in states
         )
-        if people and told:
-            found.setdefault(states[0][0], []).append(f"{_count(told)} hidden here.")
+        if people and number:
+            lines.setdefault(states[0][0], []).append(f"{_count(number)} hidden here.")
         elif model and not people:
-            found.setdefault(states[0][0], []).append(f"The model does not see the {_next(len(states))}.")
-    return found
+            lines.setdefault(states[0][0], []).append(f"The model does not see the {_next(len(states))}.")
+    return lines
 
 
 def _words_of(state: State) -> tuple[TurnId | None, bool]:

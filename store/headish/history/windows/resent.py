@@ -41,11 +41,11 @@ def match_window(
     if seen is None:
         return None
     pairs = zip(drafts, window.messages, strict=False)
-    known = sum(1 for _ in takewhile(lambda pair: _says(*pair), pairs))
+    matched = sum(1 for _ in takewhile(lambda pair: _says(*pair), pairs))
     places = places_of(arrange([place], links))
-    at = _turn_seeing(known, walked, seen, _last_line(walked, places, links))
-    stored = None if at is None else turn_at(connection, space, places[at])
-    return None if stored is None else (known, stored)
+    at = _turn_seeing(matched, walked, seen, _last_line(walked, places, links))
+    turn = None if at is None else turn_at(connection, space, places[at])
+    return None if turn is None else (matched, turn)
 
 
 def match_changed_prompt(

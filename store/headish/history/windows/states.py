@@ -50,12 +50,12 @@ class State:
     def words(self) -> str:
         """The state in words, for lists; empty for a turn that is seen as it was stored."""
         hidden = {(True, True): "hidden", (True, False): "hidden from the model", (False, True): "hidden from people"}
-        said = [hidden.get((self.model, self.people), "")]
-        said.append(
+        parts = [hidden.get((self.model, self.people), "")]
+        parts.append(
             "replaced" if self.by and not self.summarized else "summarized" if self.by and not self.model else ""
         )
-        said.append("kept" if self.kept else "")
-        return ", ".join(filter(None, said))
+        parts.append("kept" if self.kept else "")
+        return ", ".join(filter(None, parts))
 
 
 def facing(id: TurnId, digest: str, type: str | None, attributes: Attributes) -> Facing:

@@ -55,12 +55,12 @@ def see_kept(walked: Sequence[Walked], contents: Contents, *, raw: bool, for_peo
         seen = _for_people(read_thread(walked, contents))
     else:
         seen = see(walked, contents).seen
-    kept = [TranscriptMessage(each.message, _beside(walked[each.at], contents[each.at], each)) for each in seen]
+    messages = [TranscriptMessage(each.message, _beside(walked[each.at], contents[each.at], each)) for each in seen]
     # If the first turn is hidden or covered, the first message that is seen takes the header, or the export loses it.
-    if (kept and seen[0].at > 0) or (kept and seen[0].by is not None):
+    if (messages and seen[0].at > 0) or (messages and seen[0].by is not None):
         head = {key: value for key, value in read_mapping(walked[0], "system").items() if key in _HEAD}
-        kept[0] = TranscriptMessage(kept[0].message, {**head, **kept[0].system})
-    return kept
+        messages[0] = TranscriptMessage(messages[0].message, {**head, **messages[0].system})
+    return messages
 
 
 def _for_people(thread: SeenThread) -> list[SeenMessage]:

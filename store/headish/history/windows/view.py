@@ -116,22 +116,22 @@ def _with_pairs(thread: SeenThread, placed: Sequence[Message | None]) -> list[Me
         for message, state in zip(placed, thread.states, strict=True)
     ]
     # A summary covers whole pairs, but a result may be added after it: its call is found among the stored messages.
-    said = [
+    messages = [
         _NOTHING if state is None else message or thread.messages[index]
         for index, (message, state) in enumerate(zip(placed, thread.states, strict=True))
     ]
-    shown: dict[int, dict[int, bool]] = {}
-    for (index, position), (call, _) in pair_calls(said).items():
-        shown.setdefault(index, {})[position] = visible[call]
+    results: dict[int, dict[int, bool]] = {}
+    for (index, position), (call, _) in pair_calls(messages).items():
+        results.setdefault(index, {})[position] = visible[call]
     return [
-        None if message is None else _shown_part(message, visible[index], shown.get(index, {}))
+        None if message is None else _shown_part(message, visible[index], results.get(index, {}))
         for index, message in enumerate(placed)
     ]
 
 
 def _shown_part(message: Message, is_visible: bool, results: Mapping[int, bool]) -> Message | None:
     """A message with its visible results; None if nothing of it is visible."""
-    if all(shown == is_visible for shown in results.values()):
+    if all(is_shown == is_visible for is_shown in results.values()):
         return message if is_visible else None
     content = without_form(block for at, block in enumerate(message.content) if results.get(at, is_visible))
     return replace(message, content=content) if content else None
@@ -159,8 +159,8 @@ def _as_summary(thread: SeenThread, index: int, overlay: TurnId, covers: int) ->
 
 def _notes(thread: SeenThread) -> list[Note]:
     """A note for each overlay that has an effect, and one for each turn that is stored hidden."""
-    found = [state for state in thread.states if state is not None]
-    effective = Counter(state.hider if state.model else state.by for state in found)
+    states = [state for state in thread.states if state is not None]
+    effective = Counter(state.hider if state.model else state.by for state in states)
     notes: list[Note] = []
     for turn, state in zip(thread.walked, thread.states, strict=True):
         if state is not None and state.model and state.hider is None:

@@ -128,12 +128,12 @@ def append_behind(connection: Connection, space: int, draft: Draft, parent_id: T
     if after.bars:
         refuse_barred(connection, space, [draft.said.hash])
     place = Place(parent.chain, parent.pos + 1) if goes_on else Place(after.seq, 0)
-    stored = make_stored(draft, place, after.seq, mint(), (parent.digest,), (parent_id,), None)
-    add_turns(connection, space, [stored], [draft.payload])
+    turn = make_stored(draft, place, after.seq, mint(), (parent.digest,), (parent_id,), None)
+    add_turns(connection, space, [turn], [draft.payload])
     if not goes_on:
         add_links(connection, space, [(place.chain, [before])])
     numbers = SpaceNumbers(after.seq - 1, after.change), SpaceNumbers(after.seq, after.change)
-    return Written([Appended(stored, (parent_id,))], *numbers, {}, frozenset([before]))
+    return Written([Appended(turn, (parent_id,))], *numbers, {}, frozenset([before]))
 
 
 def make_stored(
@@ -173,14 +173,14 @@ class _Builder:
         places, continues, digests = zip(*parents, strict=True) if parents else ((), (), ())
         seq = self._seq + len(self._built)
         place = self._place(seq, places)
-        stored = make_stored(draft, place, seq, self._mint(), digests, continues, plan.name)
-        self._built.append(stored)
-        return Appended(stored, continues)
+        turn = make_stored(draft, place, seq, self._mint(), digests, continues, plan.name)
+        self._built.append(turn)
+        return Appended(turn, continues)
 
     def _parent(self, parent: Known | int) -> tuple[Place, TurnId, bytes]:
         if isinstance(parent, int):
-            stored = self._built[parent]
-            return stored.place, stored.id, stored.digest
+            turn = self._built[parent]
+            return turn.place, turn.id, turn.digest
         return parent.place, parent.id, parent.digest
 
     def _place(self, seq: int, parents: Sequence[Place]) -> Place:

@@ -53,9 +53,9 @@ class PageStored(NamedTuple):
 
 
 def missing_parents(connection: Connection, space: int, ids: Sequence[TurnId]) -> list[TurnId]:
-    """The ids of which there is no turn here. Cost: one statement."""
-    here = turns_by_ids(connection, space, ids)
-    return [each for each in ids if each not in here]
+    """The ids that no turn of this space has. Cost: one statement."""
+    present = turns_by_ids(connection, space, ids)
+    return [each for each in ids if each not in present]
 
 
 def store_page(
@@ -92,8 +92,8 @@ class _Page:
         outside = set().union(*[each.parents for each in turns]) - own
         # Ids are in order of time. Nearly always nothing was written here while the turns of a page were written
         # elsewhere; then none of them can be here, and none is looked up.
-        wanted = own | outside if own and has_between(*self._target, min(own), max(own)) else outside
-        self._here = here = placed_with(*self._target, sorted(wanted))
+        ids = own | outside if own and has_between(*self._target, min(own), max(own)) else outside
+        self._here = here = placed_with(*self._target, sorted(ids))
         missing = sorted(outside - here.keys())
         if missing:
             raise MissingParents(self._sender.file, tuple(missing))
@@ -114,7 +114,7 @@ class _Page:
         places, links = self._place_all(new, first)
         inline = [data and split_payload(data) for data in payloads]
         beside = zip(new, payloads, inline, strict=True)
-        large = {each.hash: data for each, data, kept in beside if data is not None and kept is None}
+        large = {each.hash: data for each, data, small in beside if data is not None and small is None}
         add_payloads(*self._target, large)
         add_placed_turns(*self._target, places, rows, inline)
         add_links(*self._target, links)
@@ -136,15 +136,15 @@ class _Page:
         proven = self._prove(new, limit_bytes)
         payloads = [each.payload for each in new]
         # Nearly no space bars anything: this saves a statement for each 64 turns.
-        said = [each.hash for each in new if each.payload is not None] if has_barred(*self._target) else []
-        barred = barred_among(*self._target, said)
+        hashes = [each.hash for each in new if each.payload is not None] if has_barred(*self._target) else []
+        barred = barred_among(*self._target, hashes)
         # After the proof, because the seal covers the key that is left out now.
         rows = self._shadow(proven)
         if barred or self._sender.erased or None in payloads:
             self._check_erased(new, proven)
             for at, record in enumerate(new):
-                told = record.erased or self._sender.erased.get(record.id)
-                erased: Erasing | None = barred.get(record.hash) if told is None else told
+                claimed = record.erased or self._sender.erased.get(record.id)
+                erased: Erasing | None = barred.get(record.hash) if claimed is None else claimed
                 if erased is not None:
                     rows[at] = self._tombstones.take(self._without(record, rows[at], erased), erased)
                     payloads[at] = None
@@ -165,11 +165,11 @@ class _Page:
         return replace(stored, attributes=attributes, inherited=None, system=None, head=None, app=None, key=key)
 
     def _check_erased(self, new: Sequence[TurnRecord], proven: Sequence[StoredTurn]) -> None:
-        for record, stored in zip(new, proven, strict=True):
+        for record, turn in zip(new, proven, strict=True):
             if record.erased is None:
                 continue
             try:
-                lost_meta = self._tombstones.is_proven(stored, record.erased)
+                lost_meta = self._tombstones.is_proven(turn, record.erased)
             except CorruptTurn as error:
                 raise InvalidBundle(self._sender.file, str(error)) from None
             if lost_meta != (record.left is not None):
@@ -182,10 +182,10 @@ class _Page:
             return [*proven]
         taken = set(turns_by_keys(*self._target, keys))
         rows: list[StoredTurn] = []
-        for stored in proven:
-            rows.append(replace(stored, key=None) if stored.key in taken else stored)
-            if stored.key is not None:
-                taken.add(stored.key)
+        for turn in proven:
+            rows.append(replace(turn, key=None) if turn.key in taken else turn)
+            if turn.key is not None:
+                taken.add(turn.key)
         return rows
 
     def _find_receipt(self, erased: Erasing) -> Receipt | None:
@@ -198,8 +198,8 @@ class _Page:
     def _count(self, parents: Sequence[tuple[TurnId, ...]]) -> tuple[int, int]:
         """Count the roots and heads that turns with these parents add."""
         continued: set[TurnId] = set().union(*parents)
-        here = [self._here[each].place for each in continued if each in self._here]
-        heads = len(parents) - len(continued) + sum(map(self._is_continued, here))
+        places = [self._here[each].place for each in continued if each in self._here]
+        heads = len(parents) - len(continued) + sum(map(self._is_continued, places))
         return parents.count(()), heads
 
     def _is_continued(self, place: Place) -> bool:

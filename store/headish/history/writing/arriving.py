@@ -33,8 +33,8 @@ _UNKNOWN = b"", ""
 def check_payloads(turns: Sequence[TurnRecord], file: str) -> None:
     """Check that each payload of blocks decodes, so that nothing unreadable is stored. Raises: InvalidBundle."""
     # By identity: a page has equal payloads once, as one object, which is decoded once.
-    said = {id(each.payload): each for each in turns if each.payload is not None and each.type != DOCUMENT}
-    listed = [*said.values()]
+    distinct = {id(each.payload): each for each in turns if each.payload is not None and each.type != DOCUMENT}
+    listed = [*distinct.values()]
     for start in range(0, len(listed), DECODED_TOGETHER):
         some = listed[start : start + DECODED_TOGETHER]
         together = [each.payload or b"" for each in some]
@@ -76,8 +76,8 @@ class RecordProver:
         digests: list[bytes] = []
         last: tuple[TurnId, ...] | None = None
         in_hex = ""
-        said = zip(*columns[_WORDS], strict=True)
-        for id, parents, payload, hash, seal, words in zip(*columns[:_ROLE], said, strict=True):
+        all_words = zip(*columns[_WORDS], strict=True)
+        for id, parents, payload, hash, seal, words in zip(*columns[:_ROLE], all_words, strict=True):
             before = (in_hex,) if parents == last else self._in_hex(parents)
             beginning, beside = self._sound.get(words, _UNKNOWN)
             digest: bytes | None = None
@@ -86,27 +86,27 @@ class RecordProver:
                 in_hex = digest.hex()
             # A turn that is not proven by the quick way is proven with care, which also finds the fault to name.
             if digest is None or seal_from(id, in_hex, beside, parents) != seal:
-                stored = careful[len(digests)] = self._prove_carefully(records[len(digests)], words)
-                digest = stored.digest
+                row = careful[len(digests)] = self._prove_carefully(records[len(digests)], words)
+                digest = row.digest
                 in_hex = digest.hex()
             last = (id,)
             self._digests[id] = digest
             digests.append(digest)
         rows = [*_rows_of(columns, digests)]
-        for at, stored in careful.items():
-            rows[at] = stored
+        for at, row in careful.items():
+            rows[at] = row
         return rows
 
     def _in_hex(self, parents: Sequence[TurnId]) -> list[str] | None:
         """The digests of turns in hex; None if one of them was not proven."""
-        known = [self._digests.get(each) for each in parents]
-        return None if None in known else [each.hex() for each in known if each is not None]
+        digests = [self._digests.get(each) for each in parents]
+        return None if None in digests else [each.hex() for each in digests if each is not None]
 
     def _prove_carefully(self, record: TurnRecord, words: tuple[object, ...]) -> StoredTurn:
         for each in record.parents:
             if each not in self._digests:
                 raise InvalidBundle(self._file, f"turn {record.id} continues what comes behind it")
-        stored = prove_record(record, self._digests, self._file, self._limit_bytes)
+        row = prove_record(record, self._digests, self._file, self._limit_bytes)
         if record.system is None and record.left is None:
             # Bounded: a bundle may have other words in every turn.
             if len(self._sound) == PAGE_TURNS:
@@ -117,7 +117,7 @@ class RecordProver:
                 b"%b%d:%b," % (beginning, len(attributes), attributes),
                 seal_beside(record.head, record.cache, record.inherited, None, record.app),
             )
-        return stored
+        return row
 
 
 def _rows_of(columns: Sequence[Sequence[Any]], digests: Sequence[bytes]) -> Iterator[StoredTurn]:
@@ -144,19 +144,19 @@ def prove_record(
         raise TooLarge("a payload that arrived", len(record.payload), payload_limit_bytes)
     system = _read_system(record, file)
     if record.left is not None:
-        stored = _row(record, system, file, record.left.digest)
-        _check_words(stored, file)
+        row = _row(record, system, file, record.left.digest)
+        _check_words(row, file)
         _check_left(record, file)
-        return stored
+        return row
     name = _text(system, "document_name", record, file) if system else None
     digest = derive_digest(record, name, [parents[each] for each in record.parents])
-    stored = _row(record, system, file, digest)
-    _check_words(stored, file)
+    row = _row(record, system, file, digest)
+    _check_words(row, file)
     if system:
-        _check_copies(stored, system, file)
+        _check_copies(row, system, file)
     if derive_seal(record, digest, record.parents) != record.seal:
         raise InvalidBundle(file, f"turn {record.id} was altered: its seal disagrees with what it says")
-    return stored
+    return row
 
 
 def read_row(record: TurnRecord, file: str) -> StoredTurn:

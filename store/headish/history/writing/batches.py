@@ -113,8 +113,8 @@ class StoredTurns(Sequence[Turn]):
         """Read a slice without gaps in pages, and any other turn by turn."""
         if abs(positions.step) != 1:
             return [self[each] for each in positions]
-        found = list(self._between(min(positions, default=0), max(positions, default=-1) + 1))
-        return found if positions.step == 1 else found[::-1]
+        turns = list(self._between(min(positions, default=0), max(positions, default=-1) + 1))
+        return turns if positions.step == 1 else turns[::-1]
 
     def _between(self, low: int, high: int) -> Iterator[Turn]:
         """The turns from position ``low`` to before ``high``, read lazily, batch by batch."""

@@ -113,10 +113,10 @@ def record_call(
     row = _add_row(connection, space, plan, facts, tip and tip.id, None if answer is None else answer.id)
     turns = placed.lane.turns if answer is None else (*placed.lane.turns, _answered(answer, plan))
     used = sum(facts.usage.get(each, 0) for each in _INPUT)
-    kept = LaneMemory(
+    remembered = LaneMemory(
         placed.lane._replace(turns=turns), name, len(placed.lane.turns), used, facts.tools, facts.tools_bytes, is_folded
     )
-    return RecordedCall(row, kept, name)
+    return RecordedCall(row, remembered, name)
 
 
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -164,9 +164,9 @@ def _find_behind(
     if plan.before is not None and (end := end_of(plan.before)) is not None:
         if memory is not None and memory.lane.turns and memory.lane.turns[-1].id == end:
             return memory.lane, None
-        stored = turn_by_id(connection, space, end)
-        if stored is not None:
-            return load_lane(connection, space, plan.writes, stored.place), None
+        turn = turn_by_id(connection, space, end)
+        if turn is not None:
+            return load_lane(connection, space, plan.writes, turn.place), None
     if plan.previous is not None and (plan.before is None or end_of(plan.before) is not None):
         note = "it goes on from a response that is not stored here"
     return None if memory is None or not plan.is_kept else memory.lane, note

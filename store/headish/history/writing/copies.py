@@ -124,39 +124,39 @@ class Copier:
 
         Cost: two statements for each 64 of them, and about six for each that is new in the target.
         """
-        here = turns_by_ids(*self._source, self._referred)
-        there = turns_by_ids(*self._target, here)
-        asked = [each for id, each in here.items() if id not in there and each.type == DOCUMENT]
-        parents = parents_of_turns(*self._source, [each.place for each in asked])
+        referred = turns_by_ids(*self._source, self._referred)
+        present = turns_by_ids(*self._target, referred)
+        new = [each for id, each in referred.items() if id not in present and each.type == DOCUMENT]
+        parents = parents_of_turns(*self._source, [each.place for each in new])
         arrived = {each.id for each in self.arrived.values()}
-        for stored in asked:
-            if arrived.issuperset(parents.get(stored.place, ())):
-                self._walk([stored.place])
+        for turn in new:
+            if arrived.issuperset(parents.get(turn.place, ())):
+                self._walk([turn.place])
             else:
-                self.documents.append(stored.id)
+                self.documents.append(turn.id)
 
     def _copy_portion(self, portion: Segment, links: Mapping[int, Sequence[Place]]) -> None:
-        read = turns_of(*self._source, portion)
-        check_gapless(portion, read)
-        there = turns_by_ids(*self._target, [each.id for each in read])
-        known = [each for each in read if each.id in there]
-        for stored in read:
-            self._note_names(stored)
+        turns = turns_of(*self._source, portion)
+        check_gapless(portion, turns)
+        in_target = turns_by_ids(*self._target, [each.id for each in turns])
+        known = [each for each in turns if each.id in in_target]
+        for turn in turns:
+            self._note_names(turn)
         # What the target has must be a prefix of the portion: a turn cannot be there without its parents.
-        for stored, same in zip(known, read, strict=False):
-            if stored is not same:
-                raise CorruptTurn(stored.id, "the other space has it without what it continues")
-            arrived = there[stored.id]
-            if arrived.seal != stored.seal:
-                raise TurnTaken(stored.id, "with another seal")
-            self.arrived[stored.place] = Arrived(arrived.place, arrived.id, arrived.digest)
-        new = read[len(known) :]
+        for turn, same in zip(known, turns, strict=False):
+            if turn is not same:
+                raise CorruptTurn(turn.id, "the other space has it without what it continues")
+            arrived = in_target[turn.id]
+            if arrived.seal != turn.seal:
+                raise TurnTaken(turn.id, "with another seal")
+            self.arrived[turn.place] = Arrived(arrived.place, arrived.id, arrived.digest)
+        new = turns[len(known) :]
         if new:
             first = new[0]
             before = [Place(first.chain, first.pos - 1)] if first.pos else links.get(first.chain, ())
             self._add(new, [self.arrived[place] for place in before])
         if self._is_signed:
-            signatures = signatures_of(*self._source, [each.id for each in read])
+            signatures = signatures_of(*self._source, [each.id for each in turns])
             own = [as_sent(each) for each in signatures if not each.remote]
             store_signatures(*self._target, own)
             others = [as_sent(each) for each in signatures if each.remote]
@@ -168,25 +168,25 @@ class Copier:
         # Each but the last is continued by the next, so one head is added, less those that the first continues.
         heads = 1 - sum(not self._continued(parent.place) for parent in parents)
         roots = int(not parents)
-        taken = take_seq(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes)
-        if taken.bars:
-            refuse_barred(*self._target, [stored.hash for stored, _ in rows if stored.erased is None])
-        seq = taken.seq - len(new) + 1
+        after = take_seq(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes)
+        if after.bars:
+            refuse_barred(*self._target, [turn.hash for turn, _ in rows if turn.erased is None])
+        seq = after.seq - len(new) + 1
         place, begins = self._place(seq, parents)
         placed = [
-            (replace(stored, chain=place.chain, pos=place.pos + index, seq=seq + index), data)
-            for index, (stored, data) in enumerate(rows)
+            (replace(turn, chain=place.chain, pos=place.pos + index, seq=seq + index), data)
+            for index, (turn, data) in enumerate(rows)
         ]
         add_turns(*self._target, [turn for turn, _ in placed], [data for _, data in placed])
         add_links(*self._target, begins)
         self._is_continued.update(dict.fromkeys((parent.place for parent in parents), True))
-        for stored, (there, _) in zip(new, placed, strict=True):
-            self.arrived[stored.place] = Arrived(there.place, there.id, there.digest)
+        for turn, (copy, _) in zip(new, placed, strict=True):
+            self.arrived[turn.place] = Arrived(copy.place, copy.id, copy.digest)
             # Each turn but the last is continued by the next one of this portion.
-            self._is_continued[there.place] = there is not placed[-1][0]
-            if there.head is not None:
-                step = NameMove(there.place, there.digest, own=True, seq=there.seq)
-                self.moves.setdefault(bytes(there.head), []).append(step)
+            self._is_continued[copy.place] = copy is not placed[-1][0]
+            if copy.head is not None:
+                step = NameMove(copy.place, copy.digest, own=True, seq=copy.seq)
+                self.moves.setdefault(bytes(copy.head), []).append(step)
         self._ends[place.chain] = place.pos + len(new) - 1
         self.stored += len(new)
         self._note_strangers(new, seq)
@@ -216,22 +216,22 @@ class Copier:
         before: Sequence[Arrived | StoredTurn] = parents
         given_bytes = 0
         rows: list[tuple[StoredTurn, bytes | None]] = []
-        for stored in new:
-            payload = small.get(stored.pos)
-            if payload is None and stored.erased is None:
-                payload = read_payload_at(*self._source, stored.place)
-            data = self._prove(stored, before, payload)
-            before = [stored]
-            if stored.key in taken:  # the key stays under the seal (rule R45, shadowed keys)
-                stored = replace(stored, key=None)
+        for turn in new:
+            payload = small.get(turn.pos)
+            if payload is None and turn.erased is None:
+                payload = read_payload_at(*self._source, turn.place)
+            data = self._prove(turn, before, payload)
+            before = [turn]
+            if turn.key in taken:  # the key stays under the seal (rule R45, shadowed keys)
+                turn = replace(turn, key=None)
             if data is None:
-                assert stored.erased is not None
-                rows.append((self._tombstones.take(stored, stored.erased), None))
+                assert turn.erased is not None
+                rows.append((self._tombstones.take(turn, turn.erased), None))
             else:
-                add_payloads(*self._target, {stored.hash: data})
-                if stored.type != DOCUMENT:
+                add_payloads(*self._target, {turn.hash: data})
+                if turn.type != DOCUMENT:
                     self._referred |= dict.fromkeys(referred_by(data))
-                rows.append((stored, split_payload(data)))
+                rows.append((turn, split_payload(data)))
                 given_bytes += len(data)
         return given_bytes, rows
 
@@ -285,8 +285,8 @@ def copy_threads(source: Side, target: Side, ends: Sequence[Place], mint: Mint, 
     """
     copier = Copier(source, target, mint)
     segments = copier.copy(ends)
-    found = names_of_segments(*source, segments)
-    names = {name: copier.arrived[place] for place, at in found.items() if place in copier.arrived for name in at}
+    names_at = names_of_segments(*source, segments)
+    names = {name: copier.arrived[place] for place, at in names_at.items() if place in copier.arrived for name in at}
     for name in sorted(copier.moves.keys() | names.keys()):
         _settle_name(target, name, copier.moves.get(name, []), names.get(name))
     records = [name for name in sorted(names) if copy_record(*source, name, *target)]
@@ -307,11 +307,11 @@ def copy_threads(source: Side, target: Side, ends: Sequence[Place], mint: Mint, 
 def _nameless(source: Side, target: Side, ends: Sequence[Place]) -> list[bytes]:
     """The first turns of the conversations of the ends that have no name in either space."""
     firsts = dict.fromkeys(first for end in ends if (first := find_first(*source, end)) is not None)
-    there = turns_by_ids(*target, [first.id for first in firsts])
+    in_target = turns_by_ids(*target, [first.id for first in firsts])
     return [
         first.id.encode()
         for first in firsts
-        if not names_in(*source, first.place, 1) and not names_in(*target, there[first.id].place, 1)
+        if not names_in(*source, first.place, 1) and not names_in(*target, in_target[first.id].place, 1)
     ]
 
 
@@ -337,9 +337,9 @@ def _settle_name(target: Side, name: bytes, steps: Sequence[NameMove], at: Arriv
     if end is None:
         remove_bookmark(*target, name)
     elif (steps[-1].place if steps else was) != end:
-        stored = turn_at(*target, end)
-        assert stored is not None
-        set_bookmark(*target, name, stored)
+        turn = turn_at(*target, end)
+        assert turn is not None
+        set_bookmark(*target, name, turn)
 
 
 def _leads_on(target: Side, name: bytes, before: Named, at: Arrived) -> bool:
@@ -348,8 +348,8 @@ def _leads_on(target: Side, name: bytes, before: Named, at: Arrived) -> bool:
     BookmarkTaken."""
     if leads_to(*target, before.place, at.place):
         return True
-    stored = turn_at(*target, before.place)
-    twins = [] if stored is None else places_by_digest(*target, [stored.digest])
+    turn = turn_at(*target, before.place)
+    twins = [] if turn is None else places_by_digest(*target, [turn.digest])
     if not any(leads_to(*target, each.place, at.place) for each in twins):
-        raise BookmarkTaken(stored_name(name), stored.id if stored else str(before.place), is_copy=True)
-    return stored is None or stored.digest != at.digest
+        raise BookmarkTaken(stored_name(name), turn.id if turn else str(before.place), is_copy=True)
+    return turn is None or turn.digest != at.digest

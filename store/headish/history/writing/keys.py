@@ -84,9 +84,9 @@ def refuse_known(connection: Connection, space: int, drafts: Sequence[Draft]) ->
 def check_referred(connection: Connection, space: int, drafts: Sequence[Draft]) -> None:
     """Refuse drafts that supersede or copy turns that are not in this space. Raises: UnknownTurn."""
     facts = [draft.facts for draft in drafts]
-    named = dict.fromkeys(each for fact in facts for each in (fact.supersedes, fact.copy_of) if each is not None)
-    known = known_ids(connection, space, named)
-    for turn_id in named:
+    referred = dict.fromkeys(each for fact in facts for each in (fact.supersedes, fact.copy_of) if each is not None)
+    known = known_ids(connection, space, referred)
+    for turn_id in referred:
         if turn_id not in known:
             raise UnknownTurn(turn_id, "what a turn supersedes or repeats is stored before it")
 
@@ -96,8 +96,8 @@ def find_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | 
 
     Cost: two statements, and one more for each version.
     """
-    found = turn_by_key(connection, space, key)
-    return None if found is None else versions_of(connection, space, key, found)[-1]
+    first = turn_by_key(connection, space, key)
+    return None if first is None else versions_of(connection, space, key, first)[-1]
 
 
 def versions_of(connection: Connection, space: int, key: bytes, first: StoredTurn) -> list[StoredTurn]:
@@ -106,14 +106,14 @@ def versions_of(connection: Connection, space: int, key: bytes, first: StoredTur
     Cost: one statement for each.
     """
     version = re.compile(re.escape(key) + rb";[0-9]+")
-    found = [first]
+    versions = [first]
     while True:
-        newer = superseding(connection, space, found[-1].id)
+        newer = superseding(connection, space, versions[-1].id)
         # Only later turns: a damaged row must not lead in a circle.
-        fitting = [each for each in newer if each.seq > found[-1].seq and version.fullmatch(each.key or b"")]
+        fitting = [each for each in newer if each.seq > versions[-1].seq and version.fullmatch(each.key or b"")]
         if not fitting:
-            return found
-        found.append(fitting[-1])
+            return versions
+        versions.append(fitting[-1])
 
 
 def next_version(key: bytes, last: bytes | None) -> bytes:
@@ -142,8 +142,8 @@ def _check_equal(draft: Draft, same: Where, new: Sequence[Draft]) -> None:
 
 def _said(stored: StoredTurn, draft: Draft) -> DigestFields:
     if stored.key != draft.facts.key:  # found by the hash of its key, so its meta was erased
-        given = draft.said
-        return replace(given, role=stored.role, hash=bytes(stored.hash), type=stored.type)
+        fields = draft.said
+        return replace(fields, role=stored.role, hash=bytes(stored.hash), type=stored.type)
     return said_by(stored)
 
 

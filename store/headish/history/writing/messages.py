@@ -48,9 +48,9 @@ class _Reading(NamedTuple):
         """The draft of the entries of one turn, remembered or made by ``read``. ``way`` names how ``read`` reads,
         because the same entries may be read in several forms."""
         key = self._key(way, run)
-        known = None if key is None else KNOWN.get(key)
-        if known is not None:
-            return known
+        remembered = None if key is None else KNOWN.get(key)
+        if remembered is not None:
+            return remembered
         draft = self._made(read(run))
         if key is not None:
             KNOWN.put_all({key: draft}, draft.size_bytes)

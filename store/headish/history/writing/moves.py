@@ -32,8 +32,8 @@ def set_name(
 ) -> Moved:
     """Set a name, or move it. Raises: UnknownTurn, BookmarkMoved."""
     check_expected(name, expect, _id_of(connection, space, name) if expect is not None else None)
-    stored = find_turn(connection, space, headish)
-    return Moved(set_bookmark(connection, space, name, stored), stored.place, stored.id)
+    turn = find_turn(connection, space, headish)
+    return Moved(set_bookmark(connection, space, name, turn), turn.place, turn.id)
 
 
 def remove_name(connection: Connection, space: int, name: bytes, expect: TurnId | Absent | None) -> Moved:

@@ -122,8 +122,8 @@ class Planner:
         # The newest turn is the draft before this one, which the database cannot find yet.
         elif reference.name == "@" and index and not reference.steps:
             return index - 1
-        stored = find_turn(self._connection, self._space, reference)
-        return self._known(stored, reference.text)
+        turn = find_turn(self._connection, self._space, reference)
+        return self._known(turn, reference.text)
 
     def _find_item(self, item: int, index: int) -> Known | int:
         """Find an earlier item: in this batch by its index, in an earlier batch by its commit number."""
@@ -169,32 +169,32 @@ class Planner:
         return names[0] if len(names) == 1 else None
 
     def _names_at(self, parent: Known | int) -> list[bytes]:
-        here = [name for name, where in self._names.items() if where == parent]
+        names = [name for name, where in self._names.items() if where == parent]
         if isinstance(parent, Known):
             # The batch may have moved any of its names away. Two more are enough to tell none, one and several apart.
-            stored = bookmarks_at(self._connection, self._space, parent.place, parent.head, len(self._names) + 2)
-            here += [name for name in stored if name not in self._names]
-        return here
+            in_database = bookmarks_at(self._connection, self._space, parent.place, parent.head, len(self._names) + 2)
+            names += [name for name in in_database if name not in self._names]
+        return names
 
     def _check_expected(self, draft: Draft, moving: bytes | None) -> None:
         if draft.expect is None:
             return
         first = draft.continues[0] if draft.continues else None
-        named = draft.bookmark or (first.bookmark.encode() if isinstance(first, Headish) and first.bookmark else None)
-        if named is None or moving != named:
+        name = draft.bookmark or (first.bookmark.encode() if isinstance(first, Headish) and first.bookmark else None)
+        if name is None or moving != name:
             raise InvalidArgument("expect needs a bookmark: give bookmark=, or continue a bookmark by its name")
-        actual = self._position(named)
+        actual = self._position(name)
         if isinstance(actual, int):  # an earlier draft of this batch moved it
-            raise BookmarkMoved(stored_name(named), expected_id(draft.expect), EARLIER_ITEM)
-        check_expected(named, draft.expect, None if actual is None else actual.id)
+            raise BookmarkMoved(stored_name(name), expected_id(draft.expect), EARLIER_ITEM)
+        check_expected(name, draft.expect, None if actual is None else actual.id)
 
     def _check_forward(self, name: bytes, parents: tuple[Known | int, ...]) -> None:
         """Refuse to move a name to a turn that does not continue the name's turn (rule R24, not taken away)."""
-        from headish.history.reading.walk import leads_to  # late: few drafts set a name
-
         position = self._position(name)
         if position is None:
             return
+        from headish.history.reading.walk import leads_to  # late: few drafts move a name from where it is
+
         # A list, not a recursion: a batch may be one chain that is longer than the stack is deep.
         ahead, seen = list(parents), set[Known | int]()
         while ahead:

@@ -164,13 +164,13 @@ def find_last_known(connection: Connection, space: int, digests: Sequence[bytes]
     last, twins = -1, list[At]()
     while low < high:
         probed = _spread(low, high)
-        found: dict[bytes, list[At]] = {}
+        by_digest: dict[bytes, list[At]] = {}
         for at in places_by_digest(connection, space, [digests[index] for index in probed]):
-            found.setdefault(at.digest, []).append(at)
-        known = [index for index in probed if digests[index] in found]
+            by_digest.setdefault(at.digest, []).append(at)
+        known = [index for index in probed if digests[index] in by_digest]
         if known:
             last = known[-1]
-            low, twins = last + 1, sorted(found[digests[last]], key=lambda at: at.seq)
+            low, twins = last + 1, sorted(by_digest[digests[last]], key=lambda at: at.seq)
         # A digest covers its parents, so after an unknown one all are unknown, and the list can be bisected.
         high = min((index for index in probed if index > last), default=high)
     return last, twins
@@ -194,17 +194,17 @@ def match_stored(
     for start in range(0, len(digests), LOOKED_UP):
         portion = digests[start : start + LOOKED_UP]
         candidates: dict[bytes, list[StoredTurn]] = {}
-        for stored in turns_by_digest(connection, space, dict.fromkeys(portion)):
-            candidates.setdefault(stored.digest, []).append(stored)
+        for turn in turns_by_digest(connection, space, dict.fromkeys(portion)):
+            candidates.setdefault(turn.digest, []).append(turn)
         for digest in portion:
             level = [
-                stored
-                for stored in candidates.get(digest, [])
-                if fits(matched, stored) and _continues_one(connection, space, stored, parents)
+                turn
+                for turn in candidates.get(digest, [])
+                if fits(matched, turn) and _continues_one(connection, space, turn, parents)
             ]
             if not level:
                 return matched, tip
-            matched, tip, parents = matched + 1, level[0], {stored.place for stored in level}
+            matched, tip, parents = matched + 1, level[0], {turn.place for turn in level}
     return matched, tip
 
 

@@ -87,11 +87,11 @@ def append_remembered(
     Cost: four statements, two if the end has no name; a server gets them, and the commit, as one message.
     """
     place = Place(left.place.chain, left.place.pos + 1)
-    stored = make_stored(draft, place, numbers.seq + 1, mint(), [left.digest], (left.id,), left.name)
-    proof, moved, moves = _go_on(space, numbers, left, stored, place, draft, len(draft.payload))
-    after = SpaceNumbers(stored.seq, numbers.change)
-    written = Written([Appended(stored, (left.id,))], numbers, after, moved, frozenset([left.place]))
-    return connection.run_whole(written, proof, add_turn(space, stored, draft.payload), *moves)
+    turn = make_stored(draft, place, numbers.seq + 1, mint(), [left.digest], (left.id,), left.name)
+    proof, moved, moves = _go_on(space, numbers, left, turn, place, draft, len(draft.payload))
+    after = SpaceNumbers(turn.seq, numbers.change)
+    written = Written([Appended(turn, (left.id,))], numbers, after, moved, frozenset([left.place]))
+    return connection.run_whole(written, proof, add_turn(space, turn, draft.payload), *moves)
 
 
 def append_all_remembered(
@@ -152,8 +152,8 @@ def remember(known: Remembered, written: Written) -> Remembered:
     # If somebody else wrote in between, any name may have moved.
     kept = known if known.numbers == written.before else NOTHING
     # A turn that something else continues may no longer be the last of its chain.
-    names = {name: left for name, left in kept.names.items() if left.place not in written.continued}
-    ends = {id: left for id, left in kept.ends.items() if left.place not in written.continued}
+    names = {name: end for name, end in kept.names.items() if end.place not in written.continued}
+    ends = {id: end for id, end in kept.ends.items() if end.place not in written.continued}
     last = written.built[-1].turn
     if last.head is not None and (elsewhere := names.pop(last.head, None)) is not None:
         ends.pop(elsewhere.id, None)
@@ -162,9 +162,9 @@ def remember(known: Remembered, written: Written) -> Remembered:
     if last.head is None or named is not None:
         # Put in last, so that the dict is in the order of the last moves, and the oldest is forgotten first.
         place = Place(last.chain, last.pos) if named is None else named.place
-        ends[last.id] = left = Left(place, last.id, last.digest, last.head, named)
+        ends[last.id] = end = Left(place, last.id, last.digest, last.head, named)
         if last.head is not None:
-            names[last.head] = left
+            names[last.head] = end
     if len(names) > NAMES:
         del names[next(iter(names))]
     if len(ends) > ENDS:

@@ -26,18 +26,19 @@ from headish.values.turns import said_of
 
 def name_conversation(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
     """Name the tip of a conversation, or move its name there. Returns whether a name was set or moved."""
-    found = find_named(connection, space, about)
-    if found is None:
+    earlier = find_named(connection, space, about)
+    if earlier is None:
         return _name_new(connection, space, about, tip)
-    conversation = read_conversation(connection, space, found)
+    conversation = read_conversation(connection, space, earlier)
     record = conversation.record
     noted = shapes.record(record.app.get("import"))
-    moves = found.name is not None and noted.get("tip") == found.turn != tip.id
-    if moves and found.name is not None:
-        set_bookmark(connection, space, found.name, tip, _recent(tip))
+    # The name is where the last import left it: nobody has moved it since.
+    moves = earlier.name is not None and noted.get("tip") == earlier.turn != tip.id
+    if moves and earlier.name is not None:
+        set_bookmark(connection, space, earlier.name, tip, _recent(tip))
     changes = _changes(about, record, noted, tip if moves else None)
     if changes:
-        change_record(connection, space, found, changes, None)
+        change_record(connection, space, earlier, changes, None)
     return moves
 
 

@@ -20,10 +20,11 @@ from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.versions import outgrown_by
-from headish.history.writing.append import Appended, append
+from headish.history.writing.append import Appended
 from headish.history.writing.keys import next_version, said_by, versions_of
 from headish.imports.imported import Imported, ImportedTree
 from headish.imports.keeping.conversation_names import find_named, name_conversation
+from headish.imports.keeping.edited import Edited, append_new, edited_among
 from headish.imports.keeping.editions import only_grew, says_it_as_before
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark
 from headish.rows.keys import turns_by_keys
@@ -42,16 +43,16 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
     """Store the new messages of the trees, then set their bookmarks if the names are still free (rule R2, one name
     moves).
 
-    Cost: two statements for every 64 messages, one append of the new ones, two statements per tree for its bookmark,
-    about six for the record of a conversation; one for each version of a message that has changed.
+    Cost: two statements for every 64 messages, one append of the new ones (two if first questions were edited), two
+    statements per tree for its bookmark, about six for the record of a conversation; one for each version of a message
+    that has changed.
     """
     met = _MetMessages(connection, space, trees)
     tips = met.meet_all(trees)
-    # An import must not move the names that people set: a turn behind one of them would otherwise take it along.
-    built = append(connection, space, met.new, mint, carries_names=False) if met.new else []
+    built = append_new(connection, space, met.new, mint, met.edited) if met.new else []
     free = {tree.bookmark: tip for tree, tip in reversed(list(zip(trees, tips, strict=True))) if tree.bookmark}
     # In the order of the names, as every writer locks them: two writers in different orders could wait for each other.
-    named = sum(
+    name_count = sum(
         bookmark_if_free(connection, space, check_name(name), root, said_of(read_mapping(root, "system")))
         for name, root in sorted((name, _stored(root, built)) for name, root in free.items())
     )
@@ -62,8 +63,8 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
         if tree.about
     }
     for about, tip in talks.values():
-        named += name_conversation(connection, space, about, _stored(tip, built))
-    return _imported(trees, len(met.new), named)
+        name_count += name_conversation(connection, space, about, _stored(tip, built))
+    return _imported(trees, len(met.new), name_count)
 
 
 class Preview:
@@ -118,13 +119,13 @@ def preview_trees(
     met.meet_all(trees)
     met.count_new(preview)
     free = {tree.bookmark for tree in trees if tree.bookmark is not None}
-    named = sum(
+    name_count = sum(
         find_bookmark(connection, space, check_name(name)) is None and preview.count_name(name) for name in free
     )
     talks = [tree.about for tree in trees if tree.about is not None]
     new = [about for about in talks if find_named(connection, space, about) is None]
-    named += sum(about.key is None or preview.count_name(about.key.encode()) for about in new)
-    return _imported(trees, len(met.new), named)
+    name_count += sum(about.key is None or preview.count_name(about.key.encode()) for about in new)
+    return _imported(trees, len(met.new), name_count)
 
 
 def _imported(trees: Sequence[ImportedTree], added: int, named: int) -> Imported:
@@ -159,6 +160,7 @@ class _MetMessages:
         self._digests: dict[Place, bytes] = {}
         self._new_digests: dict[int, bytes] = {}
         self.new: list[Draft] = []
+        self.edited: Edited = {}
 
     def _take_in(self, preview: Preview, keys: Iterable[bytes]) -> None:
         """Treat what a preview only counted as if it were stored."""
@@ -186,8 +188,8 @@ class _MetMessages:
         where: list[StoredTurn | int] = []
         for index, (draft, digest) in enumerate(zip(tree.drafts, digests, strict=True)):
             listed = tree.continues(index)
-            found = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
-            before = tuple(each for each in found if each is not None)
+            parents = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
+            before = tuple(each for each in parents if each is not None)
             linked = replace(draft, continues=tuple(map(self._reference, before)))
             covered = tree.covers.get(index, ())
             # A summary of more turns than an overlay can cover stays a plain message, so that its words are not lost.
@@ -197,6 +199,8 @@ class _MetMessages:
                 linked = as_overlay(linked, "summarize", dict.fromkeys(digests_of_them))
                 digest = self._digest(linked, before)
             where.append(self._meet_logged(linked, before) if tree.logged else self.meet(linked, digest))
+        if tree.edits:
+            self.edited |= edited_among(tree, where, self.new)
         return where
 
     def _reference(self, turn: StoredTurn | int) -> Place | int:
@@ -315,17 +319,17 @@ class _MetMessages:
 
     def _by_its_digest(self, draft: Draft, digest: bytes) -> StoredTurn | int:
         """Find a turn by digest. A turn with another key is another message."""
-        known = self._by_digest[digest]
+        turns = self._by_digest[digest]
         has_key = draft.facts.key is not None
-        for _ in range(len(known) if not has_key or self._has_keyless(digest) else 0):
-            stored = known.popleft()
+        for _ in range(len(turns) if not has_key or self._has_keyless(digest) else 0):
+            stored = turns.popleft()
             if not has_key or stored.key is None:
                 # The count of keyless turns left in the queue must follow what leaves it.
                 if digest in self._keyless:
                     self._keyless[digest] -= stored.key is None
                 return stored
-            # To the end, not away: a message without a key may still stand for it.
-            known.append(stored)
+            # Back to the end of the queue: a message without a key may still be recognised as this turn.
+            turns.append(stored)
         self.new.append(draft)
         return len(self.new) - 1
 

@@ -39,12 +39,12 @@ PAGE = 100
 
 def all_notices(connection: Connection, space: int) -> list[Notice]:
     """The erasures of other stores, by id. Cost: one statement for each hundred."""
-    found: list[Notice] = []
+    notices: list[Notice] = []
     page: Sequence[Row] | None = None
     while page is None or len(page) == PAGE:
-        page = connection.rows(NOTICES, space=space, after=found[-1].id if found else "", limit=PAGE)
-        found += map(Notice._make, page)
-    return found
+        page = connection.rows(NOTICES, space=space, after=notices[-1].id if notices else "", limit=PAGE)
+        notices += map(Notice._make, page)
+    return notices
 
 
 COUNT = Query(

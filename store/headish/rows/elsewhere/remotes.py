@@ -92,14 +92,14 @@ PAGE = 1000
 
 def list_remote_bookmarks(connection: Connection, space: int) -> list[RemoteBookmark]:
     """The bookmarks of the devices of all remotes when they were last read. Cost: one statement for each thousand."""
-    found: list[RemoteBookmark] = []
+    bookmarks: list[RemoteBookmark] = []
     while True:
-        behind = found[-1] if found else RemoteBookmark(b"", b"", b"", None, None, 0, b"")
+        behind = bookmarks[-1] if bookmarks else RemoteBookmark(b"", b"", b"", None, None, 0, b"")
         after = {"remote": behind.remote, "device": behind.device, "name": behind.name}
         page = connection.rows(BOOKMARKS, space=space, limit=PAGE, **after)
-        found += map(RemoteBookmark._make, page)
+        bookmarks += map(RemoteBookmark._make, page)
         if len(page) < PAGE:
-            return found
+            return bookmarks
 
 
 OF_DEVICE = Query(

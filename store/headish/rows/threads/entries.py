@@ -179,7 +179,9 @@ BEGINNINGS = Query(
 def find_beginnings(connection: Connection, space: int, *, before: int, window: int) -> NamelessStarts:
     """Find the places in the ``window`` chains below ``before`` where conversations without a name may begin."""
     rows = connection.rows(BEGINNINGS, space=space, before=before, looked_at=window)
-    places = [Place(chain, pos) for chain, pos, named in rows if pos is not None and (named is None or named < pos)]
+    places = [
+        Place(chain, pos) for chain, pos, named_at in rows if pos is not None and (named_at is None or named_at < pos)
+    ]
     return NamelessStarts(places, rows[-1][0] if len(rows) == window else None)
 
 

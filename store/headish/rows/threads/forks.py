@@ -33,16 +33,16 @@ def parents_at(
 
     Cost: one statement. None if no turn is the first of a chain that ``links`` lacks.
     """
-    found: dict[Place, list[Place]] = {
+    before: dict[Place, list[Place]] = {
         place: [Place(place.chain, place.pos - 1)] if place.pos else list(links.get(place.chain, ()))
         for place in places
     }
-    begun = [place.chain for place in found if place.pos == 0 and place.chain not in links]
+    begun = [place.chain for place in before if place.pos == 0 and place.chain not in links]
     rows = connection.rows(LINKS_OF_SOME, space=space, chains=as_list(begun)) if begun else ()
     for chain, *parent in rows:
         if chain is not None:
-            found[Place(chain, 0)].append(Place(*parent))
-    return {place: tuple(parents) for place, parents in found.items()}
+            before[Place(chain, 0)].append(Place(*parent))
+    return {place: tuple(parents) for place, parents in before.items()}
 
 
 # A place is inside a conversation if a turn on the way to it is neither system nor developer. Its own chain nearly
@@ -83,17 +83,18 @@ AT_FORKS = Query(
 
 
 def turns_at_forks(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, list[StoredTurn]]:
-    """The turns that continue each of these places that is a fork, in no order. Other places have no entry.
+    """The turns that continue the forks among these places, in no order. Other places have no entry.
 
-    A fork before which no conversation has begun is left out, too: each turn that continues it begins its own.
+    A fork has no entry, either, if no conversation has begun there (it and all turns before it are system turns): each
+    turn that continues it begins one.
     Cost: one statement, which looks at each turn that it gives.
     """
-    found: dict[Place, list[StoredTurn]] = {}
+    continuing: dict[Place, list[StoredTurn]] = {}
     ranges = as_ranges(places)
     for row in connection.rows(AT_FORKS, space=space, wanted=as_list(ranges)) if ranges else ():
         if row[2] is not None:
-            found.setdefault(Place(row[0], row[1]), []).append(StoredTurn(*row[2:]))
-    return found
+            continuing.setdefault(Place(row[0], row[1]), []).append(StoredTurn(*row[2:]))
+    return continuing
 
 
 def as_ranges(places: Iterable[Place]) -> list[Segment]:

@@ -84,8 +84,8 @@ def children(connection: Connection, space: int, place: Place, *, after: int = 0
     Cost: one statement. PostgreSQL looks at one index entry for each chain that begins there.
     """
     rows = connection.rows(CHILDREN, space=space, chain=place.chain, pos=place.pos, seq=after, limit=limit)
-    found = (stored for stored in read_turns(row for row in rows if row[0] is not None) if stored.seq > after)
-    return sorted(found, key=lambda stored: stored.seq)[:limit]
+    turns = (turn for turn in read_turns(row for row in rows if row[0] is not None) if turn.seq > after)
+    return sorted(turns, key=lambda turn: turn.seq)[:limit]
 
 
 # The recursion skips from chain to chain along the primary key, the highest first, and stops at the limit: it reads no
@@ -122,17 +122,17 @@ def heads(
     Cost: one statement for each ``CHAINS_READ`` turns. More if other chains continue the ends of chains, which then are
     not heads.
     """
-    found: list[StoredTurn] = []
-    while len(found) < limit:
-        wanted = min(limit - len(found), CHAINS_READ)
-        rows = [row for row in connection.rows(ENDS, space=space, before=before, limit=wanted) if row[1] is not None]
-        ends = sorted(read_turns(row[1:] for row in rows), key=lambda stored: -stored.chain)
+    turns: list[StoredTurn] = []
+    while len(turns) < limit:
+        size = min(limit - len(turns), CHAINS_READ)
+        rows = [row for row in connection.rows(ENDS, space=space, before=before, limit=size) if row[1] is not None]
+        ends = sorted(read_turns(row[1:] for row in rows), key=lambda turn: -turn.chain)
         continued = {row[1] for row in rows if row[0] is not None}
-        found += [stored for stored in ends if stored.chain not in continued and (erased or stored.erased is None)]
-        if len(ends) < wanted:
+        turns += [turn for turn in ends if turn.chain not in continued and (erased or turn.erased is None)]
+        if len(ends) < size:
             break
         before = ends[-1].chain
-    return found
+    return turns
 
 
 # The recursion skips from chain to chain along the primary key instead of reading every turn. The ends are materialized

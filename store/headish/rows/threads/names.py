@@ -63,8 +63,8 @@ def names_of_segments(connection: Connection, space: int, segments: Iterable[Seg
     Cost: one statement for each ``AT_ONCE`` ranges.
     """
     rows: list[Row] = []
-    for wanted in portions(segments):
-        rows += connection.rows(NAMES_OF_SEGMENTS, space=space, wanted=wanted)
+    for portion in portions(segments):
+        rows += connection.rows(NAMES_OF_SEGMENTS, space=space, wanted=portion)
     return _by_place(rows)
 
 

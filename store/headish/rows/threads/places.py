@@ -89,12 +89,12 @@ def parents_of_turns(
 
     Cost: one statement for each ``AT_ONCE`` places, however many turns each of them continues.
     """
-    found: dict[Place, dict[int, TurnId | None]] = {}
-    for wanted in portions(places):
-        for chain, pos, ordinal, turn_id in connection.rows(PARENTS, space=space, wanted=wanted):
+    by_ordinal: dict[Place, dict[int, TurnId | None]] = {}
+    for portion in portions(places):
+        for chain, pos, ordinal, turn_id in connection.rows(PARENTS, space=space, wanted=portion):
             if chain is not None:
-                found.setdefault(Place(chain, pos), {})[ordinal] = turn_id
-    return {place: tuple(parents[each] for each in sorted(parents)) for place, parents in found.items()}
+                by_ordinal.setdefault(Place(chain, pos), {})[ordinal] = turn_id
+    return {place: tuple(parents[each] for each in sorted(parents)) for place, parents in by_ordinal.items()}
 
 
 # A recursive statement may name its own table only once, so ``ways`` makes it look at each place in two ways: the next
@@ -167,8 +167,8 @@ def count_continuing(connection: Connection, space: int, places: Iterable[Place]
     """The number of turns that continue each place. Cost: one statement for each ``AT_ONCE`` places."""
     return {
         Place(chain, pos): int(count)
-        for wanted in portions(places)
-        for chain, pos, count in connection.rows(CONTINUED, space=space, wanted=wanted)
+        for portion in portions(places)
+        for chain, pos, count in connection.rows(CONTINUED, space=space, wanted=portion)
     }
 
 
@@ -189,8 +189,8 @@ def last_of_chains(connection: Connection, space: int, chains: Iterable[int]) ->
     """The last place of each chain, by chain; position -1 if it has no turn. Cost: a statement for each ``AT_ONCE``."""
     return sorted(
         Place(chain, -1 if pos is None else int(pos))
-        for wanted in portions(Place(chain, 0) for chain in chains)
-        for chain, pos in connection.rows(LAST_OF_CHAINS, space=space, wanted=wanted)
+        for portion in portions(Place(chain, 0) for chain in chains)
+        for chain, pos in connection.rows(LAST_OF_CHAINS, space=space, wanted=portion)
     )
 
 
@@ -242,12 +242,12 @@ def grown_chains(
     connection: Connection, space: int, places: Sequence[Place], limit: int
 ) -> list[tuple[Place, int, int]]:
     """The chains that grew from places: ``(place, chain, first position)``; ``limit`` for each ``LOOKED_UP`` places."""
-    found: list[tuple[Place, int, int]] = []
+    grown: list[tuple[Place, int, int]] = []
     for start in range(0, len(places), LOOKED_UP):
         listed = as_list(places[start : start + LOOKED_UP])
         rows = connection.rows(GROWN_CHAINS, space=space, limit=limit, places=listed)
-        found += [(Place(from_chain, from_pos), chain, low) for from_chain, from_pos, chain, low in rows]
-    return found
+        grown += [(Place(from_chain, from_pos), chain, low) for from_chain, from_pos, chain, low in rows]
+    return grown
 
 
 # The outer join fixes the order: left to itself, SQLite begins with every turn of the space. ``ends`` is materialized

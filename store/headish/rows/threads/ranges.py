@@ -83,8 +83,8 @@ def read_ranges(connection: Connection, space: int, segments: Sequence[Segment])
         return [read_range(connection, space, segments[0])]
     rows = [
         row
-        for wanted in portions(segments)
-        for row in connection.rows(WHOLE_RANGES, space=space, wanted=wanted)
+        for portion in portions(segments)
+        for row in connection.rows(WHOLE_RANGES, space=space, wanted=portion)
         if row[0] is not None
     ]
     wholes = {(row[0], row[1]): Whole(StoredTurn(*row[:-1]), row[-1]) for row in rows}
@@ -134,8 +134,8 @@ IDS_OF_RANGES = Query(
 
 def ids_of_ranges(connection: Connection, space: int, segments: Iterable[Segment]) -> Iterator[Row]:
     """The rows of ``ids_of_range`` for several ranges, in no order. Cost: one statement for each ``AT_ONCE`` ranges."""
-    for wanted in portions(segments):
-        yield from (row for row in connection.rows(IDS_OF_RANGES, space=space, wanted=wanted) if row[0] is not None)
+    for portion in portions(segments):
+        yield from (row for row in connection.rows(IDS_OF_RANGES, space=space, wanted=portion) if row[0] is not None)
 
 
 SEALS_OF_RANGE = Query(
@@ -205,7 +205,7 @@ def turns_of_ranges(connection: Connection, space: int, segments: Sequence[Segme
     """The lists of ``turns_of`` for several ranges. Cost: one statement for each ``AT_ONCE`` ranges."""
     if len(segments) == 1:
         return [turns_of(connection, space, segments[0])]
-    rows = (row for wanted in portions(segments) for row in connection.rows(RANGES, space=space, wanted=wanted))
+    rows = (row for portion in portions(segments) for row in connection.rows(RANGES, space=space, wanted=portion))
     turns = {(turn.chain, turn.pos): turn for turn in read_turns(row for row in rows if row[0] is not None)}
     return [of_range(turns, segment) for segment in segments]
 

@@ -133,8 +133,8 @@ def read_links_of(connection: Connection, space: int, ends: Sequence[Place]) -> 
     if len(ends) == 1:
         return read_links(connection, space, ends[0])
     links: dict[int, list[Place]] = {}
-    for wanted in portions(ends):
-        links |= _grouped(connection.rows(READ_LINKS_OF_SEVERAL, space=space, wanted=wanted))
+    for portion in portions(ends):
+        links |= _grouped(connection.rows(READ_LINKS_OF_SEVERAL, space=space, wanted=portion))
     return links
 
 
@@ -188,15 +188,15 @@ def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> I
 
     Cost: one statement for each item, which reads each turn once.
     """
-    for wanted in portions(ends, LOOKED_UP):
-        yield _by_chain(connection.rows(READ_THREADS, space=space, wanted=wanted))
+    for portion in portions(ends, LOOKED_UP):
+        yield _by_chain(connection.rows(READ_THREADS, space=space, wanted=portion))
 
 
 def _by_chain(rows: Iterable[Row]) -> Chains:
-    """Group rows by chain, which begin with the places of their turns. A chain without turns has a row of None."""
+    """Group rows by chain. Each row begins with the place of its turn; a chain without turns has a row of None."""
     # ``groupby`` needs them in order, and the statements give none.
-    found = sorted(row for row in rows if row[0] is not None)
-    return {chain: [Walked(*row[2:]) for row in members] for chain, members in groupby(found, itemgetter(0))}
+    ordered = sorted(row for row in rows if row[0] is not None)
+    return {chain: [Walked(*row[2:]) for row in members] for chain, members in groupby(ordered, itemgetter(0))}
 
 
 # The hint, because SQLite otherwise takes the primary key, which has the same columns and reads every turn of the
@@ -225,8 +225,8 @@ def read_inherited(connection: Connection, space: int, ends: Sequence[Place]) ->
     if len(ends) == 1:
         rows += connection.rows(READ_INHERITED, space=space, chain=ends[0].chain, pos=ends[0].pos)
     else:
-        for wanted in portions(ends):
-            rows += connection.rows(READ_INHERITED_OF_SEVERAL, space=space, wanted=wanted)
+        for portion in portions(ends):
+            rows += connection.rows(READ_INHERITED_OF_SEVERAL, space=space, wanted=portion)
     return [row for row in rows if row[0] is not None]
 
 
@@ -245,11 +245,11 @@ READ_PLACES = Query(
 
 def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[PlacedTurn]:
     """The turns at places with their payloads, in no order. Cost: one statement for each ``AT_ONCE`` places."""
-    found: list[PlacedTurn] = []
-    for wanted in portions(places):
-        rows = connection.rows(READ_PLACES, space=space, wanted=wanted)
-        found += [PlacedTurn(*row) for row in rows if row[0] is not None]
-    return found
+    turns: list[PlacedTurn] = []
+    for portion in portions(places):
+        rows = connection.rows(READ_PLACES, space=space, wanted=portion)
+        turns += [PlacedTurn(*row) for row in rows if row[0] is not None]
+    return turns
 
 
 # IN instead of a join, and no ORDER BY: for a join, or to save the sort, SQLite would read the whole space.
@@ -332,7 +332,9 @@ def read_marked_within(connection: Connection, space: int, segments: Iterable[Se
     Cost: one statement for each ``AT_ONCE`` ranges, which looks at every turn of them.
     """
     return [
-        row for wanted in portions(segments) for row in connection.rows(READ_MARKED_WITHIN, space=space, wanted=wanted)
+        row
+        for portion in portions(segments)
+        for row in connection.rows(READ_MARKED_WITHIN, space=space, wanted=portion)
     ]
 
 

@@ -145,13 +145,13 @@ ERASURES = Query(
 def changes_between(connection: Connection, space: int, low: int, high: int) -> list[Numbered]:
     """The changes above ``low`` and up to ``high``, in order. Cost: four statements."""
     between = {"space": space, "low": low, "high": high}
-    found = [_numbered(row, row[3], _move(row)) for row in connection.rows(MOVES, **between)]
-    found += [_numbered(row, row[3], Defined._make(row[4:])) for row in connection.rows(DEFINITIONS, **between)]
-    found += [
+    changes = [_numbered(row, row[3], _move(row)) for row in connection.rows(MOVES, **between)]
+    changes += [_numbered(row, row[3], Defined._make(row[4:])) for row in connection.rows(DEFINITIONS, **between)]
+    changes += [
         _numbered(row, _record_mark(row[2]), SaidOf._make(row[3:])) for row in connection.rows(RECORDS, **between)
     ]
-    found += [_numbered(row, row[3], LoggedErasure._make(row[4:])) for row in connection.rows(ERASURES, **between)]
-    return sorted(found, key=lambda each: each.change)
+    changes += [_numbered(row, row[3], LoggedErasure._make(row[4:])) for row in connection.rows(ERASURES, **between)]
+    return sorted(changes, key=lambda each: each.change)
 
 
 SEAL = Query("seal of the turn with a commit number", "SELECT seal FROM turn WHERE space = :space AND seq = :seq")
@@ -182,8 +182,8 @@ def mark_at(connection: Connection, space: int, change: int) -> bytes:
     """``Numbered.mark`` of a change; empty where there is none. Cost: one statement, or two."""
     row = connection.row(MARK, space=space, change=change) if change else None
     if row is None and change:
-        said = connection.row(RECORD_MARK, space=space, change=change)
-        return b"" if said is None else _record_mark(said[0])
+        record_row = connection.row(RECORD_MARK, space=space, change=change)
+        return b"" if record_row is None else _record_mark(record_row[0])
     return b"" if row is None else bytes(row[0])
 
 

@@ -69,9 +69,9 @@ def erasable(connection: Connection, space: int, segments: Iterable[Segment]) ->
 
 def _erasable(connection: Connection, space: int, segments: Sequence[Segment]) -> Iterator[Erasable]:
     rows = connection.rows(ERASABLE, space=space, wanted=as_list(segments))
-    found = {(row[0], row[1]): Erasable(StoredTurn(*row[:-1]), int(row[-1])) for row in rows if row[0] is not None}
+    turns = {(row[0], row[1]): Erasable(StoredTurn(*row[:-1]), int(row[-1])) for row in rows if row[0] is not None}
     for segment in segments:
-        listed = of_range(found, segment)
+        listed = of_range(turns, segment)
         check_gapless(segment, [each.turn for each in listed])
         yield from listed
 
@@ -116,12 +116,12 @@ def places_saying(connection: Connection, space: int, hashes: Iterable[bytes]) -
     if len(wanted) <= LOOKED_UP:
         rows = [row for portion in in_portions(wanted) for row in connection.rows(SAYING, space=space, **portion)]
         return [(Place(chain, pos), hash) for _, chain, pos, hash in sorted(rows)]
-    found: list[tuple[Place, bytes]] = []
+    places: list[tuple[Place, bytes]] = []
     seq = 0
     while rows := list(connection.rows(ALL_SAYING, space=space, seq=seq, limit=PAGE_PLACES)):
-        found += [(Place(chain, pos), hash) for _, chain, pos, hash in rows if hash in wanted]
+        places += [(Place(chain, pos), hash) for _, chain, pos, hash in rows if hash in wanted]
         seq = rows[-1][0]
-    return found
+    return places
 
 
 COUNT_DEFINED = Query(
@@ -157,7 +157,7 @@ def links_into(connection: Connection, space: int, ends: Iterable[Place]) -> lis
 
     Cost: one statement for each ``AT_ONCE`` ends.
     """
-    rows = [row for wanted in portions(ends) for row in connection.rows(LINKS_INTO, space=space, wanted=wanted)]
+    rows = [row for portion in portions(ends) for row in connection.rows(LINKS_INTO, space=space, wanted=portion)]
     return [(Place(row[0], row[1]), row[2]) for row in rows if row[0] is not None]
 
 
@@ -201,8 +201,8 @@ def living_among(connection: Connection, space: int, places: Iterable[Place]) ->
     """The places for which ``is_living`` is true. Cost: one statement for each ``AT_ONCE`` places."""
     return {
         Place(*row)
-        for wanted in portions(places)
-        for row in connection.rows(LIVING_AMONG, space=space, wanted=wanted, named=1)
+        for portion in portions(places)
+        for row in connection.rows(LIVING_AMONG, space=space, wanted=portion, named=1)
     }
 
 

@@ -58,8 +58,8 @@ def last_seq(connection: Connection, space: int) -> int:
 
 def is_scrubbed(connection: Connection, space: int) -> bool:
     """Whether everything that was erased has been taken off the disk: a scrub is the last receipt."""
-    _, _, told = last_receipt(connection, space)
-    return told is None or told.scope == SCRUB
+    _, _, last = last_receipt(connection, space)
+    return last is None or last.scope == SCRUB
 
 
 ADD_RECEIPT = Query(
@@ -139,14 +139,14 @@ def named_by_erasures(connection: Connection, space: int, names: Iterable[bytes]
 
     Cost: one statement for each name that looks like one.
     """
-    found: set[bytes] = set()
+    erased_names: set[bytes] = set()
     for name in names:
-        # The look alone does not decide: anybody may call a bookmark ``erased-1``, so the receipt is asked.
+        # The form of the name proves nothing: anybody may call a bookmark ``erased-1``. So the receipt decides.
         number = _ERASED_NAME.fullmatch(name)
         receipt = None if number is None else read_receipt(connection, space, int(number[1]))
         if receipt is not None and any(each.became.encode() == name for each in receipt.names):
-            found.add(name)
-    return found
+            erased_names.add(name)
+    return erased_names
 
 
 _ERASED_NAME = re.compile(rb"erased-([0-9]{1,18})-*")
@@ -170,13 +170,13 @@ def marks_of(connection: Connection, space: int, numbers: Iterable[int]) -> dict
 
     Raises: CorruptRecord.
     """
-    found: dict[int, Erased] = {}
+    marks: dict[int, Erased] = {}
     for number in dict.fromkeys(numbers):
         row = connection.row(RECEIPT_AT, space=space, number=number)
         if row is not None:
-            told = decode_told(row[0], number)
-            found[number] = Erased(number, told.time, told.reason)
-    return found
+            notice = decode_told(row[0], number)
+            marks[number] = Erased(number, notice.time, notice.reason)
+    return marks
 
 
 ERASED_AT = Query(
@@ -198,8 +198,8 @@ def erased_at(connection: Connection, space: int, places: Iterable[Place]) -> di
     Cost: one statement for each ``AT_ONCE`` places, and one for each erasure.
     """
     numbers: dict[Place, int] = {}
-    for wanted in portions(places):
-        for chain, pos, number in connection.rows(ERASED_AT, space=space, wanted=wanted):
+    for portion in portions(places):
+        for chain, pos, number in connection.rows(ERASED_AT, space=space, wanted=portion):
             if number is not None:
                 numbers[Place(chain, pos)] = number
     marks = marks_of(connection, space, numbers.values())

@@ -183,6 +183,6 @@ def open_restored(connection: Connection, space: int, mark: str, *, is_erased: b
 
 def _forget_index(connection: Connection, space: int) -> None:
     """Restart the index of a space, which may have turns of an earlier restore that a store indexed meanwhile."""
-    known = searches.indexed(connection, space)
-    if known is not None and known.seq > 0 and searches.can_index(connection):
-        searches.restart(connection, space, known.version)
+    indexed = searches.indexed(connection, space)
+    if indexed is not None and indexed.seq > 0 and searches.can_index(connection):
+        searches.restart(connection, space, indexed.version)

@@ -42,12 +42,12 @@ async def show_list(request: Request) -> Response:
     if query:
         return await draw(request, "hits.html", hits=await find(store, query, asked), **shown)
     archived = "archived" in request.query_params
+    cursor = await store.position()  # before the list: what is written meanwhile comes as an event, and is not missed
     page = await store.conversations.list(
         limit=LISTED, after=request.query_params.get("after"), archived=archived, **asked
     )
     further = {"archived": "1" if archived else None, **asked}
     older = links_of(request)("/", after=page.after, **further) if page.after else ""
-    cursor = await store.position()
     # Answers that begin a conversation have no turn yet, so no filter can judge them: only the plain list shows them.
     is_front = not (asked or archived or "after" in request.query_params)
     begun = hub_of(request).begun_in(store.space)[:BEGUN] if is_front else []

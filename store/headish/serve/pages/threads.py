@@ -120,8 +120,9 @@ async def show_arriving(request: Request) -> Response:
     """Show an answer that begins a conversation while it arrives; redirect to its turn once it is stored."""
     store, id = await enter(request, "read"), request.path_params["call"]
     begun = [each for each in hub_of(request).begun_in(store.space) if each.id == id]
+    cursor = await store.position()  # before the look: if the answer is stored meanwhile, an event tells the page
     for answer in await not_stored(store, begun):
-        return await draw(request, "arriving.html", answer=answer, cursor=await store.position())
+        return await draw(request, "arriving.html", answer=answer, cursor=cursor)
     call, link = await store.calls.get(id), links_of(request)
     turn = call.answer or call.tip
     return RedirectResponse(link("/calls") if turn is None else link.turn(None, turn), 303)

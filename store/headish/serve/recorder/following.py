@@ -7,6 +7,7 @@ that cannot be stored at all is reported on stderr and counted; no other call wa
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -236,20 +237,22 @@ def run_recorder(settings: RecorderSettings) -> None:
     If the parent was killed, both get the signal at the same moment, and the gateway still gives its streams time.
     Raises: DatabaseError if the database cannot be opened.
     """
-    # Two events: the signal only announces the end, and the gateway may still write what its last calls brought.
-    told, ended = threading.Event(), threading.Event()
+    # The signal only announces the end: the gateway may still write what its last calls brought.
+    reads, writes = os.pipe()
+    ended = threading.Event()
     for number in ENDING_SIGNALS:
-        signal.signal(number, lambda *_: told.set())
+        # Not an Event: a second signal while it is being set would wait for its lock for ever.
+        signal.signal(number, lambda *_: os.write(writes, b"."))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
     spool = Path(settings.folder) / SPOOL_FOLDER
-    threading.Thread(target=_end_behind_gateway, args=(spool, told, ended), daemon=True).start()
+    threading.Thread(target=_end_behind_gateway, args=(spool, reads, ended), daemon=True).start()
     with Database.open(settings.target) as database, living(Path(settings.folder)):
         follow_spool(database, Path(settings.folder), settings.space, ended)
 
 
-def _end_behind_gateway(spool: Path, told: threading.Event, ended: threading.Event) -> None:
-    """Set ``ended`` after ``told`` is set and no gateway writes to the spool any more."""
-    told.wait()
+def _end_behind_gateway(spool: Path, signals: int, ended: threading.Event) -> None:
+    """Set ``ended`` once a signal has come through the pipe ``signals`` and no gateway writes to the spool any more."""
+    os.read(signals, 1)
     until = time.monotonic() + STREAMS_SECONDS
     while is_written(spool) and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)

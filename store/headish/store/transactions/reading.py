@@ -18,11 +18,12 @@ from headish.history.reading.walk import walk, walk_first_parents
 from headish.history.windows.transcripts import kept_thread
 from headish.rows.bookmarks import ALL, bookmarks_at, find_bookmark
 from headish.rows.conversations import find_record, names_in, record_by_key
+from headish.rows.keys import turn_by_key
 from headish.rows.moves import has_log
 from headish.rows.objects import find_object, list_objects, list_objects_backwards
 from headish.rows.threads.ranges import SpokenTurn, ids_of_range, last_ids, said_range
 from headish.rows.threads.walks import read_links
-from headish.rows.turns import StoredTurn, stored_at, turn_by_id, turn_by_key
+from headish.rows.turns import StoredTurn, stored_at, turn_by_id
 from headish.store.keeping.objects import read_object
 from headish.store.space import STUMBLING, Space
 from headish.values.grammar import parse_headish
@@ -89,7 +90,7 @@ class ReadTransaction:
 
     @step
     def turn_of_key(self, key: str) -> TurnId | None:
-        """The turn that has a key; None if there is none, or it was erased."""
+        """The turn that has a key, even if another one supersedes it; None if there is none, or it was erased."""
         stored = turn_by_key(self._connection, self._number, key.encode())
         return None if stored is None or stored.erased is not None else self._seen(stored)
 

@@ -88,15 +88,15 @@ def load_lane(connection: Connection, space: int, client: LaneForm, end: Place) 
     since, behind = 0, None
     for segment in arrange([end], read_links(connection, space, end)):
         for each in read_range(connection, space, segment):
-            stored, payload = each.turn, each.payload
-            if stored.type == OVERLAY:
-                _replace(turns, stored, leading)
-                since, behind = len(turns), stored.place
+            turn, payload = each.turn, each.payload
+            if turn.type == OVERLAY:
+                _replace(turns, turn, leading)
+                since, behind = len(turns), turn.place
                 continue
-            if stored.role in SYSTEM and len(turns) == len(leading):
-                leading[stored.digest.hex()] = len(turns)
-            whole = payload if isinstance(payload, bytes) and stored.erased is None else None
-            turns.append(lane_turn(connection, space, client.form, stored, whole))
+            if turn.role in SYSTEM and len(turns) == len(leading):
+                leading[turn.digest.hex()] = len(turns)
+            whole = payload if isinstance(payload, bytes) and turn.erased is None else None
+            turns.append(lane_turn(connection, space, client.form, turn, whole))
     return Lane(tuple(turns), len(leading), since, behind, len(turns))
 
 
@@ -110,8 +110,8 @@ def is_led_by(lane: Lane, lead: Sequence[SentEntry]) -> bool:
 
 def _replace(turns: list[LaneTurn], overlay: StoredTurn, leading: dict[str, int]) -> None:
     """Give an instruction of the lane the content of the overlay that replaces it."""
-    told = read_attributes(overlay).overlay
-    at = None if told is None or told.does != REPLACE or len(told.covers) != 1 else leading.get(told.covers[0])
+    effect = read_attributes(overlay).overlay
+    at = None if effect is None or effect.does != REPLACE or len(effect.covers) != 1 else leading.get(effect.covers[0])
     if at is not None:
         said = said_there(turns[at].role, overlay.hash)
         # How the client writes the new words is not known until it sends them.

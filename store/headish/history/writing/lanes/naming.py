@@ -53,12 +53,12 @@ def name_lane(
     """Move the bookmark of a lane to its last turn, or set it. Returns its name, and whether lists fold it from now
     on."""
     # By key, not by name: somebody may have renamed or erased the bookmark since.
-    known = record_by_key(connection, space, lane.key.encode())
-    stands = None if known is None else find_bookmark(connection, space, known.subject)
-    is_new = known is None or stands is None
-    name = _free_name(connection, space, lane) if known is None or is_new else stored_name(known.subject)
+    lane_record = record_by_key(connection, space, lane.key.encode())
+    place = None if lane_record is None else find_bookmark(connection, space, lane_record.subject)
+    is_new = lane_record is None or place is None
+    name = _free_name(connection, space, lane) if lane_record is None or is_new else stored_name(lane_record.subject)
     encoded = name.encode()
-    if stands != last.place:
+    if place != last.place:
         set_bookmark(connection, space, encoded, last, said_of(read_mapping(last, "system")))
     listed = ListedConversation(encoded, None, last.id)
     if is_new:
@@ -74,8 +74,8 @@ def name_lane(
 def _say_of_new(connection: Connection, space: int, lane: LaneName, listed: ListedConversation) -> None:
     before = _lane_before(connection, space, lane) if lane.follows else None
     app = {**lane.app, **({} if before is None else {"before": before})}
-    said = {"key": lane.key, "app": app, "tags": (FOLDED,) if lane.folds else (), "title": lane.title}
-    change_record(connection, space, listed, said, None)
+    changes = {"key": lane.key, "app": app, "tags": (FOLDED,) if lane.folds else (), "title": lane.title}
+    change_record(connection, space, listed, changes, None)
 
 
 def _free_name(connection: Connection, space: int, lane: LaneName) -> str:

@@ -129,15 +129,15 @@ class _Placing:
         return natives_of(self._connection, self._space, self._client.form, stored, payload, turn.call)
 
     def follow(self, base: Place | None, at: int) -> tuple[list[LaneTurn], Place | None]:
-        """The stored turns after a place that say what the list says from an index on, and the last place."""
-        found: list[LaneTurn] = []
-        while base is not None and at + len(found) < len(self._entries):
-            turn = self._child(base, at + len(found))
+        """The stored turns after a place that match the messages of the list from an index on, and the last place."""
+        turns: list[LaneTurn] = []
+        while base is not None and at + len(turns) < len(self._entries):
+            turn = self._child(base, at + len(turns))
             if turn is None:
                 break
-            found.append(turn)
+            turns.append(turn)
             base = turn.place
-        return found, base
+        return turns, base
 
     def _child(self, base: Place, at: int) -> LaneTurn | None:
         for stored in children(self._connection, self._space, base, limit=CHILDREN_TRIED):
@@ -283,8 +283,8 @@ def _continue(placing: _Placing, lane: Lane, turns: list[LaneTurn], changed: lis
         turns[at], base = placing.lay(turns[at], at, base)
         since, behind = known, base
     followed, base = placing.follow(base, known)
-    stored = placing.add(base, known + len(followed))
-    every = (*turns, *followed, *stored)
+    added = placing.add(base, known + len(followed))
+    every = (*turns, *followed, *added)
     lead = next((at for at, turn in enumerate(every) if turn.role not in SYSTEM), len(every))
     return PlacedList(
         Lane(every, lead, since, behind, len(every)),
