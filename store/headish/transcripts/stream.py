@@ -38,7 +38,7 @@ class Event(Struct, frozen=True, omit_defaults=True):
 class TranscriptStream:
     """A transcript that arrives in chunks. After ``finish``, ``rest`` holds the events that came only then.
 
-    Without a ``format`` it is detected (never ``harmony``), and nothing is shown before it is sure.
+    Without a ``format`` it is detected (never ``harmony``), and no event comes before it is certain.
     """
 
     def __init__(self, format: str | None = None, *, reasoning: bool = False, **settings: Any) -> None:
@@ -54,14 +54,14 @@ class TranscriptStream:
 
     @door()
     def feed(self, chunk: str | bytes) -> list[Event]:
-        """More of the text, and what may be shown of it. Raises: InvalidTranscript."""
+        """Read more of the text, and return the events that may be shown. Raises: InvalidTranscript."""
         if self._is_cancelled:
             return []
         if self._parser is None:
             # A lone surrogate passes here: the parser refuses it, with line and column.
             self._waiting.append(chunk.encode(errors="surrogatepass") if isinstance(chunk, str) else chunk)
-            found = detect_beginning(b"".join(self._waiting))
-            return [] if found is None else self._begin(found)
+            format = detect_beginning(b"".join(self._waiting))
+            return [] if format is None else self._begin(format)
         self._parser.feed(chunk)
         return self._translate(self._parser.take_events())
 
@@ -76,7 +76,7 @@ class TranscriptStream:
         return transcript
 
     def cancel(self) -> list[Event]:
-        """Stop rendering (``response.cancel``): what comes later is not read, and ``finish`` keeps what came so far.
+        """Stop rendering (``response.cancel``): later text is not read, and ``finish`` keeps what came so far.
 
         The message that was cut off has ``stop`` ``none``.
         """

@@ -74,9 +74,9 @@ def show(transcript: Transcript, index: int, debug: bool = False) -> str:
 def resample(transcript: Transcript, policy: str = "ocm") -> list[int]:
     """The indexes of the messages that the next sampling should see: reasoning of finished turns is dropped.
 
-    ``ocm`` (2.2 §7, §12): in each turn that a later user message closes and that holds an answer, the analysis goes,
-    with its calls and their replies, but for all up to the turn's last unanswered call. ``harmony`` does what Harmony's
-    renderer does: where the last answer is on ``final``, the analysis before the first one goes.
+    ``ocm`` (2.2 §7, §12) drops the analysis of each turn that holds an answer and is closed by a later user message,
+    with the calls on it and their replies. It keeps everything up to the turn's last unanswered call. ``harmony`` does
+    what Harmony's renderer does: if the last answer is on ``final``, analysis before the first such answer is dropped.
     """
     if policy not in POLICIES:
         raise InvalidArgument(f"unknown policy {shown(policy)}: use {' or '.join(POLICIES)}")

@@ -70,9 +70,9 @@ def take_runs(step: BlockStep) -> list[Run]:
     for run in _runs(step.message.content):
         _check_opaque(run, step)
         block = run[0]
-        made = _TAKERS[type(block)](block, step)
-        if made is not None:
-            runs.append(run if isinstance(block, Text) else (made,))
+        converted = _TAKERS[type(block)](block, step)
+        if converted is not None:
+            runs.append(run if isinstance(block, Text) else (converted,))
     return runs
 
 
