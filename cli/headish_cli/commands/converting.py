@@ -56,12 +56,12 @@ def convert_command(
     elif target in APIS:
         print_json(convert_to_api(transcript, form or "rwkv", _writers()[target], drop=drop), pretty=True)
     else:
-        format = JSON_FORMS.get(target) or target
-        converted = convert(transcript, form or format, format, drop=drop, tight=tight)
+        target_form = JSON_FORMS.get(target) or target
+        converted = convert(transcript, form or target_form, target_form, drop=drop, tight=tight)
         if target in JSON_FORMS:
             print_json(_writers()[target](converted), pretty=True)
         else:
-            write(emit(converted, format, strict=not relaxed, bos=bos, eos=eos))
+            write(emit(converted, target_form, strict=not relaxed, bos=bos, eos=eos))
 
 
 @click.command("lint-transcript")
@@ -97,7 +97,7 @@ def read_transcript(data: bytes, source: str | None, settings: Mapping[str, Any]
 
     if source in JSON_FORMS:
         return _readers()[source](strictjson.decode(data, "the file")), JSON_FORMS[source]
-    # A text that begins inside a header has no first token to detect; completions are written in 2.2.
+    # A text that begins inside a header lacks the tokens by which a format is detected.
     name = source or ("2.2" if settings["start_role"] else detect(data))
     transcript = parse(data, name, **settings)
     return transcript, transcript.format

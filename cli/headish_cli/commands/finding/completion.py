@@ -18,7 +18,7 @@ def completion_command(shell: str) -> None:
     """Print the script that lets a SHELL complete commands, options, names, handles, formats, providers and spaces."""
     from click.shell_completion import get_completion_class
 
-    script = get_completion_class(shell)
-    assert script is not None
+    shell_class = get_completion_class(shell)
+    assert shell_class is not None
     root = click.get_current_context().find_root().command
-    click.echo(script(root, {}, "headish", "_HEADISH_COMPLETE").source())
+    click.echo(shell_class(root, {}, "headish", "_HEADISH_COMPLETE").source())

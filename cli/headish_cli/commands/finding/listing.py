@@ -71,10 +71,9 @@ def list_command(
     flags = {"archived": None if everything else archived, "pinned": True if pinned else None, "erased": erased}
     flags["twins"] = twins or everything
     with settings.open() as store:
+        # One more than is shown, to know whether there are more.
         each_entry = filter(
-            # One more than is shown, to know whether there are more.
-            left_out.takes,
-            _entries(store, None if everything else limit + 1, **flags, **times, **chosen),
+            left_out.takes, _entries(store, None if everything else limit + 1, **flags, **times, **chosen)
         )
         listed = list(each_entry if everything else islice(each_entry, limit + 1))
         more = not everything and len(listed) > limit
@@ -108,7 +107,7 @@ class _LeftOut:
 
 
 def _entries(store: Store, limit: int | None, **chosen: Any) -> Iterator[Entry]:
-    """Yield all entries, page by page. A page has at most ``limit`` entries, and is read only when it is needed."""
+    """Yield all entries. They are read in pages of at most ``limit`` entries, each page only when it is needed."""
     after = None
     while True:
         page = store.conversations.list(limit=min(limit or PAGE, PAGE), after=after, **chosen)

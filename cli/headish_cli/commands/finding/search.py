@@ -144,9 +144,7 @@ def _progress() -> Iterator[Callable[[int], None] | None]:
         bars: list[tuple[Progress, TaskID]] = []
 
         def tell(turns: int) -> None:
-            if (
-                not bars
-            ):  # at the first progress, not before: most searches have an index already, and rich takes time to import
+            if not bars:  # not earlier: most searches find their index ready, and importing rich takes time
                 bars.append(_begin_count(stack))
             bar, task = bars[0]
             bar.advance(task, turns)
