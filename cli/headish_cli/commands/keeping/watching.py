@@ -98,7 +98,7 @@ class _Once:
         self._before: set[int] = set()
 
     def __call__(self, note: ImportNote) -> None:
-        # The hash alone, as a watch may run for weeks.
+        # Only the hash is kept: a watch has no end, and its notes may be many.
         mark = hash(str(note))
         if mark not in self._before:
             self._before.add(mark)
