@@ -175,7 +175,7 @@ class _PageBuilder:
         while waiting:
             path, origin = waiting.popleft()
             entries, leaving = self._read(path)
-            # A branch with nothing to show has no link, which would tell that it is there.
+            # A branch with nothing to show gets no link: that would tell that it is there.
             if not entries and sections:
                 continue
             anchor = f"b{len(sections)}" if sections else FIRST_SECTION
