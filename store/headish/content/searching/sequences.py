@@ -30,10 +30,10 @@ def places_without(text: str) -> list[int]:
     """The index in the text of each character of ``without_sequences``, and last the length of the text."""
     places: list[int] = []
     at = 0
-    for found in _SEQUENCE.finditer(text):
-        places += range(at, found.start())
-        places += [found.start()] * len(_shown(found))
-        at = found.end()
+    for sequence in _SEQUENCE.finditer(text):
+        places += range(at, sequence.start())
+        places += [sequence.start()] * len(_shown(sequence))
+        at = sequence.end()
     return [*places, *range(at, len(text) + 1)]
 
 
