@@ -225,7 +225,7 @@ def _facts(pointer: Pointer, url: str) -> Iterator[tuple[str, str]]:
 
 
 def _read_headers(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Parse ``NAME=VALUE`` pairs; the last of a name wins. Raises: BadParameter without the pair, as it may be a key."""
+    """Parse ``NAME=VALUE`` pairs; the last of a name wins. Raises: BadParameter without the pair: it may be a key."""
     headers: dict[str, str] = {}
     for pair in pairs:
         name, separator, value = pair.partition("=")
