@@ -122,10 +122,10 @@ def log_command(
 def _signatures_of(
     store: Store, turns: Sequence[Turn], signers: str | None, revoked: str | None
 ) -> dict[str, list[JudgedSignature]]:
-    found: dict[str, list[JudgedSignature]] = {}
+    by_turn: dict[str, list[JudgedSignature]] = {}
     for each in store.signatures([turn.id for turn in turns], signers=signers, revoked=revoked):
-        found.setdefault(each.turn, []).append(each)
-    return found
+        by_turn.setdefault(each.turn, []).append(each)
+    return by_turn
 
 
 def _log_records(
@@ -134,6 +134,7 @@ def _log_records(
     from headish.values.blocks import to_mapping
     from headish_cli.printing.telling import signature_record, timed_record, version_record
 
+    # One lookup for all turns, before the first line is printed.
     versions = store.versions(turn.id for turn in turns)
     for turn in turns:
         content = {"content": [to_mapping(block) for block in content_of(store, turn.id)]} if whole else {}
@@ -189,7 +190,7 @@ def _whole_text(block: object) -> str:
         try:
             return b64decode(source.data).decode()
         except ValueError:
-            pass  # it is no UTF-8, or no base64: shown as it is
+            pass  # not base64, or not UTF-8: shown as JSON
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode(to_mapping(block)), indent=2).decode()  # type: ignore[arg-type]

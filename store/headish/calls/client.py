@@ -84,8 +84,8 @@ def open_call(
     if secrets:
         refuse_readable(address)
     all_headers = write_headers(route.endpoint, stream=stream) | credentials.headers | caller_headers
-    dressed, sent = route.dress(body, all_headers)
-    content = _write_body(dressed)
+    sent_body, sent_headers = route.dress(body, all_headers)
+    content = _write_body(sent_body)
     stop = stop or Stop()
     with ExitStack() as resources:
         deadline = Deadline(timeouts, stop)
@@ -99,9 +99,9 @@ def open_call(
             redactor=Redactor([*secrets, *credentials.secrets]),
             signer=credentials.signer,
         )
-        kept = resources.enter_context(_open_client(exchange, address, transport))
-        request = _build_request(kept.client, route.url, sent, content, exchange)
-        response = _send(exchange, kept, request, attempts, told)
+        idle_client = resources.enter_context(_open_client(exchange, address, transport))
+        request = _build_request(idle_client.client, route.url, sent_headers, content, exchange)
+        response = _send(exchange, idle_client, request, attempts, told)
         resources.callback(response.close)
         # From here on the call closes them, not this block.
         return Call(exchange, response, resources.pop_all(), stop)
@@ -207,13 +207,13 @@ def _open_client(
     with ExitStack() as resources:
         try:
             if transport is None:
-                kept = resources.enter_context(borrowed(address, exchange.deadline))
+                idle_client = resources.enter_context(borrowed(address, exchange.deadline))
             else:
-                kept = IdleClient(resources.enter_context(httpx2.Client(transport=transport, trust_env=False)))
+                idle_client = IdleClient(resources.enter_context(httpx2.Client(transport=transport, trust_env=False)))
         except (ImportError, ValueError) as error:
             # For example SOCKS without its package. httpx2 masks the password of a proxy.
             raise Unreachable(exchange.provider, exchange.origin, f"the proxy cannot be used: {error}") from None
-        yield kept
+        yield idle_client
 
 
 def _build_request(

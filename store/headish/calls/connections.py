@@ -70,24 +70,24 @@ def borrowed(address: Address, deadline: Deadline) -> Iterator[IdleClient]:
     Raises: the error of httpx2 for a proxy or certificate that cannot be used; ImportError.
     """
     process, key = _process.now, _key_of(address)
-    kept = _take(process, key) or IdleClient(_make(process, key, address))
-    deadline.watch(kept.socket)
+    idle_client = _take(process, key) or IdleClient(_make(process, key, address))
+    deadline.watch(idle_client.socket)
     is_sound = False
     try:
-        yield kept
+        yield idle_client
         is_sound = True
     except Exception:
         is_sound = True  # after its own errors httpx2 has closed the connection, or can use it again
         raise
     finally:
-        kept.socket = deadline.socket
+        idle_client.socket = deadline.socket
         deadline.cancel()  # first: it must not cut the next call's connection
         # The next call may be another user's, with another key.
-        kept.client.cookies.clear()
+        idle_client.client.cookies.clear()
         if is_sound:
-            _give_back(process, key, kept)
+            _give_back(process, key, idle_client)
         else:
-            kept.client.close()
+            idle_client.client.close()
 
 
 def close_all() -> None:
@@ -95,8 +95,8 @@ def close_all() -> None:
     process = _process.now
     with process.lock:
         idle, process.idle = process.idle, {}
-    for kept in (each for listed in idle.values() for each in listed):
-        kept.client.close()
+    for idle_client in (each for listed in idle.values() for each in listed):
+        idle_client.client.close()
 
 
 def _key_of(address: Address) -> Key:
@@ -111,15 +111,15 @@ def _take(process: _Clients, key: Key) -> IdleClient | None:
     oldest = time.monotonic() - KEPT_SECONDS
     with process.lock:
         idle = process.idle.pop(key, [])
-        fresh = [kept for kept in idle if kept.since > oldest]
-        taken = fresh.pop() if fresh else None
+        fresh = [idle_client for idle_client in idle if idle_client.since > oldest]
+        newest = fresh.pop() if fresh else None
         if fresh:
             process.idle[key] = fresh
     # Outside the lock: closing a TLS connection may take a while.
-    for kept in idle:
-        if kept.since <= oldest:
-            kept.client.close()
-    return taken
+    for idle_client in idle:
+        if idle_client.since <= oldest:
+            idle_client.client.close()
+    return newest
 
 
 def _give_back(process: _Clients, key: Key, kept: IdleClient) -> None:
@@ -149,10 +149,10 @@ def _certificates(process: _Clients, key: Key) -> ssl.SSLContext:
     import httpx2
 
     with process.lock:
-        found = process.certificates.get(key)
-        if found is None:
-            found = process.certificates[key] = httpx2.create_ssl_context()
-        return found
+        context = process.certificates.get(key)
+        if context is None:
+            context = process.certificates[key] = httpx2.create_ssl_context()
+        return context
 
 
 atexit.register(close_all)

@@ -214,9 +214,9 @@ class Deadline:
         next_end = min(ends, default=None)
         if next_end is None:
             return threading.TIMEOUT_MAX
-        left = next_end.moment - time.monotonic()
-        if left > 0:
-            return left
+        seconds = next_end.moment - time.monotonic()
+        if seconds > 0:
+            return seconds
         self._cut_by = next_end.limit
         self._cut()
         return None
@@ -236,9 +236,9 @@ def _watch(deadline: weakref.ref[Deadline], wake: threading.Event, tick: float) 
     It looks at least four times within the shortest limit, so it sees every limit before that is over.
     """
     while (watched := deadline()) is not None:
-        left = watched._look()
-        if left is None:
+        seconds = watched._look()
+        if seconds is None:
             return
         del watched  # while this thread sleeps, only the call itself may keep the deadline
-        wake.wait(min(left, tick))
+        wake.wait(min(seconds, tick))
         wake.clear()

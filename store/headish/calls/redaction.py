@@ -28,9 +28,9 @@ class Redactor:
     """Removes keys, and characters that would disturb a terminal, from text of others."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        given = {str(secret) for secret in secrets if secret}
-        self._spellings = _sorted(spelling for secret in given for spelling in spellings_of(secret))
-        long = [secret for secret in given if len(secret) >= SHORTEST_SECRET]
+        unique = {str(secret) for secret in secrets if secret}
+        self._spellings = _sorted(spelling for secret in unique for spelling in spellings_of(secret))
+        long = [secret for secret in unique if len(secret) >= SHORTEST_SECRET]
         self._in_events = _sorted(spelling for secret in long for spelling in spellings_of(secret))
         # An encoded event escapes a quotation mark or a backslash of a secret.
         self._encoded = [msgspec.json.encode(spelling)[1:-1] for spelling in self._in_events]

@@ -81,8 +81,8 @@ class Router:
             raise InvalidCall(call.name, "its arguments are no JSON object")
         if tool.schema is not None:
             # The deadline is for the router: a schema that allows no other properties would refuse it.
-            known = tool.schema.get("properties") or {}
-            checked = {key: value for key, value in arguments.items() if key != DEADLINE or key in known}
+            declared = tool.schema.get("properties") or {}
+            checked = {key: value for key, value in arguments.items() if key != DEADLINE or key in declared}
             check_arguments(call.name, checked, tool.schema)
         return tool, arguments
 

@@ -1,4 +1,4 @@
-"""``compact`` and ``tokens``: how large a branch is for a model, and how it gets smaller."""
+"""``compact`` and ``tokens``: shorten a branch for a model, and count its tokens."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _sentence(counted: Tokens) -> str:
 
 
 def _list(store: Store, counted: Tokens) -> None:
-    """A line for each message, in the order in which a model sees them."""
+    """Print a line for each message, in the order in which a model sees them."""
     short = shorten(store, (each.turn for each in counted.turns if each.turn is not None))
     room = len(f"{max((each.tokens for each in counted.turns), default=0):,}")
     for each in counted.turns:
@@ -111,4 +111,4 @@ SOURCES = {
     "ratio": "guessed by bytes, corrected by other replies of this space",
     "bytes": "guessed by bytes: no reply of this space says how many tokens it had",
 }
-"""How a number of tokens is known, in words."""
+"""How a number of tokens was obtained, in words."""

@@ -1,4 +1,4 @@
-"""``token``: what lets programs in that ask a server of headish."""
+"""``token``: add, list and remove the tokens that let programs use a server of headish."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RIGHTS = ("read", "write", "gateway", "sync", "erase", "trust")
 
 
 class Duration(click.ParamType[float]):
-    """A number of minutes, hours or days, in seconds."""
+    """A duration such as 30m, 12h or 90d, as seconds."""
 
     name = "duration"
 

@@ -76,20 +76,20 @@ def write_block(block: ContentBlock) -> dict[str, Any]:
         raw = arguments_of(block)
         value = read_json(raw)
         rest = {"id": block.id, "closed": block.closed or None, "envelope": block.envelope}
-        shown = {"type": "tool_use", "name": block.name, "raw": raw, **({} if value is UNSET else {"input": value})}
-        return shown | {key: item for key, item in rest.items() if item is not None} | dict(block.extra)
+        record = {"type": "tool_use", "name": block.name, "raw": raw, **({} if value is UNSET else {"input": value})}
+        return record | {key: item for key, item in rest.items() if item is not None} | dict(block.extra)
     if isinstance(block, ToolResult):
         return to_mapping(block) | {"content": [write_block(part) for part in block.content]}
     return to_mapping(block)
 
 
 def _write(message: Message) -> dict[str, Any]:
-    shown: dict[str, Any] = {"role": message.role}
+    record: dict[str, Any] = {"role": message.role}
     for key, field in _ATTRIBUTES.items():
         value = getattr(message.attributes, field)
         if value not in (None, False) and value != {}:
-            shown[key] = value
-    return shown
+            record[key] = value
+    return record
 
 
 def _content(message: Message) -> list[dict[str, Any]]:

@@ -213,7 +213,7 @@ def _result_texts(block: ToolResult, message: Message, form: FrameForm) -> tuple
 
 
 def _thinking_body(block: Thinking, message: Message, header: Header, form: FrameForm) -> str:
-    """The text behind the start marker of its kind. Refuses one that a reader would take for another kind."""
+    """The body: the start marker of the kind, and the text. Refuses one that a reader would take for another kind."""
     if header.role != "assistant" or header.channel != "analysis" or is_call(header):
         raise _refused(message, form, "reasoning outside the assistant's analysis")
     if block.signature is not None or block.provider is not None:

@@ -48,16 +48,16 @@ def role_of(kind: str, fields: Fields) -> str:
     if kind == "chat":
         kind = str(fields.get("role"))
     role = ROLES.get(kind, "user")
-    given = shapes.record(fields.get("additional_kwargs")).get(OPENAI_ROLE)
-    return "developer" if role == "system" and given == "developer" else role
+    openai_role = shapes.record(fields.get("additional_kwargs")).get(OPENAI_ROLE)
+    return "developer" if role == "system" and openai_role == "developer" else role
 
 
 def speaker_of(role: str, fields: Fields) -> str | None:
     """The speaker's name; None if there is none, or if no transcript could hold it."""
-    named = fields.get("name")
+    name = fields.get("name")
     # The name of a tool's message is its tool's, which the result block has.
-    is_name = isinstance(named, str) and named and is_header_value(named)
-    return str(named) if is_name and role in ("user", "assistant") else None
+    is_name = isinstance(name, str) and name and is_header_value(name)
+    return str(name) if is_name and role in ("user", "assistant") else None
 
 
 def reply_of(fields: Fields) -> dict[str, Any]:

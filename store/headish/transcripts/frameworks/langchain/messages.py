@@ -127,8 +127,8 @@ def _join_content(blocks: Sequence[ContentBlock], beside: Mapping[str, Any]) -> 
         return join_texts(blocks)
     if len(blocks) != beside["list"]:
         raise ValueError(f"content of {beside['list']} parts has {len(blocks)} blocks")
-    named = {name: beside[name] for name in _SPELLED if name in beside} | dict(beside.get("parts", {}))
-    spelled = {place: name for name, places in named.items() for place in places}
+    by_spelling = {name: beside[name] for name in _SPELLED if name in beside} | dict(beside.get("parts", {}))
+    spelled = {place: name for name, places in by_spelling.items() for place in places}
     layouts = dict(beside.get("layout", ()))
     parts = [write_part(block, spelled.get(place, NEUTRAL), layouts.get(place)) for place, block in enumerate(blocks)]
     for place, *order in beside.get("keys", ()):

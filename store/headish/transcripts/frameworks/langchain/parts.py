@@ -87,9 +87,9 @@ def _read_part(part: Any, told: str | None, inputs: Mapping[str, Any]) -> ReadPa
 
 
 def _keep(part: Mapping[str, Any]) -> ReadPart:
-    said = without(part, TRANSPORT)
-    block = read_block({"type": "provider", "provider": PROVIDER, "data": said})
-    return ReadPart(block, KEPT, find_difference(said, part, TRANSPORT).layout)
+    data = without(part, TRANSPORT)
+    block = read_block({"type": "provider", "provider": PROVIDER, "data": data})
+    return ReadPart(block, KEPT, find_difference(data, part, TRANSPORT).layout)
 
 
 def _try(part: Mapping[str, Any], spelling: str, inputs: Mapping[str, Any]) -> ReadPart | None:
@@ -142,8 +142,8 @@ def _spellings(part: Mapping[str, Any], told: str | None) -> Iterator[str]:
 
 
 def _read_neutral(part: Mapping[str, Any]) -> ContentBlock | None:
-    said = without(part, TRANSPORT)
-    return read_block(said) if said.keys() <= _NEUTRAL[part["type"]] else None
+    data = without(part, TRANSPORT)
+    return read_block(data) if data.keys() <= _NEUTRAL[part["type"]] else None
 
 
 _NEUTRAL = {"text": {"type", "text"}, "tool_use": {"type", "id", "name", "input"}}
@@ -186,8 +186,8 @@ def _read_item(part: Mapping[str, Any]) -> ContentBlock | None:
     """An item of Responses, which its client puts into the content of an answer."""
     if part["type"] == "reasoning" and not isinstance(part.get("summary"), list):
         return None  # the API takes no reasoning back without its summary
-    said = RESPONSES.read(part)
-    return said.blocks[0] if said.role == "assistant" and len(said.blocks) == 1 else None
+    entry = RESPONSES.read(part)
+    return entry.blocks[0] if entry.role == "assistant" and len(entry.blocks) == 1 else None
 
 
 def _write_item(block: ContentBlock) -> Part:
