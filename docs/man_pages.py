@@ -116,6 +116,7 @@ def _text(words: str) -> str:
 def main() -> None:
     MAN.mkdir(exist_ok=True)
     pages = write_man_pages()
+    # The page of a command that was removed would be installed for good.
     for file in {each.name for each in MAN.iterdir()} - pages.keys():
         (MAN / file).unlink()
     for name, text in pages.items():

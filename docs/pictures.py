@@ -69,6 +69,7 @@ def draw(target: str, words: tuple[str, ...]) -> str:
     """Draw what a command prints at a terminal as SVG, with a fixed time in place of those that differ between runs."""
     terminal = Terminal("--db", target, "--no-pager", *words, columns=COLUMNS, env={"COLUMNS": str(COLUMNS)})
     assert terminal.wait() == 0
+    # Otherwise every run would change the pictures.
     printed = _PRINTED_TIME.sub("2026-01-01 12:00", terminal.raw.replace("\r\n", "\n"))
     return _as_svg(Text.from_ansi(f"$ headish {' '.join(words)}\n{printed}"))
 
@@ -85,6 +86,7 @@ def draw_chat(target: str) -> str:
         for number, (typed, answer) in enumerate(TALK, 1):
             if answer is not None:
                 server.answer(chunks=event_stream(anthropic_text(answer)))
+            # As a person would: the answer must be drawn before the next line is typed.
             _wait_for_prompt(terminal, number)
             terminal.type(typed)
         _wait_for_prompt(terminal, len(TALK) + 1)

@@ -190,6 +190,7 @@ def _own(provider: str, messages: Any) -> Any:
 
 def _findings(provider: str, messages: Any, options: dict[str, Any], tools: Any = None) -> list[Any]:
     findings = lint(provider, {"messages": _own(provider, messages), "options": options}, tools)
+    # This note is about the small window, which ends with an answer, and not about the block.
     return [each for each in findings if "models without prefill" not in each.what]
 
 
