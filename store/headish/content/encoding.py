@@ -286,9 +286,9 @@ def _read_mapping(value: Any, path: str) -> ContentBlock:
 
 
 def _read_known(value: dict[str, Any]) -> KnownBlock | None:
-    """Read a block with the typed reader, in a third of the time. None if the careful one has to look at it.
+    """Read a block with the typed reader, in a third of the time. None if the careful reader has to look at it.
 
-    That one decides about calls with ``raw``, results that hold anything but text blocks, and all other kinds.
+    The careful one decides about calls with ``raw``, results that hold anything but text blocks, and all other kinds.
     """
     kind = value.get("type")
     is_whole = kind in ("text", "thinking") or (kind == "tool_use" and "input" in value and "raw" not in value)

@@ -244,7 +244,7 @@ def chain_receipt(before: bytes, receipt: bytes) -> bytes:
 def hash_rest(
     role: str, type: str | None, content_type: str | None, cache: int | None, key: bytes | None, supersedes: str | None
 ) -> bytes:
-    """The hash of what remains of a record that lost its meta, 32 bytes. ``key`` is what is stored then: its hash."""
+    """The hash of what remains of a record that lost its meta, 32 bytes. ``key`` is the hash that takes its place."""
     texts = [each or "" for each in (role, type, content_type)]
     fields = [REST_VERSION, *(each.encode() for each in texts), b"1" if cache else b"0", (key or b"").hex().encode()]
     return blake3(_netstrings([*fields, (supersedes or "").encode()])).digest()

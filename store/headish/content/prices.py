@@ -92,7 +92,7 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def cost(self, tokens: Mapping[str, int], *, is_batch: bool = False) -> Decimal:
-        """What tokens cost, by the names of ``Usage``; exact."""
+        """The exact cost of tokens, which are counted by the names of ``Usage``."""
         with localcontext(EXACT):
             whole = self._input_cost(tokens) + self._cache_cost(tokens) + self._output_cost(tokens)
             return whole * (self.batch if is_batch else 1) / MILLION

@@ -54,7 +54,7 @@ def write_spoken(recording: Document, words: str | None, beside: Mapping[str, An
 
 
 def said_aloud(block: ContentBlock, provider: str) -> Mapping[str, Any] | None:
-    """What the provider keeps beside a recording that it made; None for anything else."""
+    """The keys that a provider keeps beside a recording of its own; None if the block is not one."""
     own = block.opaque.get(provider) if isinstance(block, Document) else None
     audio = own.get(AUDIO) if isinstance(own, Mapping) else None
     return audio if isinstance(audio, Mapping) else None

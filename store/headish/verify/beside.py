@@ -42,7 +42,7 @@ def check_objects(connection: Connection, space: int) -> Iterator[Problem]:
 
 
 def check_conversations(connection: Connection, space: int) -> Iterator[Problem]:
-    """Yield the problems of the records of conversations: damaged ones, and those of what is not a conversation.
+    """Yield the problems of the records of conversations: damaged ones, and those whose subject is not a conversation.
 
     Cost: one statement for 100 of them, and two for each without a name.
     """

@@ -130,6 +130,7 @@ def rm_command(settings: GlobalOptions, name: str) -> None:
     """Remove NAME; its history stays."""
     with settings.open() as store:
         store.pointers.remove(name)
+        # The default is a name: removing the pointer does not remove it, and calls would then fail.
         was_default = store.pointers.default == name
     say(f"{name} points at nothing now.")
     if was_default:
@@ -225,7 +226,7 @@ def _facts(pointer: Pointer, url: str) -> Iterator[tuple[str, str]]:
 
 
 def _read_headers(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Parse ``NAME=VALUE`` pairs; the last of a name wins. Raises: BadParameter without the pair, as it may be a key."""
+    """Parse ``NAME=VALUE`` pairs; the last of a name wins. Raises: BadParameter without the pair: it may be a key."""
     headers: dict[str, str] = {}
     for pair in pairs:
         name, separator, value = pair.partition("=")

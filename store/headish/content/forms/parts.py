@@ -100,7 +100,8 @@ class Losses:
                 raise self.refuse(f"a block of type {kind_of(block)!r}")
 
     def _takes(self, block: ProviderBlock) -> bool:
-        """Whether a provider block is written. What a form keeps for itself in one is not."""
+        """Whether to write a provider block: only this provider's, and none that just holds a form's difference. Notes
+        what is left out."""
         is_of_form = isinstance(block.data, Mapping) and FORM in block.data
         if block.provider != self.provider:
             if not is_of_form:  # another form's difference holds nothing that the blocks need
@@ -166,7 +167,7 @@ def rest_of(part: Mapping[str, Any], written: Mapping[str, Any], transport: Coll
 
 
 def joined(written: Mapping[str, Any], rest: Any) -> Part:
-    """What is written of a block, with the kept keys of its part. A kept key never replaces a written value."""
+    """Add the kept keys of a part to what is written of its block. A kept key never replaces a written value."""
     part = dict(written)
     if not rest:  # nearly every part
         return part

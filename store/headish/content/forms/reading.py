@@ -114,7 +114,7 @@ def _read_body(body: Mapping[str, Any], form: Form | None, through: Through[T]) 
     if name is None:
         raise InvalidArgument("a body holds its list as messages, input or contents")
     if form is None:
-        # Of the bodies with `messages`, only Anthropic's has its instructions beside them; else the entries decide.
+        # Among bodies with `messages`, only Anthropic's has its instructions beside them; else the entries decide.
         form_name = {"input": "responses", "contents": "gemini"}.get(name, "anthropic" if "system" in plain else None)
         form = tell_form(plain[name]) if form_name is None else FORMS[form_name]
     instructions = None if form is None else form.system_name

@@ -32,7 +32,7 @@ NAME_LIMIT = 100
 
 
 class Server(Struct, frozen=True, omit_defaults=True):
-    """The server that was asked. It has no key, but says where to find it, as a pointer does."""
+    """The server of a batch. Like a pointer, it names the variable that has the key, never the key itself."""
 
     base_url: str | None = None
     key_env: str | None = None

@@ -168,7 +168,7 @@ class _Rebuilding:
         return natives
 
     def _resent(self, said: StoredTurn) -> Mapping[str, Any] | None:
-        """How the client wrote what an answer's turn does not say, when it sent the answer again."""
+        """Return how the client wrote an answer that it sent again; None if the turn of the answer says it all."""
         key = said.key or b""
         if not key.startswith(ANSWER_KEY):
             return None

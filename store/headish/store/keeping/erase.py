@@ -255,8 +255,8 @@ def _finish(
 
 
 def _on_a_server(connections: Connections) -> str:
-    """Remove erased values from a server's statistics, which everybody can read; dead rows nobody can read. Return why
-    bytes are still on its disk."""
+    """Remove erased values from a server's statistics, which everybody can read. Dead rows stay: nobody can read them.
+    Return why bytes are still on its disk."""
     why = connections.backend.forget_statistics()
     return (
         f"{SERVER}; its statistics may hold words of it until the owner of the tables does that ({why})"

@@ -149,7 +149,7 @@ def import_changed(
         raise InvalidArgument("a database on a server is not kept imported: import it anew, which adds what is new")
     total = Imported()
     for path in _changed(space, source, format):
-        stamp = stamp_of(path)  # before it is read: what is written meanwhile then changes the next stamp
+        stamp = stamp_of(path)  # before the file is read: whatever is written meanwhile then changes the next stamp
         if stamp is None and os.path.isdir(source):
             continue  # removed meanwhile
         try:

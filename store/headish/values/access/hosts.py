@@ -61,7 +61,7 @@ _OWN_OF_ALL = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (asked, not bo
 
 
 def _listened_on(host: str) -> tuple[str, ...]:
-    """The host on which a server listens, as requests name it. Nothing for all addresses, which nobody can ask at."""
+    """The host on which a server listens, as requests name it. Empty if it listens on all addresses."""
     shortest = _shortest(host)
     return () if shortest in _OWN_OF_ALL else (in_url(shortest).lower(),)
 
