@@ -81,6 +81,7 @@ def rename_command(settings: GlobalOptions, old: str, new: str) -> None:
     with settings.open_database() as database:
         database.spaces.rename(old, new)
     say(f"The space {old} is now {new}.")
+    # The next command would not find the space, and `add` would make an empty one of the old name.
     if old == settings.space:
         say(f"Commands go on looking for {old}: use --space {new}, or set HEADISH_SPACE={new}.")
 
@@ -148,6 +149,7 @@ def _erase(
 
     if not (yes or dry_run):
         check_terminal()
+    # The same call as below, so the preview cannot differ from the erasure.
     found = database.spaces.erase(name, reason=reason, by=by, dry_run=True).found
     if dry_run and as_json:
         print_json(found)

@@ -111,6 +111,7 @@ def _arguments(call: ContentBlock) -> Iterable[str]:
 def _document_lines(document: ContentBlock) -> Iterator[str]:
     source, name = getattr(document, "source", None), getattr(document, "name", None)
     media_type, data = getattr(source, "media_type", None) or "document", getattr(source, "data", None)
+    # Base64 has four characters for three bytes; decoding megabytes for their number would be a waste.
     size = counted(len(data) * 3 // 4, "byte") if isinstance(data, str) else getattr(source, "url", None) or ""
     yield f"(document {' · '.join(str(each) for each in (name, media_type, size) if each)})"
     if isinstance(data, str) and media_type.startswith("text/"):

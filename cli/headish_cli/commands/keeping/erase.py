@@ -73,13 +73,14 @@ def erase_command(
     with settings.open() as store:
         # By id: a bookmark may move between the question and the answer, and name turns that were not shown.
         ids = [store.get(each).id for each in headish]
+        # The preview is a dry run of the same call, so it cannot show anything else than what is erased.
         found = store.erase(ids, **chosen, reason=reason or "dry run", by=by, dry_run=True)
         if dry_run:
             show_found(store, found.found, as_json=as_json)
             return
         if not yes:
             tell_found(store, found.found)
-            if takes(found.found):
+            if takes(found.found):  # otherwise `tell_found` has said that there is nothing to erase
                 ask_to_erase("Erase this for good?")
         erasure = store.erase(ids, **chosen, reason=reason or "", by=by, scrub=not no_scrub)
         tell_done(erasure, as_json=as_json, asked=not yes)
@@ -161,6 +162,7 @@ def gc_command(settings: GlobalOptions, scrub: bool, dry_run: bool, as_json: boo
             f" that ended, {counted(len(found.files), 'unfinished file')}.")  # fmt: skip
         if found.unscrubbed and not dry_run:
             say(f"What was erased may be on the disk still: {found.unscrubbed}.")
+    # Without --scrub it is not a failure: PostgreSQL rewrites its tables only on request.
     if scrub and found.unscrubbed:
         raise click.exceptions.Exit(1)
 

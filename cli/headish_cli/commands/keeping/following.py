@@ -113,6 +113,7 @@ class _Kept:
         """Replace the file atomically: a reader finds the old cursor or the new one."""
         if self._path is None or not self._cursor:
             return
+        # Beside the file, because a rename is atomic only within a file system.
         part = self._path.with_name(f"{self._path.name}.part")
         with open_target(part) as file:
             file.write(f"{self._cursor}\n")
