@@ -177,9 +177,9 @@ class BundleReader:
     def _cover(self, hashes: Iterable[bytes]) -> None:
         if not self.header.signed:  # nothing will ask for it, and it takes a hash per turn
             return
-        known = len(self._covered)
+        before = len(self._covered)
         self._covered += hashes
-        if self._first is not None and self._first._covered[known : len(self._covered)] != self._covered[known:]:
+        if self._first is not None and self._first._covered[before : len(self._covered)] != self._covered[before:]:
             raise self._is_another()
 
     def _is_another(self) -> InvalidBundle:

@@ -70,15 +70,15 @@ def _plain_key(key: bytes) -> bytes:
 
 def strings_of(data: bytes) -> list[bytes]:
     """Read the length-prefixed strings of the protocol until one does not fit: a certificate has other fields, too."""
-    found: list[bytes] = []
+    strings: list[bytes] = []
     at = 0
     while at + 4 <= len(data):
         end = at + 4 + int.from_bytes(data[at : at + 4], "big")
         if end > len(data):
             break
-        found.append(data[at + 4 : end])
+        strings.append(data[at + 4 : end])
         at = end
-    return found
+    return strings
 
 
 def to_armour(data: bytes) -> bytes:

@@ -58,9 +58,9 @@ def make_keys(name: str, place: ObjectPlace, space: str, *, passphrase: bool, ke
     wrapped = None if phrase is None else place.get(f"{folder}/{BY_PASSPHRASE}")
     if phrase is None or wrapped is None:
         return KeyPair(own)
-    found = unwrap_by_passphrase(wrapped, phrase, f"{place.url}/{folder}/{BY_PASSPHRASE}")
-    _check_fits(Logs(place, space, found), found)
-    return KeyPair(own, found.secret)
+    key_of_remote = unwrap_by_passphrase(wrapped, phrase, f"{place.url}/{folder}/{BY_PASSPHRASE}")
+    _check_fits(Logs(place, space, key_of_remote), key_of_remote)
+    return KeyPair(own, key_of_remote.secret)
 
 
 def _check_fits(logs: Logs, key: RemoteKey) -> None:
