@@ -1,4 +1,4 @@
-"""Lists of checkpoints, the greatest id first, read in pages."""
+"""List checkpoints, the greatest id first, in pages."""
 
 # pyright: reportMissingImports=false
 
@@ -26,7 +26,7 @@ from headish.integrations.langgraph.records import CheckpointObject, ThreadLane
 
 
 class CheckpointQuery(NamedTuple):
-    """The filters of a list; None is any."""
+    """The filters of a list; None matches any."""
 
     thread: str | None
     ns: str | None
@@ -48,13 +48,14 @@ class CheckpointQuery(NamedTuple):
 
 
 class CheckpointLister:
-    """Reads the checkpoints that a query asks for."""
+    """Reads the checkpoints that match a query."""
 
     def __init__(self, held: DatabaseHold, serde: SaverSerde, query: CheckpointQuery) -> None:
         self._held, self._serde, self._query = held, serde, query
 
     def run(self) -> Iterator[CheckpointTuple]:
-        """The checkpoints with their values, each page in a transaction of its own."""
+        """The checkpoints with their values. Each page is read in a transaction of its own, so that none stays open
+        while the caller works."""
         if self._query.thread is not None and self._query.ns is not None:
             return self._of_lane(ThreadLane(self._query.thread, self._query.ns))
         return self._of_all()
@@ -66,7 +67,7 @@ class CheckpointLister:
             for _, record in page:
                 if self._fits(record):
                     found = self._load(lane, record.id)
-                    if found is not None:
+                    if found is not None:  # else it was deleted after the page was read
                         yield found
             if len(page) < PAGE:
                 return
