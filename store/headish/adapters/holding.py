@@ -46,8 +46,7 @@ class _SharedDatabase:
 
 _open: dict[DatabaseIdentity, _SharedDatabase] = {}
 _given: weakref.WeakValueDictionary[int, _SharedDatabase] = weakref.WeakValueDictionary()
-"""The databases that callers opened, by ``id()``. No other object can get that id: an entry keeps its database
-alive."""
+"""The databases that callers opened, by ``id()``. An entry keeps its database alive, so no other object has its id."""
 # Reentrant: the garbage collector may release a hold in any thread at any point, within this lock too.
 _lock = PerProcess(threading.RLock)
 

@@ -38,8 +38,7 @@ def safe_name(text: str) -> str:
     name = _escape(text, unicodedata.is_normalized("NFC", text))
     if len(name.encode()) <= BOOKMARK_LIMIT_BYTES:
         return name
-    # The hash tells long texts with the same beginning apart. ``%-`` is not an escape, so no other text has such a
-    # name.
+    # The hash tells long texts with one beginning apart. No other text has such a name: ``%-`` is not an escape.
     digits = blake3(text.encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
     return f"{_beginning(name, BOOKMARK_LIMIT_BYTES - len('%-') - _HASH_DIGITS)}%-{digits}"
 

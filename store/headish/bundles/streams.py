@@ -94,6 +94,7 @@ class BundleWriter:
             if listed:
                 self._frames.write(kind, listed)
                 self._covered.append(_hash_part(listed))
+        # Not covered by the bundle's signature: each of them proves itself.
         rest = iter(signatures)
         while part := tuple(islice(rest, PAGE_TURNS)):
             self._frames.write(BundleKind.SIGNATURES, part)

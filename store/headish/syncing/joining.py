@@ -40,6 +40,7 @@ def make_keys(name: str, place: ObjectPlace, space: str, *, passphrase: bool, ke
     """
     folder = folder_of(space)
     first = place.get(f"{folder}/{FIRST}")
+    # Compared before anything is made or taken: the place may hold another key than the user's (ADR 0089).
     if key is not None and (first or b"").decode(errors="replace") != key:
         there = "none" if first is None else first.decode(errors="replace")
         raise NotADevice(place.url, f"the key that lies there is {there}, and not the one that was given")

@@ -124,7 +124,7 @@ class Rewriting:
         row = read_row(record, file)
         key = None if row.key is None else hash_key(row.key)
         return gone._replace(
-            # An overlay's attributes say what it hides, and an erased overlay goes on hiding (R34).
+            # An overlay's attributes say what it hides, and an erased overlay goes on hiding (rule R34, overlays).
             attributes=record.attributes if record.type == OVERLAY else None,
             inherited=None,
             system=None,

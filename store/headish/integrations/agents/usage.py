@@ -34,6 +34,7 @@ def store_usage(store: Store, session: NamedSession, used: Usage | None) -> None
 
     def work(write: WriteTransaction) -> None:
         write.put(KIND, f"{name}\n{turn}", msgspec.json.encode(data))
+        # Where ``usage`` and ``cost`` of headish look.
         write.put(USAGE, turn, msgspec.json.encode(_as_reply(used)))
 
     store.write(work)

@@ -85,6 +85,7 @@ class CheckpointLister:
             if len(page) < PAGE:
                 break
             before = page[-1][0]
+        # By id across all threads: LangGraph's ids (uuid6) grow with time.
         for id, lane in sorted(matching, reverse=True):
             loaded = self._load(lane, id)
             if loaded is not None:

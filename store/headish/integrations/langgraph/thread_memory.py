@@ -45,7 +45,7 @@ class KnownLane:
         return None if checkpoint is None else self._checkpoints.get(checkpoint)
 
     def lists(self, channel: str) -> list[KnownList]:
-        """The lists of a channel, the last used first."""
+        """The lists of a channel, the last used first, which most likely grows."""
         return [known for name, known in reversed(self._lists.values()) if name == channel]
 
     def remember(self, checkpoint: str, refs: Refs) -> None:

@@ -88,7 +88,7 @@ class OpenCalls:
             if is_latest:
                 self._latest[name] = call.number
                 self._latest.move_to_end(name)
-            while len(self._latest) > OPEN_CALLS:
+            while len(self._latest) > OPEN_CALLS:  # names are any text, so their number has no other limit
                 self._latest.popitem(last=False)
             return is_latest
 

@@ -152,7 +152,7 @@ def find_different(backend: Backend, space: int, ask: AskAbout, name: str) -> Di
                 backend.read(partial(_compare, space=space, range=range, there=answer.turns, found=found))
             if len(found.there) + len(found.here) + len(questions) > DIFFERENT_LIMIT:
                 return None
-        questions.sort(key=lambda each: each.low)
+        questions.sort(key=lambda each: each.low)  # the other store refuses ranges out of order
     return Different(sorted(set(found.there)), sorted(set(found.here)))
 
 
