@@ -173,5 +173,5 @@ def read_form(form: str, entry: Any) -> Read | None:
 def write_form(form: str, kept: TranscriptMessage) -> list[Any]:
     """Write a message in a form: as the entry that it was read from, else as entries that say the same. Blocks that
     only another provider understands are left out. Raises: Unmappable."""
-    found = find_form(form)
-    return write_turn(found, kept, Losses(found.name, found.provider))[0]
+    target = find_form(form)
+    return write_turn(target, kept, Losses(target.name, target.provider))[0]
