@@ -129,11 +129,13 @@ def load_keys(remote_id: str) -> KeyPair | None:
 
 def save_keys(remote_id: str, keys: KeyPair) -> None:
     """Write the keys of a remote to a file that only its owner may read. The file is replaced as a whole."""
+    # Not in the keyring: a machine without a desktop has none, and two places would have to agree (ADR 0089).
     _write(_path(remote_id), msgspec.json.encode(keys))
 
 
 def allow_command(remote_id: str, url: str, key_env: str | None = None) -> None:
     """Note that a user named this command or server on this machine, and the place of the token for it."""
+    # Here and not in the database, which may come from anybody: it could name any command to run.
     _write(_command_path(remote_id), "\n".join([url, *([key_env] if key_env else [])]).encode())
 
 

@@ -47,16 +47,16 @@ _DAY_SECONDS = 86_400
 
 def make_event_draft(event: Event, limit_bytes: int) -> Draft:
     """Make the draft of an event. Lone surrogates in it are replaced, and a note says so. Raises: TooLarge."""
-    given, is_healed = dump_event(event, exclude_none=True)
+    plain, is_healed = dump_event(event, exclude_none=True)
     note = {"note": NOTE} if is_healed else {}
     options = _said_at(event.timestamp)
     try:
-        draft = _draft_of_form(given, note, options, limit_bytes)
-        if draft is not None and read_event(message_of_draft(draft), draft.app) == given:
-            return _with_reply(draft, given)
+        draft = _draft_of_form(plain, note, options, limit_bytes)
+        if draft is not None and read_event(message_of_draft(draft), draft.app) == plain:
+            return _with_reply(draft, plain)
     except (HeadishError, TypeError, ValueError, KeyError, RecursionError):
         pass  # it is kept whole
-    return _with_reply(_draft_of_whole(given, note, options, limit_bytes), given)
+    return _with_reply(_draft_of_whole(plain, note, options, limit_bytes), plain)
 
 
 def _with_reply(draft: Draft, given: Mapping[str, Any]) -> Draft:
@@ -99,8 +99,8 @@ def dump_event(event: Event, *, exclude_none: bool = False) -> tuple[dict[str, A
 def events_of(kept: TranscriptMessage, app: bytes | None) -> list[Event]:
     """The event of a turn, or for a turn of another origin an event that says the same. Empty if ADK has no words for
     it."""
-    given = read_event(kept, app)
-    return [] if given is None else [Event.model_validate(given)]
+    plain = read_event(kept, app)
+    return [] if plain is None else [Event.model_validate(plain)]
 
 
 def read_event(kept: TranscriptMessage, app: bytes | None) -> dict[str, Any] | None:
@@ -114,11 +114,11 @@ def read_event(kept: TranscriptMessage, app: bytes | None) -> dict[str, Any] | N
     if not sayable:
         return dict(beside) if beside is not None and not blocks else None
     message = replace(kept.message, content=sayable)
-    written = write_form("gemini", TranscriptMessage(message, kept.system))
-    if not written:
+    contents = write_form("gemini", TranscriptMessage(message, kept.system))
+    if not contents:
         return None
     author = "user" if message.role == "user" else str(message.role)
-    return {"content": written[0], **(beside if beside is not None else {"author": author})}
+    return {"content": contents[0], **(beside if beside is not None else {"author": author})}
 
 
 def _draft_of_form(

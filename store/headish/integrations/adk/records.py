@@ -95,14 +95,14 @@ def read_values(data: bytes) -> Values:
 
 
 def find_record(read: ReadTransaction, place: SessionPlace) -> SessionRecord | None:
-    found = read.object(SESSION, place.key)
-    return None if found is None else read_record(found.data)
+    stored = read.object(SESSION, place.key)
+    return None if stored is None else read_record(stored.data)
 
 
 def find_values(read: ReadTransaction, kind: str, key: str) -> Values:
     """The state of an app or a user; empty if there is none."""
-    found = read.object(kind, key)
-    return {} if found is None else read_values(found.data)
+    stored = read.object(kind, key)
+    return {} if stored is None else read_values(stored.data)
 
 
 def put_values(write: WriteTransaction, place: SessionPlace, deltas: StateDeltas) -> None:
@@ -117,15 +117,15 @@ def split_state(state: Values | None) -> StateDeltas:
     replaced."""
     # Healed before, since Pydantic refuses a lone surrogate in a key; and after, since it mends none in a value.
     plain, _ = heal(to_jsonable_python(heal(state or {})[0], serialize_unknown=True))
-    found = StateDeltas({}, {}, {})
+    deltas = StateDeltas({}, {}, {})
     for key, value in plain.items():
         if key.startswith(State.APP_PREFIX):
-            found.app[key.removeprefix(State.APP_PREFIX)] = value
+            deltas.app[key.removeprefix(State.APP_PREFIX)] = value
         elif key.startswith(State.USER_PREFIX):
-            found.user[key.removeprefix(State.USER_PREFIX)] = value
+            deltas.user[key.removeprefix(State.USER_PREFIX)] = value
         elif not key.startswith(State.TEMP_PREFIX):
-            found.session[key] = value
-    return found
+            deltas.session[key] = value
+    return deltas
 
 
 def merge_state(app: Values, user: Values, session: Values) -> Values:

@@ -74,8 +74,8 @@ class HeadishSessionService(BaseSessionService):
         session_id: str | None = None,
     ) -> Session:
         """Make a session; without ``session_id`` it gets a new id. Raises: AlreadyExistsError."""
-        given = session_id.strip() if session_id else ""
-        return await self._run(_create, SessionPlace(app_name, user_id, given or str(uuid.uuid4())), state)
+        wanted_id = session_id.strip() if session_id else ""
+        return await self._run(_create, SessionPlace(app_name, user_id, wanted_id or str(uuid.uuid4())), state)
 
     async def begin_session(
         self,
@@ -88,8 +88,8 @@ class HeadishSessionService(BaseSessionService):
     ) -> Session:
         """Make a session that begins with a thread of headish: a branch, an edit, an import. Both share its turns, and
         each continues by itself. Raises: AlreadyExistsError; UnknownTurn, Ambiguous, InvalidHeadish."""
-        given = session_id.strip() if session_id else ""
-        place = SessionPlace(app_name, user_id, given or str(uuid.uuid4()))
+        wanted_id = session_id.strip() if session_id else ""
+        place = SessionPlace(app_name, user_id, wanted_id or str(uuid.uuid4()))
         await self._run(_create, place, state, headish)
         return await self._run(_get, place, None)
 
@@ -284,6 +284,6 @@ def _session(place: SessionPlace, record: SessionRecord, app: records.Values, us
 
 
 def _events(store: Store, place: SessionPlace, limit: int | None) -> list[Event]:
-    found = sessions.read_messages(store, _thread(place), limit)
-    seen = [event for kept, app in found for event in events_of(kept, app)]
-    return seen if limit is None else seen[max(0, len(seen) - limit) :]
+    messages = sessions.read_messages(store, _thread(place), limit)
+    events = [event for kept, app in messages for event in events_of(kept, app)]
+    return events if limit is None else events[max(0, len(events) - limit) :]

@@ -106,9 +106,9 @@ def items_of(kept: TranscriptMessage, app: bytes | None) -> list[Item]:
     message = replace(kept.message, content=tuple(filter(is_sayable, blocks)))
     if message.role is None or (blocks and not message.content):
         return []
-    written = write_form("responses", TranscriptMessage(message, kept.system))
+    items = write_form("responses", TranscriptMessage(message, kept.system))
     order = beside.get("order")
-    return [reorder(order, each) for each in written] if order is not None else written
+    return [reorder(order, each) for each in items] if order is not None else items
 
 
 def _draft_of_form(item: Any, limit_bytes: int) -> tuple[Draft, Any]:

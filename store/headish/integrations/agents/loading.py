@@ -48,11 +48,11 @@ def _as_items(
     if not is_plain(unknown) or any(each.type is not None for each in unknown):
         # A model sees such a thread otherwise: overlays change it, or it has documents.
         return [item for kept, app in read_messages(store, session) for item in items_of(kept, app)]
-    made = iter(_items_of(unknown, memory))
+    read_items = iter(_items_of(unknown, memory))
     items: list[Item] = []
     for are_read, group in groupby(turns, lambda each: isinstance(each, SpokenTurn)):
         if are_read:
-            items += chain.from_iterable(next(made) for _ in group)
+            items += chain.from_iterable(next(read_items) for _ in group)
             continue
         known = memory.decode(group)  # all are ids
         if known is None:

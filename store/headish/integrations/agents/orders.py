@@ -16,9 +16,9 @@ Order = dict[str, Any]
 def order_of(made: Any, given: Any) -> Order | None:
     """The order of the keys of ``given``, an equal value of ``made``, where it differs; None if it is the same."""
     if isinstance(given, Mapping):
-        found: Order = {} if list(made) == list(given) else {"o": list(given)}
+        own_order: Order = {} if list(made) == list(given) else {"o": list(given)}
         inner = {key: order for key, value in given.items() if (order := _inside(made[key], value)) is not None}
-        return (found | {"k": inner} if inner else found) or None
+        return (own_order | {"k": inner} if inner else own_order) or None
     if isinstance(given, list):
         pairs = enumerate(zip(made, given, strict=True))
         listed = {str(at): order for at, (one, other) in pairs if (order := _inside(one, other)) is not None}

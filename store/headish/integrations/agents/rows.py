@@ -33,13 +33,13 @@ _decode_apps = msgspec.json.Decoder(list[_AgentsApp | None]).decode
 def items_of_plain(turns: Sequence[SpokenTurn]) -> list[Item | None]:
     """The item of each turn; None for a turn that needs ``loading.items_of_turn``, or is damaged."""
     bare = [each for each in turns if _is_bare(each)]
-    made: list[Item | None] = []
+    items: list[Item | None] = []
     for first in range(0, len(bare), _TOGETHER):
         portion = bare[first : first + _TOGETHER]
-        made += _together(portion) or [item for each in portion for item in _together([each]) or [None]]
+        items += _together(portion) or [item for each in portion for item in _together([each]) or [None]]
     if len(bare) == len(turns):
-        return made
-    each_made = iter(made)
+        return items
+    each_made = iter(items)
     return [next(each_made) if _is_bare(each) else None for each in turns]
 
 
@@ -68,8 +68,8 @@ def _item(role: str, content: tuple[ContentBlock, ...], app: _AgentsApp | None) 
 
 def _read_apps(apps: Sequence[bytes | None]) -> list[_AgentsApp | None] | None:
     try:
-        read = _decode_apps(b"[%b]" % b",".join([_NOTHING if app is None else app for app in apps]))
+        decoded = _decode_apps(b"[%b]" % b",".join([_NOTHING if app is None else app for app in apps]))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     # Damaged rows, such as ``null,null``, may decode to more entries than there are turns.
-    return read if len(read) == len(apps) else None
+    return decoded if len(decoded) == len(apps) else None

@@ -82,9 +82,9 @@ class HeadishSession:
 
         ``limit`` overrides that of ``session_settings``; a negative one means no limit.
         """
-        wanted = resolve_session_limit(limit, self.session_settings)
-        found = await self._run(self._load, None if wanted is None or wanted < 0 else wanted)
-        return cast("list[TResponseInputItem]", found)
+        resolved = resolve_session_limit(limit, self.session_settings)
+        items = await self._run(self._load, None if resolved is None or resolved < 0 else resolved)
+        return cast("list[TResponseInputItem]", items)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add items, all together or none. Raises: TypeError for a value that is not JSON."""
@@ -150,8 +150,8 @@ class HeadishSession:
         listed = await self._run(usage.list_usage)
         if user_turn_number is None:
             return listed
-        found = [each for each in listed if each["user_turn_number"] == user_turn_number]
-        return {key: found[-1][key] for key in found[-1] if key != "user_turn_number"} if found else {}
+        matching = [each for each in listed if each["user_turn_number"] == user_turn_number]
+        return {key: matching[-1][key] for key in matching[-1] if key != "user_turn_number"} if matching else {}
 
     async def _run(self, work: Callable[..., T], *arguments: Any) -> T:
         self._held.check()
@@ -165,9 +165,9 @@ class HeadishSession:
         return load(store, session, limit, self._memory)
 
     def _add(self, store: Store, session: NamedSession, items: Sequence[Any]) -> None:
-        made = [make_draft(item, store.payload_limit_bytes) for item in items]
-        ids = sessions.add(store, session, [each.draft for each in made])
-        named = [*zip(ids, made, strict=True)]
+        drafted = [make_draft(item, store.payload_limit_bytes) for item in items]
+        ids = sessions.add(store, session, [each.draft for each in drafted])
+        named = [*zip(ids, drafted, strict=True)]
         self._memory.keep_all([(turn, each.data) for turn, each in named if each.data is not None])
         self._memory.add_all(
             [(turn, [each.item]) for turn, each in named if each.data is None and each.item is not None]

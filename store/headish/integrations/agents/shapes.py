@@ -25,15 +25,15 @@ class Shaped(NamedTuple):
 
 def read_shape(item: Mapping[str, Any]) -> Shaped | None:
     """Read an item by its shape; None if it has none of them. Its texts must have no lone surrogates."""
-    read = _BY_KEYS.get(tuple(item))
-    return None if read is None else read(item)
+    reader = _BY_KEYS.get(tuple(item))
+    return None if reader is None else reader(item)
 
 
 def write_shape(block: ContentBlock, shape: Any, id: Any) -> Item | None:
     """Write the item of a block in a shape; None if the shape is not known or does not fit. ``id`` is None for an item
     without one."""
-    write = _BY_NAME.get(shape) if isinstance(shape, str) else None
-    return None if write is None else write(block, id)
+    writer = _BY_NAME.get(shape) if isinstance(shape, str) else None
+    return None if writer is None else writer(block, id)
 
 
 def _read_answer(item: Mapping[str, Any]) -> Shaped | None:

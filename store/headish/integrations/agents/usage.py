@@ -34,6 +34,7 @@ def store_usage(store: Store, session: NamedSession, used: Usage | None) -> None
 
     def work(write: WriteTransaction) -> None:
         write.put(KIND, f"{name}\n{turn}", msgspec.json.encode(data))
+        # Where ``usage`` and ``cost`` of headish look.
         write.put(USAGE, turn, msgspec.json.encode(_as_reply(used)))
 
     store.write(work)
@@ -54,11 +55,11 @@ def _as_reply(used: Usage) -> dict[str, Any]:
 
 def list_usage(store: Store, session: NamedSession) -> list[dict[str, Any]]:
     """The usage of the runs whose last turn the session still has, in the order of the turns."""
-    kept = {each["turn"]: each for each in _stored(store, session)}
+    by_turn = {each["turn"]: each for each in _stored(store, session)}
     return [
-        {key: value for key, value in kept[each.id].items() if key not in ("turn", "key")}
+        {key: value for key, value in by_turn[each.id].items() if key not in ("turn", "key")}
         for each in read(store, session)
-        if each.id in kept
+        if each.id in by_turn
     ]
 
 
@@ -81,14 +82,14 @@ def _forget(each: dict[str, Any], write: WriteTransaction) -> None:
 
 
 def _stored(store: Store, session: NamedSession) -> list[dict[str, Any]]:
-    name, found, after = name_of(store, session), list[dict[str, Any]](), None
+    name, records, after = name_of(store, session), list[dict[str, Any]](), None
     while name is not None:
         page = store.objects.list(KIND, prefix=f"{name}\n", after=after)
-        found += [msgspec.json.decode(each.data) | {"key": each.key} for each in page]
+        records += [msgspec.json.decode(each.data) | {"key": each.key} for each in page]
         if not page:
             break
         after = page[-1].key
-    return found
+    return records
 
 
 def _plain(details: Any) -> Any:

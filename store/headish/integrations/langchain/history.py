@@ -84,5 +84,5 @@ def _clear(store: Store, session: NamedSession, erase: bool) -> None:
 
 
 def _read(store: Store, session: NamedSession) -> list[BaseMessage]:
-    found = sessions.read_messages(store, session)
-    return [message for kept, app in found for message in messages_of(kept, app)]
+    messages = sessions.read_messages(store, session)
+    return [message for kept, app in messages for message in messages_of(kept, app)]

@@ -41,17 +41,17 @@ def make_message_draft(message: BaseMessage, limit_bytes: int) -> Draft:
 
     Raises: TypeError if it is not JSON, as ``json.dumps``; TooLarge.
     """
-    given, is_healed = heal(message_to_dict(message))
+    plain, is_healed = heal(message_to_dict(message))
     note = {"note": NOTE} if is_healed else {}
     try:
-        if is_kind(given["type"]):
-            draft = make_split_draft(split(given["type"], given["data"]), limit_bytes, moves=True, note=note)
+        if is_kind(plain["type"]):
+            draft = make_split_draft(split(plain["type"], plain["data"]), limit_bytes, moves=True, note=note)
             # What will be read must equal the message: the mapping may not know a field of a newer LangChain.
-            if messages_of(message_of_draft(draft), draft.app) == messages_from_dict([given]):
+            if messages_of(message_of_draft(draft), draft.app) == messages_from_dict([plain]):
                 return draft
     except _UNREADABLE:
         pass  # it is kept whole
-    return make_split_draft(_split_whole(message, given), limit_bytes, moves=True, note=note)
+    return make_split_draft(_split_whole(message, plain), limit_bytes, moves=True, note=note)
 
 
 def messages_of(kept: TranscriptMessage, app: bytes | None) -> list[BaseMessage]:
@@ -98,13 +98,13 @@ def _messages_of_chat(kept: TranscriptMessage, beside: Mapping[str, Any]) -> lis
     sayable = tuple(filter(is_sayable, blocks))
     if kept.message.role is None or (blocks and not sayable):
         return []
-    written = write_form("chat", TranscriptMessage(replace(kept.message, content=sayable), kept.system))
-    return messages_from_dict([_message_of_chat(entry, beside) for entry in written])
+    entries = write_form("chat", TranscriptMessage(replace(kept.message, content=sayable), kept.system))
+    return messages_from_dict([_message_of_chat(entry, beside) for entry in entries])
 
 
 def _message_of_chat(entry: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, Any]:
-    named = beside.get("type")
-    kind = named if is_kind(named) else _TYPES.get(str(entry["role"]), "human")
+    type_beside = beside.get("type")
+    kind = type_beside if is_kind(type_beside) else _TYPES.get(str(entry["role"]), "human")
     rest = beside.get("data", beside.get("rest", {}))
     fields: dict[str, Any] = {"content": entry.get("content") or "", **rest}
     calls: Sequence[Mapping[str, Any]] = entry.get("tool_calls") or ()

@@ -23,20 +23,20 @@ KINDS = (records.CHECKPOINT, records.PRUNED, records.VALUE, records.WRITES)
 
 def delete_thread(write: WriteTransaction, thread: str, why: str) -> None:
     """Erase a thread. Cost: a few statements, and two for each turn."""
-    found = find_thread(write, thread)
-    name = None if found is None else found[0].name
+    thread_record = find_thread(write, thread)
+    name = None if thread_record is None else thread_record[0].name
     prefix = f"{records.part(thread)}/"
     ends = _tips(write, _lists(write, prefix))
     now = None if name is None else write.bookmark(name)
     # Threads that were copied from this one share its turns.
-    keeping = _kin_tips(write, found[0]) if found else []
+    keeping = _kin_tips(write, thread_record[0]) if thread_record else []
     write.erase_unshared([*ends, *([now] if now else [])], why, keeping=keeping, name=name)
     for kind in KINDS:
         write.remove_all(kind, prefix)
     if name is not None:
         write.erase_bookmark(name, why)
     write.remove(records.THREAD, records.part(thread))
-    for each in found[0].kin if found else ():
+    for each in thread_record[0].kin if thread_record else ():
         other = find_thread(write, each)
         if other is not None:
             put_thread(write, replace(other[0], kin=tuple(id for id in other[0].kin if id != thread)))
@@ -46,11 +46,11 @@ def hide_thread(write: WriteTransaction, thread: str) -> None:
     """Hide all checkpoints of a thread, and remove its bookmark."""
     for key, record in all_checkpoints(write, f"{records.part(thread)}/"):
         _hide(write, key, record)
-    found = find_thread(write, thread)
-    if found is not None:
-        if found[0].name is not None:
-            write.remove_bookmark(found[0].name)
-        put_thread(write, replace(found[0], name=None))
+    thread_record = find_thread(write, thread)
+    if thread_record is not None:
+        if thread_record[0].name is not None:
+            write.remove_bookmark(thread_record[0].name)
+        put_thread(write, replace(thread_record[0], name=None))
 
 
 def prune_thread(write: WriteTransaction, thread: str, why: str | None, *, keep_latest: bool) -> None:
@@ -91,8 +91,8 @@ def delete_runs(write: WriteTransaction, runs: Collection[str], serde: SaverSerd
 
 def copy_thread(write: WriteTransaction, source: str, target: str) -> None:
     """Copy all objects of a thread to another one; both share the turns. Cost: three statements for each object."""
-    found = find_thread(write, source)
-    if found is None or source == target:
+    thread_record = find_thread(write, source)
+    if thread_record is None or source == target:
         return
     before, after = f"{records.part(source)}/", f"{records.part(target)}/"
     for kind in KINDS:
@@ -101,7 +101,7 @@ def copy_thread(write: WriteTransaction, source: str, target: str) -> None:
             if kind in (records.CHECKPOINT, records.PRUNED):
                 data = records.encode(replace(checkpoint_of(each), thread=target))
             write.put(kind, after + each.key.removeprefix(before), data)
-    _make_kin(write, found[0], target)
+    _make_kin(write, thread_record[0], target)
 
 
 def _make_kin(write: WriteTransaction, source: ThreadObject, target: str) -> None:
@@ -131,14 +131,14 @@ def collect(write: WriteTransaction, thread: str, why: str) -> None:
             (staying if each.key in used else going).append(listed)
         if each.key not in used:
             write.remove(records.VALUE, each.key)
-    found = find_thread(write, thread)
-    if found is None:
+    thread_record = find_thread(write, thread)
+    if thread_record is None:
         return
-    _name_latest(write, found[0])
-    keeping = [*_tips(write, staying), *_kin_tips(write, found[0])]
-    write.erase_unshared(_tips(write, going), why, keeping=keeping, name=found[0].name)
+    _name_latest(write, thread_record[0])
+    keeping = [*_tips(write, staying), *_kin_tips(write, thread_record[0])]
+    write.erase_unshared(_tips(write, going), why, keeping=keeping, name=thread_record[0].name)
     # The new revision makes savers forget what they remember of this thread: its turns may be gone.
-    put_thread(write, found[0])
+    put_thread(write, thread_record[0])
 
 
 def values_of(record: CheckpointObject) -> list[str]:
@@ -186,19 +186,19 @@ def _list_of(value: Object) -> MessageList | None:
 
 def _lists(read: ReadTransaction, prefix: str) -> list[MessageList]:
     """The lists of messages among the values whose keys have this prefix."""
-    found = map(_list_of, read.objects(records.VALUE, prefix))
-    return [each for each in found if each is not None]
+    lists = map(_list_of, read.objects(records.VALUE, prefix))
+    return [each for each in lists if each is not None]
 
 
 def _tips(read: ReadTransaction, lists: Iterable[MessageList]) -> list[str]:
     """The last turns of lists, each once, without missing ones."""
-    found: list[str] = []
+    tips: list[str] = []
     for tip in dict.fromkeys(each.tip for each in lists):
         try:
-            found.append(read.turn(tip))
+            tips.append(read.turn(tip))
         except UnknownTurn:  # damage, which ``verify`` reports; it must not keep a person from erasing
             continue
-    return found
+    return tips
 
 
 def _kin_tips(read: ReadTransaction, thread: ThreadObject) -> list[str]:

@@ -36,12 +36,12 @@ class CheckpointQuery(NamedTuple):
 
     @classmethod
     def of(cls, config: RunnableConfig | None, filter: Mapping[str, Any] | None, before: RunnableConfig | None) -> Self:
-        given = {} if config is None else configured(config)
-        thread = given.get("thread_id")
+        names = {} if config is None else configured(config)
+        thread = names.get("thread_id")
         return cls(
             None if thread is None else str(thread),
-            given.get("checkpoint_ns"),
-            given.get("checkpoint_id"),
+            names.get("checkpoint_ns"),
+            names.get("checkpoint_id"),
             None if before is None else get_checkpoint_id(before),
             filter,
         )
@@ -66,9 +66,9 @@ class CheckpointLister:
             page = self._page(lane.prefix, before)
             for _, record in page:
                 if self._fits(record):
-                    found = self._load(lane, record.id)
-                    if found is not None:  # else it was deleted after the page was read
-                        yield found
+                    loaded = self._load(lane, record.id)
+                    if loaded is not None:  # else it was deleted after the page was read
+                        yield loaded
             if len(page) < PAGE:
                 return
             before = page[-1][0]
@@ -77,15 +77,16 @@ class CheckpointLister:
         """List several namespaces: first their ids, because their checkpoints are not stored side by side."""
         thread = self._query.thread
         prefix = "" if thread is None else f"{records.part(thread)}/"
-        found: list[tuple[str, ThreadLane]] = []
+        matching: list[tuple[str, ThreadLane]] = []
         before: str | None = None
         while True:
             page = self._page(prefix, before)
-            found += [(each.id, ThreadLane(each.thread, each.ns)) for _, each in page if self._fits(each)]
+            matching += [(each.id, ThreadLane(each.thread, each.ns)) for _, each in page if self._fits(each)]
             if len(page) < PAGE:
                 break
             before = page[-1][0]
-        for id, lane in sorted(found, reverse=True):
+        # By id across all threads: LangGraph's ids (uuid6) grow with time.
+        for id, lane in sorted(matching, reverse=True):
             loaded = self._load(lane, id)
             if loaded is not None:
                 yield loaded

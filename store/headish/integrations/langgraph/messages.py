@@ -82,13 +82,13 @@ def fingerprints(said: Any, dump: Dump) -> Prints | None:
     """
     if type(said) is not list or not said:
         return None
-    made = array("q")
+    prints = array("q")
     for each in said:
         shape = _shape_of(each.__class__)
         if shape is None:
             return None
-        made.append(_fingerprint(each, shape, dump))
-    return made
+        prints.append(_fingerprint(each, shape, dump))
+    return prints
 
 
 def _fingerprint(message: BaseMessage, shape: _MessageShape, dump: Dump) -> int:

@@ -65,8 +65,8 @@ def find_thread(read: ReadTransaction, thread: str) -> tuple[ThreadObject, int] 
 def find_checkpoint(read: ReadTransaction, lane: ThreadLane, id: str | None) -> CheckpointObject | None:
     """The checkpoint with an id; without ``id``, the one with the greatest."""
     if id is not None:
-        found = read.object(records.CHECKPOINT, lane.checkpoint(id))
-        return None if found is None else checkpoint_of(found)
+        row = read.object(records.CHECKPOINT, lane.checkpoint(id))
+        return None if row is None else checkpoint_of(row)
     last = read.objects(records.CHECKPOINT, lane.prefix, backwards=True, limit=1)
     return checkpoint_of(last[0]) if last else None
 
@@ -75,8 +75,8 @@ def list_checkpoints(
     read: ReadTransaction, prefix: str, before: str | None, limit: int
 ) -> list[tuple[str, CheckpointObject]]:
     """The checkpoints whose keys have this prefix and are before ``before``, the last first, with their keys."""
-    found = read.objects(records.CHECKPOINT, prefix, before=before, backwards=True, limit=limit)
-    return [(each.key, checkpoint_of(each)) for each in found]
+    rows = read.objects(records.CHECKPOINT, prefix, before=before, backwards=True, limit=limit)
+    return [(each.key, checkpoint_of(each)) for each in rows]
 
 
 def load_checkpoint(
@@ -92,14 +92,14 @@ def load_checkpoint(
         if known is not None:
             lists.append((channel, key, known))
     checkpoint = {**serde.load(record.body), "channel_versions": record.versions, "channel_values": values}
-    found = CheckpointTuple(
+    loaded = CheckpointTuple(
         config or config_of(record.thread, record.ns, record.id),
         cast(Any, checkpoint),
         serde.load(record.metadata),
         config_of(record.thread, record.ns, record.parent) if record.parent else None,
         load_writes(read, lane, record.id, serde),
     )
-    return LoadedCheckpoint(found, record, lists)
+    return LoadedCheckpoint(loaded, record, lists)
 
 
 def load_value(read: ReadTransaction, key: str, serde: SaverSerde) -> tuple[Any, KnownList | None]:
@@ -111,20 +111,20 @@ def load_value(read: ReadTransaction, key: str, serde: SaverSerde) -> tuple[Any,
     turns = turns_of(typed, key)
     if turns is None:
         return serde.load(typed), None
-    read_list = read_messages(read, turns, serde)
-    found = [message for message in read_list if message is not None]
+    listed = read_messages(read, turns, serde)
+    present = [message for message in listed if message is not None]
     # With an erased message in it, places in this list and in the thread no longer agree.
-    prints = messages.fingerprints(found, serde.dump) if len(found) == len(read_list) else None
+    prints = messages.fingerprints(present, serde.dump) if len(present) == len(listed) else None
     known = None if prints is None else KnownList(prints, turns.tip)
-    return (_DeltaSnapshot(found) if typed[0] == records.DELTA else found), known
+    return (_DeltaSnapshot(present) if typed[0] == records.DELTA else present), known
 
 
 def find_value(read: ReadTransaction, key: str) -> Typed:
     """A value in stored form. Raises: CorruptRecord if it is missing."""
-    found = read.object(records.VALUE, key)
-    if found is None:
+    row = read.object(records.VALUE, key)
+    if row is None:
         raise CorruptRecord(f"the object {key!r}", "a checkpoint has this value, and it is missing")
-    return cast(Typed, records.decode(Typed, found.data, key))
+    return cast(Typed, records.decode(Typed, row.data, key))
 
 
 def turns_of(typed: Typed, key: str) -> MessageList | None:
@@ -189,9 +189,9 @@ def begin_with(read: ReadTransaction, headish: str, serde: SaverSerde) -> tuple[
         seen = (messages.with_ids(messages_of(kept, None), kept.message.turn or tip) for kept in read.window(tip))
         return [message for per_turn in seen for message in per_turn], None
     per_turn = [messages_of_turn(turn, serde) for turn in turns]
-    found = [message for each in per_turn for message in each]
-    prints = messages.fingerprints(found, serde.dump) if all(len(each) == 1 for each in per_turn) else None
-    return found, None if prints is None else KnownList(prints, tip)
+    flat = [message for each in per_turn for message in each]
+    prints = messages.fingerprints(flat, serde.dump) if all(len(each) == 1 for each in per_turn) else None
+    return flat, None if prints is None else KnownList(prints, tip)
 
 
 def messages_of_turn(turn: SpokenTurn, serde: SaverSerde) -> list[BaseMessage]:
@@ -200,8 +200,8 @@ def messages_of_turn(turn: SpokenTurn, serde: SaverSerde) -> list[BaseMessage]:
         return []
     if not messages.is_own(decode_json(turn.app)):
         return messages_of_another(turn)
-    found = _message(turn, turn.payload, None, serde)
-    return [] if found is None else [found]
+    message = _message(turn, turn.payload, None, serde)
+    return [] if message is None else [message]
 
 
 def load_writes(read: ReadTransaction, lane: ThreadLane, id: str, serde: SaverSerde) -> list[PendingWrite]:
@@ -211,8 +211,8 @@ def load_writes(read: ReadTransaction, lane: ThreadLane, id: str, serde: SaverSe
 
 def read_writes(read: ReadTransaction, lane: ThreadLane, id: str) -> list[tuple[str, records.ChannelWrite]]:
     """``load_writes`` in stored form, each write with its task."""
-    found = read.objects(records.WRITES, lane.writes(id))
-    tasks = [cast(TaskWrites, records.decode(TaskWrites, each.data, each.key)) for each in found]
+    rows = read.objects(records.WRITES, lane.writes(id))
+    tasks = [cast(TaskWrites, records.decode(TaskWrites, each.data, each.key)) for each in rows]
     writes = [(each.task, write) for each in tasks for write in each.writes]
     return sorted(writes, key=lambda each: writes_sort_key(each[1].path, each[0], each[1].index))
 
@@ -251,20 +251,20 @@ def walk_parents(read: ReadTransaction, record: CheckpointObject) -> Iterator[Ch
     parent = record.parent
     while parent is not None and parent not in seen:
         seen.add(parent)  # damage must not lead in a circle
-        found = find_any(read, lane, parent)
-        if found is None:
+        ancestor = find_any(read, lane, parent)
+        if ancestor is None:
             return
-        yield found
-        parent = found.parent
+        yield ancestor
+        parent = ancestor.parent
 
 
 def find_any(read: ReadTransaction, lane: ThreadLane, id: str) -> CheckpointObject | None:
     """The checkpoint with an id, even if it was pruned."""
     key = lane.checkpoint(id)
     for kind in (records.CHECKPOINT, records.PRUNED):
-        found = read.object(kind, key)
-        if found is not None:
-            return checkpoint_of(found)
+        row = read.object(kind, key)
+        if row is not None:
+            return checkpoint_of(row)
     return None
 
 

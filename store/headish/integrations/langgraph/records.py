@@ -139,8 +139,7 @@ def encode(record: Any) -> bytes:
         data = b""
     if data and _ESCAPE not in data:
         return data
-    # MessagePack has no lone surrogates, and ids of threads may be any text. A text with the mark itself is escaped,
-    # too.
+    # MessagePack has no lone surrogates, and ids of threads may be any text. Texts with the mark are escaped, too.
     return _encode(escape(msgspec.to_builtins(record, builtin_types=(bytes,))))
 
 

@@ -110,11 +110,11 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
 
         Cost: one transaction. Raises: TooLarge.
         """
-        lane, made = _lane(config), writing.make_writes(writes, task_path, self._serde.dump)
+        lane, channel_writes = _lane(config), writing.make_writes(writes, task_path, self._serde.dump)
         key = lane.writes(str(configured(config)["checkpoint_id"]), task_id)
         with self._held.use() as store:
             limit = store.payload_limit_bytes
-            store.write(lambda write: writing.store_writes(write, key, task_id, made, limit))
+            store.write(lambda write: writing.store_writes(write, key, task_id, channel_writes, limit))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a config names, or the last one of its namespace; None if there is none.
@@ -140,10 +140,10 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         """
         query = listing.CheckpointQuery.of(config, filter, before)
         lister = listing.CheckpointLister(self._held, self._serde, query)
-        for count, found in enumerate(lister.run()):
+        for count, checkpoint in enumerate(lister.run()):
             if limit is not None and count >= limit:
                 return
-            yield found
+            yield checkpoint
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -173,10 +173,10 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         Raises: UnknownTurn, Ambiguous, InvalidHeadish.
         """
         with self._held.use() as store:
-            found, known = store.read(lambda read: reading.begin_with(read, headish, self._serde))
+            listed, known = store.read(lambda read: reading.begin_with(read, headish, self._serde))
         if thread_id is not None and known is not None:
             self._known.begin(ThreadLane(str(thread_id), ""), writing.MAIN, known)
-        return found
+        return listed
 
     async def amessages(self, headish: str, *, thread_id: str | None = None) -> builtins.list[BaseMessage]:
         """``messages``."""
@@ -268,8 +268,8 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """``list``."""
-        found = self.list(config, filter=filter, before=before, limit=limit)
-        while (item := await finish(next, found, None)) is not None:
+        checkpoints = self.list(config, filter=filter, before=before, limit=limit)
+        while (item := await finish(next, checkpoints, None)) is not None:
             yield item
 
     async def aget_delta_channel_history(
@@ -352,10 +352,10 @@ def _ids(given: Sequence[str], what: str) -> list[str]:
 
 
 def _lane(config: RunnableConfig) -> ThreadLane:
-    given = configured(config)
-    return ThreadLane(str(given["thread_id"]), given.get("checkpoint_ns") or "")
+    names = configured(config)
+    return ThreadLane(str(names["thread_id"]), names.get("checkpoint_ns") or "")
 
 
 def _named(config: RunnableConfig) -> dict[str, Any]:
-    given = configured(config)
-    return {"thread_id": given["thread_id"], "checkpoint_ns": given.get("checkpoint_ns") or ""}
+    names = configured(config)
+    return {"thread_id": names["thread_id"], "checkpoint_ns": names.get("checkpoint_ns") or ""}

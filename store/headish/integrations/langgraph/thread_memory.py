@@ -45,7 +45,7 @@ class KnownLane:
         return None if checkpoint is None else self._checkpoints.get(checkpoint)
 
     def lists(self, channel: str) -> list[KnownList]:
-        """The lists of a channel, the last used first."""
+        """The lists of a channel, the last used first, which most likely grows."""
         return [known for name, known in reversed(self._lists.values()) if name == channel]
 
     def remember(self, checkpoint: str, refs: Refs) -> None:
@@ -76,23 +76,23 @@ class KnownThreads:
     ) -> None:
         """Remember a checkpoint, and its lists as ``(channel, key, list)``."""
         with self._lock:
-            found = self._lanes.get(lane)
-            if found is None or found.revision not in (None, revision):
-                found = KnownLane(revision)
-            found = _copy(found)  # others may be reading the old one, without the lock
-            found.revision = revision
-            found.remember(checkpoint, refs)
+            known_lane = self._lanes.get(lane)
+            if known_lane is None or known_lane.revision not in (None, revision):
+                known_lane = KnownLane(revision)
+            known_lane = _copy(known_lane)  # others may be reading the old one, without the lock
+            known_lane.revision = revision
+            known_lane.remember(checkpoint, refs)
             for each in lists:
-                found.remember_list(*each)
-            _put(self._lanes, lane, found, LANES)
+                known_lane.remember_list(*each)
+            _put(self._lanes, lane, known_lane, LANES)
 
     def begin(self, lane: ThreadLane, channel: str, known: KnownList) -> None:
         """Remember the list with which a namespace of a thread begins, if nothing is known of that namespace yet."""
         with self._lock:
             if lane not in self._lanes:
-                found = KnownLane(None)
-                found.remember_list(channel, "", known)
-                _put(self._lanes, lane, found, LANES)
+                known_lane = KnownLane(None)
+                known_lane.remember_list(channel, "", known)
+                _put(self._lanes, lane, known_lane, LANES)
 
     def forget(self, lane: ThreadLane) -> None:
         with self._lock:
@@ -100,9 +100,9 @@ class KnownThreads:
 
 
 def _copy(lane: KnownLane) -> KnownLane:
-    made = KnownLane(lane.revision)
-    made._checkpoints, made._lists = lane._checkpoints.copy(), lane._lists.copy()
-    return made
+    copy = KnownLane(lane.revision)
+    copy._checkpoints, copy._lists = lane._checkpoints.copy(), lane._lists.copy()
+    return copy
 
 
 def _put(mapping: OrderedDict[Any, Any], key: Any, value: Any, limit: int) -> None:

@@ -108,10 +108,10 @@ def plan_checkpoint(
             record.values[channel] = had[1]
         else:
             lists = [] if known is None else known.lists(channel)
-            new[channel] = made = _plan_value(value, lists, serde, limit_bytes)
+            new[channel] = planned = _plan_value(value, lists, serde, limit_bytes)
             check_size(
                 f"the value of the channel {shown(channel)}",
-                len(made.data) if isinstance(made, PlainValue) else 0,
+                len(planned.data) if isinstance(planned, PlainValue) else 0,
                 limit_bytes,
             )
     return CheckpointPlan(lane, record, new, None if known is None else known.revision)
@@ -137,10 +137,10 @@ def _plan_messages(
     kind: str, said: list[BaseMessage], prints: Prints, lists: Sequence[KnownList], serde: SaverSerde, limit_bytes: int
 ) -> GrownList:
     best, shared = None, 0
-    for known in lists:
-        same = _shared(prints, known.prints)
+    for candidate in lists:
+        same = _shared(prints, candidate.prints)
         if same > shared:
-            best, shared = known, same
+            best, shared = candidate, same
         # All messages are known, and no other list can have more in common.
         if shared == len(prints):
             break
@@ -170,7 +170,7 @@ def store_checkpoint(write: WriteTransaction, plan: CheckpointPlan) -> StoredChe
     grown = {channel: value for channel, value in plan.new.items() if isinstance(value, GrownList)}
     main = MAIN if MAIN in grown else min(grown, default=None)
     named = thread if main is None or lane.ns else name_thread(write, thread, grown[main].base)
-    left = None if main is None or lane.ns or named.name is None else _stranger_at(write, named.name, grown[main])
+    stranger = None if main is None or lane.ns or named.name is None else _stranger_at(write, named.name, grown[main])
     tips = _store_messages(write, grown, None if main is None or lane.ns else (main, named.name))
     lists: list[tuple[str, str, KnownList]] = []
     numbers = dict(record.values)
@@ -185,7 +185,7 @@ def store_checkpoint(write: WriteTransaction, plan: CheckpointPlan) -> StoredChe
         revision = put_thread(write, named)
     write.put(records.CHECKPOINT, lane.checkpoint(record.id), records.encode(replace(record, values=numbers)))
     refs = {channel: (record.version(channel), number) for channel, number in numbers.items()}
-    return StoredCheckpoint(revision, refs, lists, left)
+    return StoredCheckpoint(revision, refs, lists, stranger)
 
 
 def _stranger_at(read: ReadTransaction, name: str, value: GrownList) -> TurnId | None:
@@ -202,12 +202,12 @@ def _stranger_at(read: ReadTransaction, name: str, value: GrownList) -> TurnId |
 
 def _open_thread(write: WriteTransaction, plan: CheckpointPlan) -> tuple[ThreadObject, int]:
     """Return the thread's record, made if there is none, and its revision. Raises: StaleThread."""
-    found = find_thread(write, plan.lane.thread)
+    existing = find_thread(write, plan.lane.thread)
     # Under the lock of the space: turns that the plan would continue may be erased, and each deletion changes this.
-    if plan.revision is not None and (found is None or found[1] != plan.revision):
+    if plan.revision is not None and (existing is None or existing[1] != plan.revision):
         raise StaleThread
-    if found is not None:
-        return found
+    if existing is not None:
+        return existing
     thread = ThreadObject(plan.lane.thread)
     return thread, put_thread(write, thread)
 
@@ -275,8 +275,8 @@ def _store_value(write: WriteTransaction, lane: ThreadLane, channel: str, versio
             write.put(records.VALUE, key, data, expect=ABSENT)
             return number
         except RecordChanged:
-            found = write.object(records.VALUE, key)
-            if found is not None and found.data == data:
+            row = write.object(records.VALUE, key)
+            if row is not None and row.data == data:
                 return number
         number += 1
 
@@ -297,8 +297,8 @@ def store_writes(
 
     Cost: three statements. Raises: TooLarge; then nothing is stored.
     """
-    found = write.object(records.WRITES, key)
-    had = {} if found is None else {each.index: each for each in records.decode(TaskWrites, found.data, key).writes}
+    row = write.object(records.WRITES, key)
+    had = {} if row is None else {each.index: each for each in records.decode(TaskWrites, row.data, key).writes}
     now = had | {each.index: each for each in writes if each.index < 0 or each.index not in had}
     if now != had:
         data = records.encode(TaskWrites(task, tuple(now.values())))

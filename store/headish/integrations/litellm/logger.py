@@ -122,15 +122,15 @@ def _nothing() -> None:
 
 def _plain(message: Any) -> dict[str, Any]:
     """A message as a client of Chat Completions sends it, also if it is one of LiteLLM's objects."""
-    given = message if isinstance(message, Mapping) else message.model_dump()
-    return {key: value for key, value in given.items() if value is not None and key not in _OURS}
+    fields = message if isinstance(message, Mapping) else message.model_dump()
+    return {key: value for key, value in fields.items() if value is not None and key not in _OURS}
 
 
 def _answer(response: Any) -> dict[str, Any] | None:
     """The response as a Chat Completion; None if it has no choices."""
-    given = response if isinstance(response, Mapping) else response.model_dump(exclude_none=True)
-    choices = given.get("choices") or ()
+    fields = response if isinstance(response, Mapping) else response.model_dump(exclude_none=True)
+    choices = fields.get("choices") or ()
     if not choices:
         return None
-    kept = [{**each, "message": _plain(each["message"])} for each in choices if "message" in each]
-    return {**given, "choices": [_plain(each) for each in kept]}
+    with_message = [{**each, "message": _plain(each["message"])} for each in choices if "message" in each]
+    return {**fields, "choices": [_plain(each) for each in with_message]}

@@ -88,7 +88,7 @@ class OpenCalls:
             if is_latest:
                 self._latest[name] = call.number
                 self._latest.move_to_end(name)
-            while len(self._latest) > OPEN_CALLS:
+            while len(self._latest) > OPEN_CALLS:  # names are any text, so their number has no other limit
                 self._latest.popitem(last=False)
             return is_latest
 
@@ -98,12 +98,12 @@ class OpenCalls:
         until = time.monotonic() + EARLIER_SECONDS
         while earlier := self._earlier_of(call):
             unended = earlier.keys() - self._storing
-            left = until - time.monotonic()
-            if unended and left <= 0:
+            seconds_left = until - time.monotonic()
+            if unended and seconds_left <= 0:
                 for each in unended:
                     del self._open[each]  # its report never comes, so later calls need not wait for it again
             else:
-                self._changed.wait(left if unended else None)
+                self._changed.wait(seconds_left if unended else None)
 
     def _earlier_of(self, call: UnendedCall) -> Mapping[str, UnendedCall]:
         return {id: each for id, each in self._open.items() if call.goes_on_from(each)}

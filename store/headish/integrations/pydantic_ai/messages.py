@@ -48,15 +48,15 @@ class WrittenModelMessage(NamedTuple):
 
 def write(message: ModelMessage) -> WrittenModelMessage:
     """Write a message as a turn; ``read`` gives an equal one back. Lone surrogates become U+FFFD, with a note."""
-    given, note = dumped(message)
+    plain, note = dumped(message)
     try:
-        blocks, rest = _split(given)
-        written = WrittenModelMessage(_role_of(given), blocks, {APP: {**rest, **note}})
-        if _comes_back(given, written):
+        blocks, rest = _split(plain)
+        written = WrittenModelMessage(_role_of(plain), blocks, {APP: {**rest, **note}})
+        if _comes_back(plain, written):
             return written
     except (HeadishError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
         pass  # it has something that no turn can express
-    return write_opaque(given, note)
+    return write_opaque(plain, note)
 
 
 def dumped(message: ModelMessage) -> tuple[Json, Json]:
@@ -123,11 +123,11 @@ def reply_of(message: ModelMessage) -> Json:
     answer, or has none of them."""
     if message.kind != "response":
         return {}
-    named = {
+    texts = {
         "provider": message.provider_name or APP, "model": message.model_name, "stop": message.finish_reason,
         "response_id": message.provider_response_id,
     }  # fmt: skip
-    facts = {key: value for key, value in named.items() if isinstance(value, str)}
+    facts = {key: value for key, value in texts.items() if isinstance(value, str)}
     used = message.usage
     # Pydantic AI counts cache reads and writes in the input, headish apart.
     apart = {"cache_read_input_tokens": used.cache_read_tokens, "cache_creation_input_tokens": used.cache_write_tokens}
@@ -172,10 +172,10 @@ def _split(given: Json) -> tuple[tuple[ContentBlock, ...], Json]:
         if take is None or (is_mixed and part["part_kind"] == "system-prompt"):
             parts.append(part)
             continue
-        left = {key: value for key, value in part.items() if value is not None}
-        taken = take(left)
-        blocks += map(read_block, taken)
-        parts.append({**left, **({} if len(taken) == 1 else {TAKEN: len(taken)})})
+        rest_of_part = {key: value for key, value in part.items() if value is not None}
+        part_blocks = take(rest_of_part)
+        blocks += map(read_block, part_blocks)
+        parts.append({**rest_of_part, **({} if len(part_blocks) == 1 else {TAKEN: len(part_blocks)})})
     rest = {key: value for key, value in given.items() if value is not None}
     if "usage" in rest:
         rest["usage"] = {key: value for key, value in rest["usage"].items() if value}
@@ -262,8 +262,8 @@ def _fill(part: Json, waiting: Iterator[Json], *, is_mixed: bool) -> Json:
     kind = part["part_kind"]
     if kind not in _GIVERS or (is_mixed and kind == "system-prompt"):
         return part
-    taken = [next(waiting) for _ in range(part.pop(TAKEN, 1))]
-    _GIVERS[kind](part, taken)
+    part_blocks = [next(waiting) for _ in range(part.pop(TAKEN, 1))]
+    _GIVERS[kind](part, part_blocks)
     return part
 
 

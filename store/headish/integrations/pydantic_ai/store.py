@@ -91,13 +91,13 @@ class HeadishConversationStore(ConversationStore, Scoped):
 
     def _find_one(self, id: str) -> ConversationRecord | None:
         with self._held.use() as store:
-            found = store.read(lambda read: storing.find_record(read, id))
-        return None if found is None else found.record
+            stored = store.read(lambda read: storing.find_record(read, id))
+        return None if stored is None else stored.record
 
     def _list_all(self, scope: str | None, limit: int | None) -> list[ConversationRecord]:
         with self._held.use() as store:
-            found = store.read(storing.all_records)
-        fitting = [each.record for each in found if scope is None or each.record.scope == scope]
+            records = store.read(storing.all_records)
+        fitting = [each.record for each in records if scope is None or each.record.scope == scope]
         return sorted(fitting, key=lambda record: record.updated_at, reverse=True)[:limit]
 
     def _put_one(self, record: ConversationRecord, entries: Sequence[ConversationEntry], expected: str | None) -> None:

@@ -72,14 +72,14 @@ _encode = msgspec.json.Encoder().encode
 def find_record(read: ReadTransaction, id: str) -> StoredConversation | None:
     """The conversation with an id. If its bookmark was moved by something else (an edit, a branch), the record's head
     follows it, and the old head becomes one of its branches."""
-    object = read.object(KIND, _part(id))
-    if object is None:
+    row = read.object(KIND, _part(id))
+    if row is None:
         return None
-    stored = _read(object.data, id)
-    left, head = stored.record.head_id, None if stored.name is None else read.bookmark(stored.name)
-    if head is None or (left is not None and head == _find_entry(read, left)):
+    stored = _read(row.data, id)
+    old_head, head = stored.record.head_id, None if stored.name is None else read.bookmark(stored.name)
+    if head is None or (old_head is not None and head == _find_entry(read, old_head)):
         return stored
-    branches = [*stored.record.branches, *([] if left is None else [left])]
+    branches = [*stored.record.branches, *([] if old_head is None else [old_head])]
     record = dataclasses.replace(stored.record, head_id=_entry_at(read, head), branches=branches)
     return stored._replace(record=record)
 
@@ -192,8 +192,8 @@ def _make_draft(entry: ConversationEntry, limit_bytes: int) -> Draft:
     try:
         return make_draft(written.blocks, {**options, "meta": app}, limit_bytes)
     except InvalidContent:  # a turn cannot store these blocks, so the message is kept as JSON
-        given = messages.write_opaque(*messages.dumped(entry.message))
-        return make_draft(given.blocks, {**options, "meta": given.app}, limit_bytes)
+        opaque = messages.write_opaque(*messages.dumped(entry.message))
+        return make_draft(opaque.blocks, {**options, "meta": opaque.app}, limit_bytes)
 
 
 def entry_key(id: str) -> str:
@@ -207,11 +207,11 @@ def _write(record: ConversationRecord, name: str | None) -> bytes:
 
 def _read(data: bytes, id: str) -> StoredConversation:
     try:
-        kept = _decode(data)
-        record = _records.validate_python(kept.record)
+        decoded = _decode(data)
+        record = _records.validate_python(decoded.record)
         for field in _TEXTS:
             setattr(record, field, unescape(getattr(record, field)))
-        return StoredConversation(record, kept.name)
+        return StoredConversation(record, decoded.name)
     except (msgspec.MsgspecError, ValueError) as error:
         raise CorruptRecord(f"the object {id!r}", f"it is no record of a conversation ({error})") from None
 
