@@ -121,7 +121,7 @@ class Backend(Protocol):
         ...
 
     def scrub(self) -> str:
-        """Remove from the disk what no row has any more. Returns "", or the reason why that is impossible now.
+        """Remove content that no row contains from the disk. Returns "", or the reason why that is impossible now.
 
         Cost: writes the whole database anew; writers wait.
         """

@@ -91,8 +91,8 @@ class Spelling(dict[Query, Compiled]):
         return self.setdefault(query, Compiled(self._placeholder.join(words[::2]), tuple(words[1::2])))
 
 
-# A hint for SQLite's planner, and a lock that SQLite does not need (its writers lock the whole file), are in the common
-# text of a statement, and left out for the database that has no such words.
+# The common text of a statement may have a hint for SQLite's planner, and a lock that only a server needs (writers of
+# SQLite lock the whole file). Each is removed for the database that does not know it.
 def _without_lock(text: str) -> str:
     return text.removesuffix(" FOR UPDATE")
 

@@ -41,6 +41,6 @@ def _is_folded(connection: Connection, space: int, turn: StoredTurn, twins: list
     if not shown:
         return False
     if tip_of(connection, space, turn.place).continued:
-        # Of two that are both continued the older one is shown. Without an order each would leave out the other.
+        # If both are continued, the older one is shown. Without an order each would leave out the other.
         return any(each.seq < turn.seq and tip_of(connection, space, each.place).continued for each in shown)
     return any(each.seq < turn.seq or tip_of(connection, space, each.place).continued for each in shown)

@@ -28,7 +28,7 @@ ADD_SPACE = Query(
 
 
 def add_space(connection: Connection, name: bytes) -> int:
-    """The number of a space, which is made if it is missing; two processes may make it at once."""
+    """Return the number of a space; create it if it is missing. Two processes may create it at the same time."""
     inserted = connection.run(ADD_SPACE, name=name)
     number = find_space(connection, name)
     assert number is not None

@@ -122,7 +122,7 @@ class _Broken(Exception):
 
 
 class SharedCommits:
-    """The writers of one database in one process. Every writer needs ``lock``, and so does what must run alone."""
+    """The writers of one database in one process. Every write takes ``lock``; work that must run alone does, too."""
 
     def __init__(self, writing: Writing, lock: threading.RLock) -> None:
         self._writing, self._lock = writing, lock

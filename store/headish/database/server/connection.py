@@ -125,8 +125,8 @@ class Piped(AbstractContextManager[None]):
     """The driver's pipeline, without the driver's log of an error on leaving.
 
     If an error inside keeps the pipeline from being left, the driver would log that, and Python would print it in a
-    program that sets up no log. But the caller reports the error inside, or tries again. What a signal's handler raises
-    at the end of the message comes out as itself.
+    program that sets up no log. But the caller reports the error inside, or tries again. If a signal's handler raises
+    at the end of the message, the caller gets that exception, not the driver's.
     """
 
     __slots__ = ("_handled", "_pipeline")
@@ -139,7 +139,7 @@ class Piped(AbstractContextManager[None]):
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            # Never told of the error inside: it would log its own beside it.
+            # Without the error inside: the pipeline would log an error of its own beside it.
             self._pipeline.__exit__(None, None, None)
         except Exception as second:
             if error is None:

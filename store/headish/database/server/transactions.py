@@ -78,7 +78,7 @@ class ServerTransactions:
         return self._psycopg.connect(**self._arguments)
 
     def _read_arguments(self) -> dict[str, Any]:
-        """The driver's arguments, from the URL, whose settings win over ours. Raises: InvalidArgument."""
+        """The driver's arguments. The settings in the URL win over ours. Raises: InvalidArgument."""
         from psycopg.conninfo import make_conninfo
 
         try:

@@ -14,7 +14,7 @@ SUMMARY_SHARE = 0.1
 def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnId]:
     """The turns to cover, in order; none if the window is small enough or nothing can be covered.
 
-    Instructions, kept turns, the first exchange, and everything from the last question on stay. Of the rest, the oldest
+    Instructions, kept turns, the first exchange, and everything from the last question on stay. The oldest of the other
     turns are covered until the window fits ``target`` or one overlay can cover no more. Earlier summaries are covered,
     too, unless they cover too many turns themselves.
     """

@@ -24,7 +24,7 @@ from headish.values.messages import Message, Note
 CUT_TO = 0.65
 """The share of the budget that is left after a cut. A small cut at each turn would break the prompt cache each time."""
 FIRST_SHARE = 0.25
-"""The share of the budget up to which the whole first exchange stays, with all of its calls. Of a larger one only the
+"""The share of the budget up to which the whole first exchange stays, with all of its calls. If it is larger, only the
 question and the first answer stay, with the results of its calls: an agent's first exchange may fill the window."""
 CUT_ON_TO = 0.5
 """The share that must be left for the cut to go on to the next question, so that the rest begins with a question."""

@@ -95,7 +95,7 @@ def lay(
         system=wanted.system,
         author=wanted.author,
     )
-    # Words that a model was asked for are stored in any case: the turn records what its reply cost.
+    # Words that a model wrote are stored in any case: the turn records the cost of the reply.
     looks = wanted.does in PUTS_WORDS and wanted.system is None
     before = _standing(thread, indexes, overlay, blocks) if looks else None
     if before is not None or _changes_nothing(thread, indexes, overlay):

@@ -40,7 +40,7 @@ def hidden_in_space(connection: Connection, space: int) -> dict[TurnId, HiddenHa
 
 
 def hidden_among(connection: Connection, space: int, outgrown: set[TurnId]) -> dict[TurnId, HiddenHalf]:
-    """Those of the halves ``outgrown`` that nothing but other hidden halves continues.
+    """The halves among ``outgrown`` that nothing continues, or only other hidden halves.
 
     Cost: nothing if there are none; else three statements for each 64 of them.
     """

@@ -85,7 +85,7 @@ def _avoid_names(connection: Connection, space: int, letters: dict[TurnId, str],
 
 
 def _ends_of_twins(connection: Connection, space: int, twins: Mapping[TurnId, NearDigests]) -> dict[TurnId, str]:
-    """The last digits of each id, as many as tell it from the ids of its twins."""
+    """The end of each id, long enough to tell it from the ids of its twins."""
     groups: dict[bytes, list[str]] = {}
     ends: dict[TurnId, str] = {}
     for turn_id, each in twins.items():

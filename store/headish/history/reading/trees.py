@@ -106,8 +106,8 @@ def draw_part(
 def read_conversation_part(
     connection: Connection, space: int, place: Place, limit: int, *, halves: bool = False
 ) -> list[TreeTurn] | None:
-    """The conversation that a place belongs to, as a part of its tree: what leads to its first turn and all that grew
-    from it, without other conversations that begin with the same system turns. In commit order.
+    """The conversation that a place belongs to, as a part of its tree: the turns that lead to its first turn, and all
+    that grew from it, without other conversations that begin with the same system turns. In commit order.
 
     None if it does not begin with a system turn (then the whole tree is this conversation), or has more turns than
     ``limit``.
@@ -246,7 +246,7 @@ def _read_proven(
         if place not in turns:
             raise missing(place)
     for place, listed in parents.items():
-        # What was erased may have lost what its digest covers; ``verify`` looks at its receipt.
+        # An erased turn may lack data that its digest covers; ``verify`` checks it against its receipt.
         if not isinstance(turns[place].payload, Erased):
             prove_turn(turns[place], tuple(turns[each].digest for each in listed))
     return turns

@@ -124,7 +124,7 @@ def _told_later(turn: StoredTurn, data: bytes) -> CountedReply | None:
 def count_usage(replies: Iterable[CountedReply], by: str | None) -> list[Count]:
     """Add up the tokens of replies by key, in the order of the keys, None last.
 
-    A reply of which a half was recovered, and which was then stored whole, counts once.
+    A reply that was recovered in part and stored whole later counts once.
     Raises: InvalidArgument if ``by`` is neither a key of ``KEYS`` nor None, which counts all together.
     """
     if by is not None and by not in KEYS:

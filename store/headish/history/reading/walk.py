@@ -101,7 +101,7 @@ def prove(
             parents = tuple(chains[parent.chain][parent.pos].digest for parent in links.get(chain, ()))
         turns = members[low : high + 1]
         for turn, remembered in zip(turns, PROVEN.get_all([turn.digest for turn in turns]), strict=True):
-            # What was erased may have lost what its digest covers; ``verify`` looks at its receipt.
+            # An erased turn may lack data that its digest covers; ``verify`` checks it against its receipt.
             if remembered != (turn, parents) and not isinstance(turn.payload, Erased):
                 prove_turn(turn, parents)
                 proven[turn.digest] = (turn, parents)

@@ -53,8 +53,8 @@ def _uses(tools: Iterable[str], tool: str) -> bool:
 
 
 def _names(connection: Connection, space: int, turns: Sequence[SearchableTurn]) -> dict[int, set[str]]:
-    """The tools of the results in turns, by the turns' commit numbers. Of several calls with one id the nearest
-    counts."""
+    """The tools of the results in turns, by the turns' commit numbers. If several calls have the same id,
+    the nearest counts."""
     links = read_links_of(connection, space, [each.source.place for each in turns])
     names: dict[int, set[str]] = {each.source.seq: set() for each in turns}
     unresolved = {each.source.seq: set(each.unnamed) for each in turns}

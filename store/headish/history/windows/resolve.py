@@ -53,7 +53,7 @@ def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextW
 
 
 def _erased_notes(seen: Iterable[SeenMessage]) -> Iterator[Note]:
-    """A note for each erased message that would be seen otherwise. The effect of an erased overlay remains."""
+    """A note for each message that is left out because it was erased. The effect of an erased overlay remains."""
     for message in (each.message for each in seen):
         mark = erased_in(message.content)
         if mark is not None:

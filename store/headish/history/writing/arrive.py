@@ -53,7 +53,7 @@ class PageStored(NamedTuple):
 
 
 def missing_parents(connection: Connection, space: int, ids: Sequence[TurnId]) -> list[TurnId]:
-    """The ids of which there is no turn here. Cost: one statement."""
+    """The ids that no turn of this space has. Cost: one statement."""
     present = turns_by_ids(connection, space, ids)
     return [each for each in ids if each not in present]
 

@@ -83,9 +83,10 @@ AT_FORKS = Query(
 
 
 def turns_at_forks(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, list[StoredTurn]]:
-    """The turns that continue each of these places that is a fork, in no order. Other places have no entry.
+    """The turns that continue the forks among these places, in no order. Other places have no entry.
 
-    A fork before which no conversation has begun is left out, too: each turn that continues it begins its own.
+    A fork has no entry, either, if no conversation has begun there (it and all turns before it are system turns): each
+    turn that continues it begins one.
     Cost: one statement, which looks at each turn that it gives.
     """
     continuing: dict[Place, list[StoredTurn]] = {}

@@ -193,7 +193,7 @@ def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> I
 
 
 def _by_chain(rows: Iterable[Row]) -> Chains:
-    """Group rows by chain, which begin with the places of their turns. A chain without turns has a row of None."""
+    """Group rows by chain. Each row begins with the place of its turn; a chain without turns has a row of None."""
     # ``groupby`` needs them in order, and the statements give none.
     ordered = sorted(row for row in rows if row[0] is not None)
     return {chain: [Walked(*row[2:]) for row in members] for chain, members in groupby(ordered, itemgetter(0))}

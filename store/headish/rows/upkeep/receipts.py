@@ -141,7 +141,7 @@ def named_by_erasures(connection: Connection, space: int, names: Iterable[bytes]
     """
     erased_names: set[bytes] = set()
     for name in names:
-        # The look alone does not decide: anybody may call a bookmark ``erased-1``, so the receipt is asked.
+        # The form of the name proves nothing: anybody may call a bookmark ``erased-1``. So the receipt decides.
         number = _ERASED_NAME.fullmatch(name)
         receipt = None if number is None else read_receipt(connection, space, int(number[1]))
         if receipt is not None and any(each.became.encode() == name for each in receipt.names):

@@ -129,7 +129,7 @@ class _Placing:
         return natives_of(self._connection, self._space, self._client.form, stored, payload, turn.call)
 
     def follow(self, base: Place | None, at: int) -> tuple[list[LaneTurn], Place | None]:
-        """The stored turns after a place that say what the list says from an index on, and the last place."""
+        """The stored turns after a place that match the messages of the list from an index on, and the last place."""
         turns: list[LaneTurn] = []
         while base is not None and at + len(turns) < len(self._entries):
             turn = self._child(base, at + len(turns))
