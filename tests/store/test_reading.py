@@ -10,6 +10,7 @@ from headish import Store
 from headish.errors import InvalidArgument, UnknownTurn
 from headish.store.reading.lists import PAGE_TURNS
 from headish.values.blocks import Text
+from headish.values.ids import TurnId
 from support.dags import dags
 from support.growing import grow, names_of
 from support.insides import counted_statements
@@ -79,9 +80,9 @@ class TestContents:
     def test_what_is_no_turn_is_refused(self, store: Store) -> None:
         turn = store.add_turn("a")
         with pytest.raises(UnknownTurn):
-            store.contents([turn.id, "0" * 25])
+            store.contents([turn.id, TurnId("0" * 25)])
         with pytest.raises(InvalidArgument, match="contents are looked up by whole ids, not by 'main'"):
-            store.contents(["main"])
+            store.contents([TurnId("main")])
 
     def test_they_take_few_statements(self, durable_place: Place) -> None:
         with durable_place.open() as store:
