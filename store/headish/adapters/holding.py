@@ -1,7 +1,8 @@
-"""An adapter's hold on a database. All objects of a process that name one file, or one URL, share one ``Database``.
+"""Share one open ``Database`` among all adapter objects of a process that name the same file or URL.
 
-Frameworks make an object for each session and seldom close it, and an open database costs milliseconds and file
-handles. So holds are counted: the last that is closed, or dropped, closes the database.
+Frameworks make an object for each session and seldom close it, and opening a database costs milliseconds and file
+handles. So each object has a hold, and holds are counted: when the last one is closed or garbage-collected, the
+database is closed.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from headish.errors import AdapterClosed, Closed
 from headish.values.forking import PerProcess
 
 Db = str | os.PathLike[str] | Database
-"""What an adapter takes as ``db``: a path, a URL, ``":memory:"``, or a database that the caller opened and closes."""
+"""The argument ``db`` of an adapter: a path, a URL, ``":memory:"``, or a database that the caller opens and closes."""
 
 
 class _SharedDatabase:
-    """A database that several hold, and a store for each space of it: what a store remembers makes appends cheap."""
+    """A database with several holders. It keeps one store per space, because what a store remembers makes appends
+    cheap."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -45,18 +47,19 @@ class _SharedDatabase:
 
 _open: dict[DatabaseIdentity, _SharedDatabase] = {}
 _given: weakref.WeakValueDictionary[int, _SharedDatabase] = weakref.WeakValueDictionary()
-"""Those of callers, by ``id``: it is no other's while an entry lasts, which holds its database."""
-_lock = PerProcess(threading.RLock)  # a hold that is collected is released wherever its thread stands, here too
+"""Databases that callers opened, by ``id``. An entry keeps its database alive, so no other one can get the ``id``."""
+# Reentrant: the garbage collector may release a hold in any thread, even in one that has this lock.
+_lock = PerProcess(threading.RLock)
 
 
 class DatabaseHold:
-    """What an adapter's object holds of a database: one space of it. Safe to share between threads, and across a fork.
+    """An adapter object's hold on one space of a database. Safe to share between threads, and across a fork.
 
-    ``what`` names the object in the error of one that was closed ("the session"). ``db`` may be another hold, for an
-    object that is made from one, in memory too.
-    Made in a coroutine it opens a path or URL when it is first used, in the thread that uses it: a new file takes a
-    third of a second, which no event loop should wait.
-    Cost: nothing but a look-up where another object of the process holds the database.
+    ``what`` names the object in the error that follows a ``close`` ("the session"). ``db`` may be another hold: the new
+    one then shares its database, even if that is in memory.
+    A hold that is made in a coroutine opens a path or URL at its first use, in the thread that uses it: a new file
+    takes a third of a second, which would block the event loop.
+    Cost: one look-up if another object of the process holds the database.
     Raises: as ``Database.open`` and ``Database.store``.
     """
 
@@ -67,14 +70,14 @@ class DatabaseHold:
         if not isinstance(db, str | os.PathLike) or not _is_in_a_loop():
             self._take_hold()
         else:
-            identify(db)  # what is no database at all is refused here
+            identify(db)  # refuses an invalid address now, not at the first use
 
     def memory(self, adapter: str) -> TurnMemory:
-        """What the process remembers of the space for one kind of adapter, inside ``use``."""
+        """The messages that the process remembers of the space, for one kind of adapter. Call it inside ``use``."""
         return self._shared.memory(adapter, self._space)
 
     def _take_hold(self) -> None:
-        """Open the database, or take part in the one that is open."""
+        """Open the database, or share the one that is open."""
         if self._release is not None:
             return
         db = self._db
@@ -86,11 +89,11 @@ class DatabaseHold:
         except BaseException:
             release()
             raise
-        self._release, self._db = release, self._shared.database  # what it was made from may go
+        self._release, self._db = release, self._shared.database  # the hold that it was made from may be collected
 
     @contextmanager
     def use(self) -> Iterator[Store]:
-        """The store, open until the block ends, whoever closes the object meanwhile.
+        """Yield the store. It stays open until the block ends, even if another thread closes the object meanwhile.
 
         Raises: AdapterClosed (a RuntimeError) after ``close``.
         """
@@ -101,19 +104,20 @@ class DatabaseHold:
         try:
             yield self._store
         except Closed as error:
-            raise AdapterClosed(self._what) from error  # the caller's own database, which they closed
+            raise AdapterClosed(self._what) from error  # the caller closed their own database
         finally:
             with _lock.now:
                 self._uses -= 1
                 self._end()
 
     def check(self) -> None:
-        """Raises: AdapterClosed."""
+        """Refuse to go on after ``close``. Raises: AdapterClosed."""
         if self._is_closed:
             raise AdapterClosed(self._what)
 
     def close(self) -> None:
-        """Let go of the database, for good. A call that runs ends first; a second ``close`` does nothing."""
+        """Release the database once running calls have ended. Does not wait for them; a second ``close`` does
+        nothing."""
         with _lock.now:
             self._is_closed = True
             self._end()
@@ -128,7 +132,7 @@ def _is_in_a_loop() -> bool:
 
 
 def _hold(db: Db) -> tuple[_SharedDatabase, bool]:
-    """The shared database, counted, and whether it is ours to close."""
+    """Return the shared database, with this hold counted, and whether we close it when no hold is left."""
     if isinstance(db, Database):
         with _lock.now:
             return _given.setdefault(id(db), _SharedDatabase(db)), False
@@ -141,7 +145,7 @@ def _hold(db: Db) -> tuple[_SharedDatabase, bool]:
         known = _open.get(found)
         if known is None:
             known = _SharedDatabase(Database.open(db))
-            _open[identify(db) or found] = known  # asked anew: the file is there now
+            _open[identify(db) or found] = known  # again: a new file has its identity only now
         known.holders += 1
         return known, True
 
@@ -163,10 +167,10 @@ def _let_go(shared: _SharedDatabase, is_ours: bool) -> None:
 
 
 class Scoped:
-    """An adapter's object that is closed at the end of its ``with`` block, whatever ends it."""
+    """An adapter object that is closed at the end of its ``with`` block, also after an exception."""
 
     def close(self) -> None:
-        """Let go of what the object holds."""
+        """Release the database."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

@@ -1,6 +1,6 @@
 """Convert any session id to a bookmark name that the rules allow, and back.
 
-Each character that no name may hold becomes ``%`` and two hexadecimal digits for each byte of its UTF-8.
+Each character that a name may not contain becomes ``%`` and two hexadecimal digits for each byte of its UTF-8.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,199}")
 
 
 def safe_name(text: str) -> str:
-    """The bookmark for any text: a name that ``bookmarks.set`` takes, another one for each text.
+    """Convert any text to a name that ``bookmarks.set`` accepts; two texts never get the same name.
 
-    ``text_of`` gives the text back. A text that is too long for a name is cut and followed by its hash; the
-    conversation's ``app["id"]`` has the whole text.
-    Raises: InvalidArgument for what is no text.
+    ``text_of`` converts it back. A text that is too long for a name is cut and followed by its hash; the conversation's
+    ``app["id"]`` has the whole text if it cannot be a ``key``.
+    Raises: InvalidArgument if it is not text.
     """
     if not isinstance(text, str):
         raise InvalidArgument(f"a session id is text, not {shown(text)}")
@@ -38,13 +38,13 @@ def safe_name(text: str) -> str:
     name = _escape(text, unicodedata.is_normalized("NFC", text))
     if len(name.encode()) <= BOOKMARK_LIMIT_BYTES:
         return name
-    # The end of an escaped text is no dot and no half of an escape: it is cut between characters.
+    # ``%-`` is not an escape, so no text that fits has such a name.
     digits = blake3(text.encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
     return f"{_beginning(name, BOOKMARK_LIMIT_BYTES - len('%-') - _HASH_DIGITS)}%-{digits}"
 
 
 def text_of(name: str) -> str | None:
-    """The text of a name that ``safe_name`` made; None for one that was cut, or that it did not make."""
+    """The text of a name that ``safe_name`` made; None if the name was cut, or ``safe_name`` did not make it."""
     if name == EMPTY:
         return ""
     try:
@@ -55,8 +55,8 @@ def text_of(name: str) -> str | None:
 
 
 def key_of(text: str) -> str | None:
-    """The key of a session's conversation: its id; None for one that cannot be a key (empty, too long, halves of
-    characters)."""
+    """The key of a session's conversation, which is the session's id; None if that cannot be a key (it is empty, too
+    long, or contains lone surrogates)."""
     try:
         check_text(text, "key")
     except InvalidContent:
@@ -65,7 +65,8 @@ def key_of(text: str) -> str | None:
 
 
 def _escape(text: str, is_normal: bool) -> str:
-    """The text with what no name may hold escaped; where its form is not NFC, with all that is not ASCII escaped."""
+    """Escape all characters that a name may not contain and, if the text is not NFC, all that are not ASCII: a name
+    must be NFC."""
     if not text:
         return EMPTY
     made: list[str] = []
@@ -87,7 +88,7 @@ def _percent(character: str) -> str:
 
 
 def _unescape(name: str) -> str:
-    """Raises: UnicodeDecodeError."""
+    """Reverse the escapes. Raises: UnicodeDecodeError."""
     data = _ESCAPED.sub(lambda match: bytes.fromhex(match[1].decode()), name.encode(errors="surrogatepass"))
     return data.decode(errors="surrogatepass")
 

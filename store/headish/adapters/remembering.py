@@ -1,7 +1,7 @@
-"""A process remembers the messages of turns that it has written or read, as JSON that is ready to be decoded.
+"""Remember the messages of turns that this process has written or read, as JSON.
 
-A turn never changes, so what it says under its id is right until it is erased, and whoever reads asks for that. A load
-then takes ids from the database, and one decoding for all messages together.
+A turn never changes, so its remembered message is valid until the turn is erased, and each read asks the database for
+that. A load then reads only ids from the database, and decodes all messages at once.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import msgspec
 from headish.adapters.messages import TurnId
 
 LIMIT_BYTES = 32 * 1024 * 1024
-"""So much is remembered for a database; what was remembered first is forgotten first."""
+"""The most that is remembered for one kind of adapter in one space. The oldest entries are forgotten first."""
 LARGEST_BYTES = 1024 * 1024
+"""A larger turn is not remembered."""
 _OVERHEAD_BYTES = 150
+"""The cost of an entry beside its JSON: the id, the bytes object and its place in the dict."""
 encode = msgspec.json.Encoder().encode
 """The JSON of a message."""
 _decode = msgspec.json.Decoder(list[Any]).decode
@@ -25,7 +27,7 @@ _REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 
 
 class TurnMemory:
-    """Messages by the id of their turn. Safe to share between threads."""
+    """The messages of turns, by the turn's id. Safe to share between threads."""
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
         self._limit_bytes, self._bytes = limit_bytes, 0
@@ -34,13 +36,13 @@ class TurnMemory:
 
     @property
     def ids(self) -> KeysView[TurnId]:
-        """The turns that are known, at this moment and later."""
+        """The turns that are remembered: a live view, which changes as turns come and go."""
         return self._known.keys()
 
     def keep_all(self, texts: Iterable[tuple[TurnId, bytes]]) -> None:
-        """Remember turns by the JSON of their messages, with commas between, unless it is large.
+        """Remember turns by the JSON of their messages, separated by commas. Large ones are skipped.
 
-        For messages that JSON gives back as they were: of nothing but texts, and lists and dicts of them.
+        The caller knows that JSON keeps these messages as they are: texts, and lists and dicts of texts.
         """
         with self._lock:
             known = self._known
@@ -52,9 +54,9 @@ class TurnMemory:
                 self._bytes -= len(known.pop(oldest)) + _OVERHEAD_BYTES
 
     def add_all(self, made: Sequence[tuple[TurnId, list[Any]]]) -> None:
-        """Remember the messages of turns, unless they are large, or JSON does not give them back as they were.
+        """Remember the messages of turns. Skips those that are large, or that change in a round trip through JSON.
 
-        What JSON gives back is compared once, and one by one only where it differs.
+        All round trips are compared at once, and one by one only if the whole differs.
         """
         if not made:
             return
@@ -67,8 +69,8 @@ class TurnMemory:
         )
 
     def decode(self, turns: Iterable[object]) -> list[Any] | None:
-        """The messages of turns, in order, made anew; None where one of them is no id, or was forgotten meanwhile."""
-        known: dict[Any, bytes] = self._known  # what is no id is not in it
+        """New copies of the messages of turns, in order; None if one of ``turns`` is not a remembered id."""
+        known: dict[Any, bytes] = self._known  # rows among ``turns`` are not in it
         try:
             return _decode(b"[" + b",".join([known[turn] for turn in turns]) + b"]")
         except KeyError:
@@ -76,7 +78,7 @@ class TurnMemory:
 
 
 def _encoded(messages: list[Any]) -> bytes:
-    """Messages as JSON, with commas between; nothing where JSON cannot say them."""
+    """Messages as JSON, separated by commas; empty if JSON cannot represent them."""
     try:
         return b",".join(map(encode, messages))
     except _REFUSED:
@@ -84,7 +86,7 @@ def _encoded(messages: list[Any]) -> bytes:
 
 
 def _comes_back(data: Sequence[bytes], made: Sequence[tuple[TurnId, list[Any]]]) -> bool:
-    """Whether JSON gives messages back as they were. What could not be encoded is passed over."""
+    """Whether messages survive a round trip through JSON. Those that could not be encoded are skipped."""
     given = [each for text, (_, messages) in zip(data, made, strict=True) if text for each in messages]
     try:
         return bool(_decode(b"[" + b",".join(filter(None, data)) + b"]") == given)

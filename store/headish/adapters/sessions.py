@@ -1,9 +1,9 @@
-"""The turns of one session: added, read, popped and dropped under its name, each in one transaction.
+"""The turns of one session: add, read, pop and drop them under its name, each in one transaction.
 
-The space is locked while somebody writes, so two threads, tasks or processes on one session lose nothing: what is
-added together stays together, and a pop takes what it returns.
+A writer locks the space, so two threads, tasks or processes on one session lose nothing: turns that are added together
+stay together, and a pop removes exactly the turn that it returns.
 
-Each is a function of a store. Call it in the block of ``DatabaseHold.use``, and from a coroutine through ``finish``.
+Each function takes a store. Call it in the block of ``DatabaseHold.use``, and from a coroutine through ``finish``.
 """
 
 from __future__ import annotations
@@ -22,42 +22,44 @@ DELETED = "its conversation was deleted"
 
 
 class NamedSession(NamedTuple):
-    """A session: the text that its framework knows it by, and the bookmark that it has where it has no other."""
+    """A session: the id from its framework, which may be any text, and its bookmark unless that was renamed."""
 
     id: str
     name: str
 
     @property
     def key(self) -> str | None:
-        """The key of its conversation; None where the text cannot be one."""
+        """The key of its conversation; None if the id cannot be a key."""
         return key_of(self.id)
 
     @property
     def app(self) -> dict[str, Any] | None:
-        """What its conversation keeps of the text where that cannot be the key."""
+        """The ``app`` of its conversation, which has the id if that cannot be the key; else None."""
         return {"id": heal_text(self.id)[0]} if self.key is None else None
 
 
 def session_of(text: str) -> NamedSession:
-    """The session of any text. Its bookmark is ``safe_name`` of it; a conversation that has the text as its ``key``
-    is the session's under any other name, too: so a session goes on after a rename, and goes on with an import.
+    """The session with any text as its id. Its bookmark is ``safe_name`` of the text. A conversation with the text as
+    its ``key`` is also the session's, whatever its name: so a session continues after a rename, and can continue an
+    import.
 
-    Raises: InvalidArgument for what is no text.
+    Raises: InvalidArgument if it is not text.
     """
     return NamedSession(text, safe_name(text))
 
 
 def find_session(read: ReadTransaction, session: NamedSession, *, removed: bool = False) -> str | None:
-    """The bookmark that a session has; None where nothing is in it. ``removed``: also one that it had last."""
+    """The bookmark that a session has; None if the session is empty. With ``removed``, the one that it had last
+    counts, too."""
     return read.conversation(session.name, session.key, removed=removed)
 
 
 def add(store: Store, session: NamedSession, drafts: Sequence[Draft]) -> list[TurnId]:
-    """Store turns at the end of a session; all, or nothing. The ids of the turns.
+    """Store turns at the end of a session, all or none, and move its bookmark to the last. Returns their ids.
 
-    What the drafts continue, and which name they move, is decided here. The first turn of a session gives its
-    conversation the session's id as its key.
-    Cost: one transaction; for one small turn of a session that this process used last four statements.
+    This sets what the drafts continue and which name they move. The first turn of a session gives its conversation the
+    session's id as its key.
+    Cost: one transaction; four statements for one small turn, if this process made the last change of the session.
     Raises: as ``WriteTransaction.extend``.
     """
     return store.write(lambda write: extend(write, session, drafts))
@@ -69,10 +71,10 @@ def extend(write: WriteTransaction, session: NamedSession, drafts: Sequence[Draf
 
 
 def read(store: Store, session: NamedSession, limit: int | None = None) -> list[SpokenTurn]:
-    """What the last ``limit`` turns of a session say, or all of them, oldest first. Empty where there is none.
+    """The last ``limit`` turns of a session, or all of them, oldest first. Empty if there is no such session.
 
-    A turn that was erased has ``erased``, and no payload. Overlays are turns as any other: ``is_plain`` tells whether
-    a thread is what a model sees. Cost, Raises: as ``ReadTransaction.thread``.
+    A turn that was erased has ``erased`` and no payload. Overlays are listed like other turns: ``is_plain`` tells
+    whether a model sees the turns as they are. Cost, Raises: as ``ReadTransaction.thread``.
     """
     return [each for each in read_unknown(store, session, limit) if isinstance(each, SpokenTurn)]
 
@@ -80,7 +82,8 @@ def read(store: Store, session: NamedSession, limit: int | None = None) -> list[
 def read_unknown(
     store: Store, session: NamedSession, limit: int | None = None, known: Collection[TurnId] = ()
 ) -> list[SpokenTurn | TurnId]:
-    """``read`` for a caller that remembers turns, as ``ReadTransaction.thread_unless_known``."""
+    """``read`` for a caller that remembers turns: those in ``known`` come as ids, as from
+    ``ReadTransaction.thread_unless_known``."""
 
     def work(read: ReadTransaction) -> list[SpokenTurn | TurnId]:
         # By its name first, in one statement. Only a session that was renamed, or imported, is looked up by its key.
@@ -94,7 +97,7 @@ def read_unknown(
 
 
 def see(store: Store, session: NamedSession) -> list[TranscriptMessage]:
-    """The messages of a session as a model sees them: with the effect of overlays, without what is hidden from it.
+    """The messages of a session as a model sees them: overlays applied, hidden messages left out.
 
     Cost: a walk of the thread.
     """
@@ -109,10 +112,10 @@ def see(store: Store, session: NamedSession) -> list[TranscriptMessage]:
 def read_messages(
     store: Store, session: NamedSession, limit: int | None = None
 ) -> list[tuple[TranscriptMessage, bytes | None]]:
-    """What a model sees of a session, each message with the ``app`` of its turn; what was erased is left out.
+    """The messages of a session as a model sees them, each with the ``app`` of its turn. Erased turns are left out.
 
-    ``limit`` are the last turns that are looked at. Where overlays or documents are among them, it is the whole thread.
-    Cost: as ``read``, and as ``see`` there.
+    Only the last ``limit`` turns are read; if an overlay or a document is among them, the whole thread is.
+    Cost: as ``read``, and then also as ``see``.
     """
     turns = read(store, session, limit)
     if is_plain(turns) and all(each.type is None for each in turns):
@@ -122,7 +125,8 @@ def read_messages(
 
 
 def free_name(read: ReadTransaction, text: str) -> str:
-    """``safe_name`` of a text; where another bookmark has that name, of the text with a number behind it."""
+    """A name for a text that no bookmark has: ``safe_name`` of the text or, if it is taken, of the text and a
+    number."""
     number, name = 1, safe_name(text)
     while read.has_bookmark(name):
         number += 1
@@ -131,7 +135,7 @@ def free_name(read: ReadTransaction, text: str) -> str:
 
 
 def name_of(store: Store, session: NamedSession) -> str | None:
-    """The bookmark that a session has now; None where nothing is in it."""
+    """The bookmark that a session has now; None if the session is empty."""
     return store.read(lambda read: find_session(read, session))
 
 
@@ -142,11 +146,11 @@ def pop(
     erase: bool = False,
     rest: Callable[[SpokenTurn], Sequence[Draft]] | None = None,
 ) -> SpokenTurn | None:
-    """Take the last turn off a session, and give what it says; None where nothing is in it.
+    """Take the last turn off a session and return it; None if the session is empty.
 
-    What another writer adds meanwhile stays. ``rest`` gives turns that take the place of the one that was taken: of a
-    turn of several messages all but the last. With ``erase`` the turn is erased, unless something else leads to it.
-    Cost: one transaction of about ten statements; with ``erase`` it reads the space a few times.
+    ``rest`` gets the turn and returns drafts that take its place: for a turn of several messages, all but the last.
+    With ``erase`` the turn is erased, unless something else leads to it.
+    Cost: one transaction of about ten statements; with ``erase`` it also reads the space a few times.
     """
 
     def work(write: WriteTransaction) -> SpokenTurn | None:
@@ -169,11 +173,11 @@ def replace_last(
     erase: bool = False,
     stay: Callable[[Sequence[SpokenTurn]], Sequence[Draft] | None] | None = None,
 ) -> bool:
-    """Put other turns in the place of the last ones, which must be the ones with these ids; False, and nothing is
-    changed, where they are not.
+    """Replace the last turns of a session, whose ids are ``last``. Returns False, and changes nothing, if other turns
+    are the last ones now.
 
-    What was there before is hidden, or with ``erase`` erased where nothing else leads to it. ``stay`` is given the
-    turns before the last ones, and gives those that take their place; None leaves them as they are.
+    The replaced turns are hidden, or with ``erase`` erased unless something else leads to them. ``stay`` gets the turns
+    before them, and returns drafts that replace those, too, or None to leave them as they are.
     Cost: one transaction; with ``stay`` it reads the whole thread.
     """
 
@@ -192,18 +196,18 @@ def replace_last(
 
 
 def _before(read: ReadTransaction, name: str, count: int) -> list[SpokenTurn]:
-    """What the turns of a thread before its last ``count`` say. Nothing where branches were merged in it: first parents
-    alone are taken back. Cost: the whole thread."""
+    """The turns of a thread before its last ``count``. Empty if branches were merged in it: ``undo`` follows first
+    parents only. Cost: reads the whole thread."""
     said = read.thread(name)
     is_one_line = len(read.last(name, len(said))) == len(said)
     return said[: max(0, len(said) - count)] if is_one_line else []
 
 
 def fork(store: Store, session: NamedSession, to: NamedSession, turns: int | None = None) -> bool:
-    """Begin another session with what this one says, or with its first ``turns`` turns; whether there was anything.
+    """Begin another session with the turns of this one, or with its first ``turns``. False if this session is empty.
 
-    Both share those turns, and each goes on by itself.
-    Cost: one transaction, whatever is shared. Raises: BookmarkTaken where the other session has something.
+    Both share those turns, and then grow independently.
+    Cost: one transaction, however many turns they share. Raises: BookmarkTaken if the other session is not empty.
     """
 
     def work(write: WriteTransaction) -> bool:
@@ -222,9 +226,9 @@ def fork(store: Store, session: NamedSession, to: NamedSession, turns: int | Non
 
 
 def branches(store: Store, session: NamedSession, limit: int = 1000) -> list[str]:
-    """The sessions that begin with the same turn, this one too; each by its conversation's key, else by its name.
+    """The sessions that begin with the same turn, including this one: the key of each conversation, else its name.
 
-    Cost: one statement that looks at every name of the space, and one for each name that is found.
+    Cost: one statement that looks at every name of the space, and one for each name that it finds.
     """
 
     def work(read: ReadTransaction) -> list[str]:
@@ -237,12 +241,13 @@ def branches(store: Store, session: NamedSession, limit: int = 1000) -> list[str
 
 
 def drop(store: Store, session: NamedSession, *, erase: bool = False) -> bool:
-    """Take everything out of a session; whether anything was in it. Its name is free from then on.
+    """Take all turns out of a session, and free its name. False if the session was empty.
 
-    ``erase`` also erases what the name ever led to and nothing else does (other names, other branches), including what
-    was popped and dropped before, and the conversation's title, tags, key and ``app``. The receipt lists it.
-    Cost: one transaction; with ``erase`` it reads the space a few times and writes a row for each turn. What was erased
-    is off a SQLite file's disk after ``Database.gc``: that writes the whole file, once for many sessions.
+    ``erase`` also erases all turns that the name ever led to, including those that were popped or dropped before,
+    unless another name or branch leads to them; and the conversation's title, tags, key and ``app``. The receipt lists
+    them.
+    Cost: one transaction; with ``erase`` it reads the space a few times and writes a row for each turn. On SQLite,
+    the erased bytes are off the disk after ``Database.gc``, which rewrites the whole file: once for many sessions.
     """
     return store.write(lambda write: take_out(write, session, erase=erase))
 

@@ -1,10 +1,10 @@
-"""Events of ADK as turns, and back: one turn for each event.
+"""Convert events of ADK to turns and back: one turn for each event.
 
-What is said is the turn's blocks, by way of the form ``gemini``. What else an event holds (its id, author, actions,
-usage …) stands in ``meta.app["adk"]``. An event that does not come back so is one block of the provider ``adk``, whole.
+The form ``gemini`` reads an event's content into blocks. All other fields (id, author, actions, usage …) are kept in
+``meta.app["adk"]``. An event that would not survive that is kept whole, as one block of the provider ``adk``.
 """
 
-# The framework lies in an environment of its own.
+# The framework is installed in a separate environment.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from headish.adapters.messages import (
 from headish.errors import HeadishError
 
 OWN = "adk"
-"""The provider of a block that holds a whole event, and the key of ``meta.app`` under which the rest stands."""
+"""The provider of a block that contains a whole event, and the adapter's key in ``meta.app``."""
 LARGEST_BESIDE = 256 * 1024
 _DAY_SECONDS = 86_400
 
 
 def make_event_draft(event: Event, limit_bytes: int) -> Draft:
-    """The draft of an event. Lone surrogates in it are replaced, and a note says so. Raises: TooLarge."""
+    """Make the draft of an event. Lone surrogates in it are replaced, with a note. Raises: TooLarge."""
     given, is_healed = dump_event(event, exclude_none=True)
     note = {"note": NOTE} if is_healed else {}
     options = _said_at(event.timestamp)
@@ -53,12 +53,12 @@ def make_event_draft(event: Event, limit_bytes: int) -> Draft:
         if draft is not None and read_event(message_of_draft(draft), draft.app) == given:
             return _with_reply(draft, given)
     except (HeadishError, TypeError, ValueError, KeyError, RecursionError):
-        pass  # it is kept whole
+        pass  # a run must not fail because of an odd event: keep it whole
     return _with_reply(_draft_of_whole(given, note, options, limit_bytes), given)
 
 
 def _with_reply(draft: Draft, given: Mapping[str, Any]) -> Draft:
-    """The draft of a model's answer with what was said beside it: the model, why it stopped, and the usage."""
+    """Add the facts of a model's answer to its draft: the model, why it stopped, and the usage."""
     counts, facts = (
         given.get("usage_metadata"),
         {"model": given.get("model_version"), "stop": given.get("finish_reason")},
@@ -71,7 +71,7 @@ def _with_reply(draft: Draft, given: Mapping[str, Any]) -> Draft:
 
 
 def _usage_of(counts: Mapping[str, Any]) -> dict[str, int]:
-    """Gemini's counts: its prompt has what came from a cache, and its candidates leave the thoughts out."""
+    """Convert Gemini's counts: its prompt tokens include cached ones, and its candidate tokens exclude thoughts."""
     known = {key: value for key, value in counts.items() if type(value) is int and value >= 0}
     cached, thoughts = known.get("cached_content_token_count", 0), known.get("thoughts_token_count", 0)
     usage: dict[str, int] = {}
@@ -84,22 +84,23 @@ def _usage_of(counts: Mapping[str, Any]) -> dict[str, int]:
 
 
 def dump_event(event: Event, *, exclude_none: bool = False) -> tuple[dict[str, Any], bool]:
-    """An event as plain data whose texts are whole, and whether that took mending."""
+    """An event as plain data without lone surrogates, and whether some were replaced."""
     try:
         return heal(event.model_dump(mode="json", exclude_none=exclude_none))
-    except ValueError:  # half a character in a key, which Pydantic refuses
+    except ValueError:  # Pydantic refuses a lone surrogate in a key
         mended, _ = heal(event.model_dump(exclude_none=exclude_none))
         return to_jsonable_python(mended, serialize_unknown=True), True
 
 
 def events_of(kept: TranscriptMessage, app: bytes | None) -> list[Event]:
-    """The event of a turn; of a turn of another origin one that says the same. None where it says nothing to ADK."""
+    """The event of a turn, in a list; for a turn that ADK did not write, an event that says the same. Empty if ADK
+    understands nothing of the turn."""
     given = read_event(kept, app)
     return [] if given is None else [Event.model_validate(given)]
 
 
 def read_event(kept: TranscriptMessage, app: bytes | None) -> dict[str, Any] | None:
-    """An event as plain data."""
+    """The event of a turn as plain data; None if ADK understands nothing of the turn."""
     blocks = kept.message.content
     if len(blocks) == 1 and isinstance(blocks[0], ProviderBlock) and blocks[0].provider == OWN:
         data = blocks[0].data
@@ -146,5 +147,5 @@ def _draft_of_whole(
 
 
 def _said_at(timestamp: float) -> dict[str, Any]:
-    """The time of an event, if a turn can hold it."""
+    """The option ``said_at`` for an event's time; empty if a turn cannot have that time."""
     return {"said_at": int(timestamp * 1000)} if 0 < timestamp < time.time() + _DAY_SECONDS / 2 else {}

@@ -1,6 +1,6 @@
-"""What ADK keeps beside events: the record of a session, and the state of an app and of a user. Each is an object."""
+"""The objects that are kept beside events: the record of each session, and the state of each app and user."""
 
-# The framework lies in an environment of its own.
+# The framework is installed in a separate environment.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Values = dict[str, Any]
 
 
 class SessionPlace(NamedTuple):
-    """A session of ADK: of an app, a user, and an id."""
+    """The app, user and id that identify a session of ADK."""
 
     app: str
     user: str
@@ -45,8 +45,8 @@ class SessionPlace(NamedTuple):
 
 
 class SessionRecord(msgspec.Struct):
-    """What is kept of a session: ``state`` is its own, ``changes`` counts its events, ``last`` is the id of the last,
-    ``sum`` a hash of it."""
+    """The stored record of a session. ``state`` is the session's own state, ``changes`` the number of its events,
+    ``last`` the id of the last event, and ``sum`` a hash of that event."""
 
     app: str
     user: str
@@ -60,12 +60,12 @@ class SessionRecord(msgspec.Struct):
 
     @property
     def marker(self) -> str:
-        """Another text after each change."""
+        """A text that differs after each change."""
         return f"{self.created!r}/{self.changes}"
 
 
 class StateDeltas(NamedTuple):
-    """A change of state, by scope, without prefixes. Keys that begin with ``temp:`` belong to no scope."""
+    """A change of state by scope, without the prefixes of keys. Keys that begin with ``temp:`` are not stored."""
 
     app: Values
     user: Values
@@ -79,7 +79,7 @@ _decode_values = msgspec.json.Decoder(Values).decode
 
 
 def read_record(data: bytes) -> SessionRecord:
-    """Raises: CorruptRecord."""
+    """Decode the record of a session. Raises: CorruptRecord."""
     try:
         return _decode_record(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -87,7 +87,7 @@ def read_record(data: bytes) -> SessionRecord:
 
 
 def read_values(data: bytes) -> Values:
-    """Raises: CorruptRecord."""
+    """Decode a state. Raises: CorruptRecord."""
     try:
         return _decode_values(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -100,21 +100,21 @@ def find_record(read: ReadTransaction, place: SessionPlace) -> SessionRecord | N
 
 
 def find_values(read: ReadTransaction, kind: str, key: str) -> Values:
-    """The state of an app or a user; empty where there is none."""
+    """The state of an app or a user; empty if none is stored."""
     found = read.object(kind, key)
     return {} if found is None else read_values(found.data)
 
 
 def put_values(write: WriteTransaction, place: SessionPlace, deltas: StateDeltas) -> None:
-    """Store the states of app and user with a change."""
+    """Apply a change to the stored states of the app and the user."""
     for kind, key, delta in ((APP, place.app_key, deltas.app), (USER, place.user_key, deltas.user)):
         if delta:
             write.put(kind, key, encode({**find_values(write, kind, key), **delta}))
 
 
 def split_state(state: Values | None) -> StateDeltas:
-    """A change of state, by scope; what JSON cannot say becomes text, and halves of characters are replaced."""
-    # Pydantic refuses half a character in a key, and mends none in a value.
+    """Split a change of state by scope. Values that JSON cannot represent become text; lone surrogates are replaced."""
+    # Twice: Pydantic refuses a lone surrogate in a key, and keeps those in the objects that it converts.
     plain, _ = heal(to_jsonable_python(heal(state or {})[0], serialize_unknown=True))
     found = StateDeltas({}, {}, {})
     for key, value in plain.items():
@@ -128,13 +128,13 @@ def split_state(state: Values | None) -> StateDeltas:
 
 
 def merge_state(app: Values, user: Values, session: Values) -> Values:
-    """The state that an agent sees."""
+    """The state that an agent sees: all three scopes, with the prefixes of keys."""
     prefixed = {State.APP_PREFIX + key: value for key, value in app.items()}
     return session | prefixed | {State.USER_PREFIX + key: value for key, value in user.items()}
 
 
 def _escape(part: str) -> str:
-    """A part of a key, without a slash; one that is long is cut, and its hash stands behind."""
+    """Escape a part of a key, so that it has no slash; a long one is cut and followed by its hash."""
     text = _UNSAFE.sub(lambda match: f"={ord(match[0]):x};", part)
     if len(text.encode()) <= _PART_BYTES:
         return text

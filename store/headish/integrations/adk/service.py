@@ -1,6 +1,6 @@
-"""The session service of Google ADK that headish keeps: one turn for each event, objects for state."""
+"""A session service of Google ADK on headish: one turn for each event, objects for state."""
 
-# The framework lies in an environment of its own.
+# The framework is installed in a separate environment.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -50,17 +50,18 @@ class HeadishSessionService(BaseSessionService):
     Each session is a conversation: its bookmark and ``key`` are ``adk/APP/USER/SESSION``. ``db`` is a path, a URL or an
     open ``Database``; ``":memory:"`` belongs to this object alone. ``space`` is the space of the database.
 
-    ``delete_session`` *erases* what was said. ``erase=False`` makes it hide: what was said stays in the database.
+    ``delete_session`` *erases* what was said; with ``erase=False`` it only hides it, and it stays in the database.
 
-    A session that another writer has gone on with is stale: ``append_event`` raises ``StaleSessionError``, and stores
-    nothing. The same event once more is not stored twice. A call that is cancelled is over when its caller learns it.
+    If another writer has continued a session, ``append_event`` raises ``StaleSessionError`` and stores nothing. An
+    event that is appended twice in a row is stored once. A cancelled call has ended, stored or not, before its caller
+    gets the cancellation.
     Raises: AdapterClosed (a RuntimeError) after ``close``; as ``Database.open``.
     """
 
     def __init__(self, db: Db = ":memory:", *, erase: bool | None = None, space: str = "default") -> None:
         self._erase = check_erase(erase)
         self._held = DatabaseHold(db, type(self).__name__, space)
-        # Branches of one run share a session, and append to it at the same time.
+        # The parallel branches of one run append to one session at the same time.
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     async def create_session(
@@ -71,7 +72,7 @@ class HeadishSessionService(BaseSessionService):
         state: dict[str, Any] | None = None,
         session_id: str | None = None,
     ) -> Session:
-        """Make a session; without an id it gets one. Raises: AlreadyExistsError."""
+        """Make a session; without ``session_id`` its id is random. Raises: AlreadyExistsError."""
         given = session_id.strip() if session_id else ""
         return await self._run(_create, SessionPlace(app_name, user_id, given or str(uuid.uuid4())), state)
 
@@ -85,7 +86,7 @@ class HeadishSessionService(BaseSessionService):
         state: dict[str, Any] | None = None,
     ) -> Session:
         """Make a session that begins with a thread of headish: a branch, an edit, an import. Both share its turns, and
-        each goes on by itself. Raises: AlreadyExistsError; UnknownTurn, Ambiguous, InvalidHeadish."""
+        then grow independently. Raises: AlreadyExistsError; UnknownTurn, Ambiguous, InvalidHeadish."""
         given = session_id.strip() if session_id else ""
         place = SessionPlace(app_name, user_id, given or str(uuid.uuid4()))
         await self._run(_create, place, state, headish)
@@ -94,11 +95,11 @@ class HeadishSessionService(BaseSessionService):
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """A session with its events, or with those that ``config`` chooses; None where there is none."""
+        """A session with all its events, or those that ``config`` chooses; None if there is no such session."""
         return await self._run(_get, _place(app_name, user_id, session_id), config)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """The sessions of an app, or of one user of it, without events, the one that changed last at the end."""
+        """The sessions of an app, or of one user of it, without their events; the last changed one comes last."""
         return await self._run(_list, app_name, user_id)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
@@ -107,11 +108,11 @@ class HeadishSessionService(BaseSessionService):
         await self._run(_delete, _place(app_name, user_id, session_id), erase)
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
-        """What is kept for a user of an app, under keys without their prefix."""
+        """The state of a user of an app, with keys that lack the prefix ``user:``."""
         return await self._run(_user_state, SessionPlace(app_name, user_id, ""))
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Store an event, and what it changes of the state, together; a partial one is not stored.
+        """Store an event and its change of the state, in one transaction. A partial event is not stored.
 
         Raises: SessionNotFoundError, StaleSessionError.
         """
@@ -122,7 +123,7 @@ class HeadishSessionService(BaseSessionService):
         return await finish(self._append, session, self._trim_temp_delta_state(event))
 
     async def close(self) -> None:
-        """Let go of the database. Others of its file go on; a second call does nothing."""
+        """Release the database. Other objects on it are unaffected; a second call does nothing."""
         self._held.close()
 
     async def _run(self, work: Callable[..., T], *arguments: Any) -> T:
@@ -135,7 +136,7 @@ class HeadishSessionService(BaseSessionService):
 
     def _append(self, session: Session, event: Event) -> Event:
         place = SessionPlace(session.app_name, session.user_id, session.id)
-        # The lock also covers the session object, which the next event is compared with.
+        # The lock also covers the session object: the next event reads its marker.
         with self._locks[hash(place) % _LOCKS], self._held.use() as store:
             record = _append(store, place, session, event)
             if record is None:
@@ -173,9 +174,9 @@ def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None, hea
 
 
 def _append(store: Store, place: SessionPlace, session: Session, event: Event) -> SessionRecord | None:
-    """The record with an event; None where that is the last one already."""
+    """Store an event. Returns the session's new record, or None if the event is the session's last one already."""
     draft, deltas = make_event_draft(event, store.payload_limit_bytes), split_state(event.actions.state_delta)
-    # The id alone does not tell: an event may be changed and sent again under the same one.
+    # The id is not enough: an event may be changed and sent again under the same id.
     sum = blake3(records.encode(dump_event(event)[0])).hexdigest()[:_SUM_DIGITS]
 
     def work(write: WriteTransaction) -> SessionRecord | None:
@@ -183,7 +184,7 @@ def _append(store: Store, place: SessionPlace, session: Session, event: Event) -
         if record is None:
             raise SessionNotFoundError(f"Session {place.id} not found.")
         if (record.last, record.sum) == (event.id, sum):
-            return None  # it is delivered once more
+            return None  # a repeated delivery
         if not _is_fresh(session, record):
             raise StaleSessionError(STALE.format(place.id))
         record = msgspec.structs.replace(
@@ -203,10 +204,10 @@ def _append(store: Store, place: SessionPlace, session: Session, event: Event) -
 
 
 def _is_fresh(session: Session, record: SessionRecord) -> bool:
-    """Whether nobody else went on with a session since it was read."""
+    """Whether nobody else has continued a session since it was read."""
     if session._storage_update_marker is not None:
         return bool(session._storage_update_marker == record.marker)
-    # An object that no service made, or an older one.
+    # The session object was not made by this service, or by an older version of it.
     last = session.events[-1].id if session.events else None
     return bool(record.updated <= session.last_update_time or last == record.last)
 
@@ -216,7 +217,7 @@ def _get(store: Store, place: SessionPlace, config: GetSessionConfig | None) -> 
         record = find_record(read, place)
         return None if record is None else (record, *_states(read, place))
 
-    # The record is read first: if an event comes in between, the session is stale, and says so when it is continued.
+    # The record is read before the events: if one comes in between, appending then reports the session as stale.
     found = store.read(work)
     if found is None:
         return None

@@ -1,9 +1,9 @@
-"""Items of the Responses API as turns, and back: one turn for each item.
+"""Convert items of the Responses API to turns and back: one turn for each item.
 
-An item is stored once: what it says is the turn's blocks, and how it was written stands in ``system.form`` (the form
-``responses``); of the commonest items the name of their shape stands in ``meta.app["agents"]`` instead. The order of
-keys stands there where the form writes another one. An item that
-the form does not read (a type that is no text, NaN, very deep nesting) is one block of the provider ``openai_agents``.
+An item's content becomes the turn's blocks, and ``system.form`` (the form ``responses``) records how the item was
+written. For the commonest items, ``meta.app["agents"]`` has the name of their shape instead. It also has the order of
+an item's keys if the form would write another one. An item that the form cannot read (a type that is not text, NaN,
+very deep nesting) becomes one block of the provider ``openai_agents``.
 """
 
 from __future__ import annotations
@@ -42,18 +42,19 @@ from headish.integrations.agents.orders import order_of, reorder
 from headish.integrations.agents.shapes import Item, read_shape, write_shape
 
 OWN = "openai_agents"
-"""The provider of a block that holds an item which no form reads."""
+"""The provider of a block that contains an item which the form cannot read."""
 APP = "agents"
-"""The key of ``meta.app`` under which the adapter's own stands."""
+"""The adapter's key in ``meta.app``."""
 _PLAIN = ["role", "content"]
 PLAIN_ROLES = ("user", "assistant", "system", "developer")
 _decode = msgspec.json.Decoder().decode
 
 
 class DraftedItem(NamedTuple):
-    """The draft of an item, and the item as the draft gives it back; None where that is not worth remembering.
+    """The draft of an item, and the item as it will be read from the draft; None if it need not be remembered.
 
-    ``data``: its JSON, where all of its values are texts, and lists of nothing."""
+    ``data`` is the item's JSON if it survives the round trip for certain: it has a shape, so its values are texts and
+    lists of such."""
 
     draft: Draft
     item: Item | None
@@ -61,9 +62,9 @@ class DraftedItem(NamedTuple):
 
 
 def make_draft(item: Any, limit_bytes: int) -> DraftedItem:
-    """The draft of an item. Lone surrogates in it are replaced, and a note says so.
+    """Make the draft of an item. Lone surrogates in it are replaced, with a note.
 
-    Raises: TypeError for what is no JSON, as ``json.dumps``; TooLarge.
+    Raises: TypeError if it is not JSON, as ``json.dumps`` does; TooLarge.
     """
     item, is_healed, data = heal_and_encode(item)
     if type(item) is dict:
@@ -79,7 +80,7 @@ def make_draft(item: Any, limit_bytes: int) -> DraftedItem:
 
 
 def _draft_of_plain(item: Item, limit_bytes: int, note: Mapping[str, Any]) -> Draft | None:
-    """The draft of a text, or of an item of a shape; None for any other."""
+    """Make the draft of a plain text, or of an item with a known shape; None for any other item."""
     if list(item) == _PLAIN and type(item["content"]) is str and item["role"] in PLAIN_ROLES:
         return make_checked_draft(item["content"], item["role"], limit_bytes, _app(note) if note else None)
     shaped = read_shape(item)
@@ -89,8 +90,8 @@ def _draft_of_plain(item: Item, limit_bytes: int, note: Mapping[str, Any]) -> Dr
 
 
 def items_of(kept: TranscriptMessage, app: bytes | None) -> list[Item]:
-    """The items of a turn: the one that it was made of. For a turn of another origin, the items that say the same,
-    without what only another provider understands.
+    """The items of a turn: the one that it was made from. For a turn that the SDK did not write, items that say the
+    same, without blocks that only another provider understands.
     """
     blocks = kept.message.content
     beside = {} if app is None else _decode(app).get(APP, {})
@@ -111,7 +112,10 @@ def items_of(kept: TranscriptMessage, app: bytes | None) -> list[Item]:
 
 
 def _draft_of_form(item: Any, limit_bytes: int) -> tuple[Draft, Any]:
-    """Raises: InvalidContent, InvalidRole, Unmappable for an item that the form does not give back as it was."""
+    """Make a draft by the form; also returns the order of the item's keys if the form writes another one.
+
+    Raises: InvalidContent, InvalidRole, Unmappable if the item would not survive the round trip.
+    """
     read = read_form("responses", item) if isinstance(item, Mapping) else None
     if read is None:
         raise InvalidContent("an item", "it is no object")
@@ -134,7 +138,7 @@ def _written(read: Read) -> list[Item]:
 
 
 def _draft_of_text(item: Any, limit_bytes: int, app: Mapping[str, Any] | None) -> Draft:
-    """An item as one block: its JSON where a database takes that, else its text."""
+    """Make a draft with the item as one block: as data if it survives that, else as JSON text."""
     text = json.dumps(item)
     role = item.get("role") if isinstance(item, Mapping) else None
     try:
@@ -156,7 +160,7 @@ def _own_item(block: ContentBlock) -> Any:
 
 
 def is_plain_text(block: ContentBlock, role: str | None) -> TypeGuard[Text]:
-    """Whether a turn of one block is a text, which the form would write in the same two keys, more slowly."""
+    """Whether a turn's only block is plain text: the form would write the same two keys, only more slowly."""
     return type(block) is Text and not block.opaque and not block.extra and role in PLAIN_ROLES
 
 

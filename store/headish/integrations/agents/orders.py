@@ -1,8 +1,8 @@
-"""The order of keys. A value that is put together from blocks says the same as the one that was given, in another
-order; frameworks hash their items, and providers' caches compare them, so the order is kept where it differs.
+"""Keep the order of an item's keys. An item that is made from blocks says the same as the original but may have its
+keys in another order. Frameworks hash their items, and providers' caches compare them, so a different order is stored.
 
-An order is JSON: ``{"o": [keys]}`` of an object, ``{"k": {key: order}}`` and ``{"i": {index: order}}`` of what is
-inside an object or a list.
+An order is JSON: ``{"o": [keys]}`` for an object, and ``{"k": {key: order}}`` and ``{"i": {index: order}}`` for the
+values inside an object or a list.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Order = dict[str, Any]
 
 
 def order_of(made: Any, given: Any) -> Order | None:
-    """How the keys of ``given`` stand, where ``made`` has the same in another order; None where nothing differs."""
+    """The order of the keys of ``given``; None if ``made``, which has the same keys, has them in the same order."""
     if isinstance(given, Mapping):
         found: Order = {} if list(made) == list(given) else {"o": list(given)}
         inner = {key: order for key, value in given.items() if (order := _inside(made[key], value)) is not None}
@@ -27,7 +27,7 @@ def order_of(made: Any, given: Any) -> Order | None:
 
 
 def reorder(order: Order | None, value: Any) -> Any:
-    """A value with its keys in an order; keys that the order does not know stand behind."""
+    """Return a value with its keys in an order; keys that the order does not list come last. Changes ``value``."""
     if not isinstance(order, dict):
         return value
     if isinstance(value, dict):

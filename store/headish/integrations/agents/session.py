@@ -1,4 +1,4 @@
-"""A session of the OpenAI Agents SDK that headish keeps: one turn for each item, under the bookmark of its id."""
+"""A session of the OpenAI Agents SDK on headish: one turn for each item, under the bookmark of the session's id."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ class HeadishSession:
     """The history of one conversation, for ``Runner.run(…, session=…)``. May be subclassed.
 
     ``session_id`` is any text. A bookmark of the same name, or a conversation with this text as its ``key``, is the
-    session's history: so an agent goes on with an imported conversation. ``db`` is a path, a URL or an open
+    session's history: so an agent can continue an imported conversation. ``db`` is a path, a URL or an open
     ``Database``; ``":memory:"`` belongs to this object alone. ``space`` is the space of the database.
 
     ``clear_session``, ``pop_item`` and compaction *hide* what they take out, and warn once: it stays in the database.
-    ``erase=True`` makes them erase it, ``erase=False`` hides without a warning.
+    ``erase=True`` makes them erase it; ``erase=False`` makes them hide it without a warning.
 
-    Every method may be called from any loop and thread, and by many sessions at once. A method that is cancelled is
-    over when its caller learns of it. Raises: AdapterClosed (a RuntimeError) after ``close``; as ``Database.open``.
+    Any loop and thread may call any method, and many sessions may do so at once. A cancelled method has ended, with its
+    work stored or not, before its caller gets the cancellation.
+    Raises: AdapterClosed (a RuntimeError) after ``close``; as ``Database.open``.
     """
 
     session_settings: SessionSettings | None = None
@@ -69,16 +70,16 @@ class HeadishSession:
 
     @property
     def _session(self) -> NamedSession:
-        if self._found.id is not self.session_id:  # which a subclass may set
+        if self._found.id is not self.session_id:  # a subclass may set it
             self._found = session_of(self.session_id)
         return self._found
 
     # The protocol
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The last ``limit`` items, or all, oldest first, equal to those that were added, their keys in order.
+        """The last ``limit`` items, or all, oldest first: equal to those that were added, with the same order of keys.
 
-        ``limit`` wins over that of ``session_settings``; a negative one is none.
+        ``limit`` wins over that of ``session_settings``; a negative one means all.
         """
         wanted = resolve_session_limit(limit, self.session_settings)
         found = await self._run(self._load, None if wanted is None or wanted < 0 else wanted)
@@ -91,25 +92,25 @@ class HeadishSession:
             await self._run(self._add, list(items))
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take out the last item and give it; None where there is none."""
+        """Take out the last item and return it; None if there is none."""
         popped = await self._run(self._pop, erases(self._erase, "HeadishSession", "pop_item"))
         return cast("TResponseInputItem | None", popped)
 
     async def clear_session(self) -> None:
-        """Take out all items. With ``erase=True``, what was popped and cleared before goes, too."""
+        """Take out all items. With ``erase=True``, also erases items that were popped or cleared before."""
         await self._run(self._clear, erases(self._erase, "HeadishSession", "clear_session"))
 
     def close(self) -> None:
-        """Let go of the database. Other sessions of it go on; a second call does nothing."""
+        """Release the database. Other sessions on it are unaffected; a second call does nothing."""
         self._held.close()
 
     # Beside the protocol
 
     async def fork(self, session_id: str, *, items: int | None = None) -> Self:
-        """Another session that begins with what this one holds, or with its first ``items`` items.
+        """Make a session that begins with the items of this one, or with its first ``items`` items.
 
-        What both have is stored once, and each goes on by itself.
-        Raises: BookmarkTaken where the other session holds something.
+        Shared items are stored once, and both sessions then grow independently.
+        Raises: BookmarkTaken if the other session is not empty.
         """
         forked = type(self)(
             session_id,
@@ -126,24 +127,25 @@ class HeadishSession:
         return forked
 
     async def branches(self) -> list[str]:
-        """The ids of the sessions that begin with the same item, this one too."""
+        """The ids of the sessions that begin with the same item, including this one."""
         return await self._run(sessions.branches)
 
     async def bookmark(self) -> str | None:
-        """The bookmark of this session, which every command and verb takes; None while the session is empty."""
+        """The bookmark of this session, for commands and verbs; None while the session is empty."""
         return await self._run(sessions.name_of)
 
     async def store_run_usage(self, result: RunResultBase) -> None:
-        """Keep what a run used, beside the last item; ``result`` is what ``Runner.run`` gave."""
+        """Store the usage of a run beside the last item. ``result`` is that of ``Runner.run``."""
         await self._run(usage.store_usage, result.context_wrapper.usage)
 
     async def get_session_usage(self) -> dict[str, int] | None:
-        """What the runs used whose items the session holds: ``requests``, ``input_tokens``, ``output_tokens``,
-        ``total_tokens``, ``total_turns``. None where nothing was kept."""
+        """The usage of all runs whose last item is in the session: ``requests``, ``input_tokens``, ``output_tokens``,
+        ``total_tokens``, ``total_turns``. None if none is stored."""
         return usage.total_of(await self._run(usage.list_usage))
 
     async def get_turn_usage(self, user_turn_number: int | None = None) -> list[dict[str, Any]] | dict[str, Any]:
-        """What each run used, or the one of a user's message (the first is 1), with the details of its tokens."""
+        """The usage of each run, with details of its tokens; or that of the run after one user message (1 is the
+        first), empty if none is stored."""
         listed = await self._run(usage.list_usage)
         if user_turn_number is None:
             return listed
@@ -191,14 +193,15 @@ class HeadishSession:
         sessions.drop(store, session, erase=erase)
 
     async def _pop_item_with_validation(self, validate: Callable[[Item], None] | None = None) -> Item | None:
-        """``pop_item``, undone where ``validate`` raises: what ``EncryptedSession`` asks of the SDK's own session."""
+        """``pop_item`` that changes nothing if ``validate`` raises. ``EncryptedSession`` calls it on the SDK's own
+        sessions."""
         return await self._run(self._pop, erases(self._erase, "HeadishSession", "pop_item"), validate)
 
     async def _get_compaction_snapshot(self, limit: int, *, prune_prefix: Callable[[Any], bool] | None = None) -> Any:
-        """What ``OpenAIResponsesCompactionSession`` asks for, so that it replaces items in one transaction. With
-        ``prune_prefix``, what ``EncryptedSession`` calls expired goes from the beginning of the session with them."""
+        """``OpenAIResponsesCompactionSession`` calls it to replace items in one transaction. With ``prune_prefix``, the
+        replacement also removes the items at the beginning that ``EncryptedSession`` calls expired."""
         if any(getattr(type(self), name) is not getattr(HeadishSession, name) for name in _HISTORY):
-            return None  # a subclass reads and writes otherwise
+            return None  # a subclass has its own history, which the snapshot would bypass
         return await snapshot(
             self._run, lambda: erases(self._erase, "HeadishSession", "compaction"), limit, prune_prefix
         )

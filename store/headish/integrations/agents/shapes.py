@@ -1,7 +1,7 @@
 """The items that nearly every run makes, as the SDK writes them: an answer, a call, a result.
 
-What they hold beside their blocks is the same each time, but for ids. The name of the shape and the ids stand in
-``meta.app["agents"]``, a tenth of what the difference to a form takes, and are written without comparing anything.
+Apart from their blocks and ids, items of one shape are the same. So ``meta.app["agents"]`` has only the name of the
+shape and the id, a tenth of the bytes that the record of a form takes, and no comparison is needed to store it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Item = dict[str, Any]
 
 
 class Shaped(NamedTuple):
-    """An item of a shape: whose it is, its block, and what stands beside."""
+    """An item with a known shape: its role, its block, and what ``meta.app`` keeps beside it."""
 
     role: str
     block: KnownBlock
@@ -24,13 +24,13 @@ class Shaped(NamedTuple):
 
 
 def read_shape(item: Mapping[str, Any]) -> Shaped | None:
-    """An item as its shape has it; None for one of another shape. Its texts are known to be whole."""
+    """Read an item with a known shape; None if it has none. The caller has replaced lone surrogates."""
     read = _BY_KEYS.get(tuple(item))
     return None if read is None else read(item)
 
 
 def write_shape(block: ContentBlock, shape: Any, id: Any) -> Item | None:
-    """The item of a block in a shape; None where it has none that is known. ``id`` is None where it has none."""
+    """Write a block as an item of a shape; None if the shape is unknown or does not fit. ``id`` may be None."""
     write = _BY_NAME.get(shape) if isinstance(shape, str) else None
     return None if write is None else write(block, id)
 

@@ -1,4 +1,4 @@
-"""What runs used, beside the items: an object for each run, under the bookmark of its session."""
+"""Store the usage of runs: an object for each run, whose key begins with the bookmark of its session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DETAILS = ("input_tokens_details", "output_tokens_details")
 
 
 def store_usage(store: Store, session: NamedSession, used: Usage | None) -> None:
-    """Keep what a run used beside the last turn of its session; nothing where the session is empty."""
+    """Store the usage of a run for the last turn of its session. Does nothing if the session is empty."""
     name, turns = name_of(store, session), read(store, session)
     if name is None or not turns or used is None:
         return
@@ -40,7 +40,7 @@ def store_usage(store: Store, session: NamedSession, used: Usage | None) -> None
 
 
 def _as_reply(used: Usage) -> dict[str, Any]:
-    """What a run used, as a reply says it: input that came from a cache is counted apart."""
+    """The usage of a run in the form of a reply's: cached input is counted separately."""
     cached = int(getattr(used.input_tokens_details, "cached_tokens", 0) or 0)
     reasoning = int(getattr(used.output_tokens_details, "reasoning_tokens", 0) or 0)
     counts = {
@@ -53,7 +53,7 @@ def _as_reply(used: Usage) -> dict[str, Any]:
 
 
 def list_usage(store: Store, session: NamedSession) -> list[dict[str, Any]]:
-    """What the runs used whose last turn the session still has, in its order."""
+    """The usage of each run whose last turn is still in the session, in the order of those turns."""
     kept = {each["turn"]: each for each in _stored(store, session)}
     return [
         {key: value for key, value in kept[each.id].items() if key not in ("turn", "key")}
@@ -63,14 +63,14 @@ def list_usage(store: Store, session: NamedSession) -> list[dict[str, Any]]:
 
 
 def total_of(listed: list[dict[str, Any]]) -> dict[str, int] | None:
-    """The sum of what runs used."""
+    """The total usage of runs; None if there are none."""
     if not listed:
         return None
     return {key: sum(each[key] for each in listed) for key in _COUNTS} | {"total_turns": len(listed)}
 
 
 def forget_usage(store: Store, session: NamedSession) -> None:
-    """Remove what is kept of the runs of a session."""
+    """Remove the usage of a session's runs."""
     for each in _stored(store, session):
         store.write(partial(_forget, each))
 

@@ -1,4 +1,4 @@
-"""A chat history of LangChain that headish keeps: one turn for each message, under the bookmark of its id."""
+"""A chat history of LangChain on headish: one turn for each message, under the bookmark of the session's id."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ T = TypeVar("T")
 
 
 class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
-    """The messages of one chat, for ``RunnableWithMessageHistory`` and whatever takes a ``BaseChatMessageHistory``. A
-    context manager.
+    """The messages of one chat, for ``RunnableWithMessageHistory`` and everything else that takes a
+    ``BaseChatMessageHistory``. A context manager.
 
     ``session_id`` is any text. A bookmark of the same name, or a conversation with this text as its ``key``, is the
     chat's history. ``db`` is a path, a URL or an open ``Database``; ``":memory:"`` belongs to this object alone.
     ``space`` is the space of the database.
 
-    ``clear`` *hides* what was said, and warns once: it stays in the database. ``erase=True`` makes it erase,
-    ``erase=False`` hides without a warning.
+    ``clear`` *hides* what was said, and warns once: it stays in the database. ``erase=True`` makes it erase;
+    ``erase=False`` makes it hide without a warning.
 
-    The asynchronous methods may be called from any loop; one that is cancelled is over when its caller learns of it.
+    The asynchronous methods may be called from any loop. A cancelled one has ended, with its work stored or not, before
+    its caller gets the cancellation.
     Raises: AdapterClosed (a RuntimeError) after ``close``; as ``Database.open``.
     """
 
@@ -43,7 +44,7 @@ class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base class has an attribute, and no setter
-        """All messages, oldest first. What was erased is left out."""
+        """All messages, oldest first, without erased ones."""
         return self._run(_read)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
@@ -51,23 +52,23 @@ class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
         self._run(_add, list(messages))
 
     def clear(self) -> None:
-        """Take out all messages. With ``erase=True``, what was cleared before goes, too."""
+        """Take out all messages. With ``erase=True``, also erases messages that were cleared before."""
         self._run(_clear, erases(self._erase, "HeadishChatMessageHistory", "clear"))
 
     async def aget_messages(self) -> list[BaseMessage]:
-        """``messages``, without holding up the loop."""
+        """``messages``, without blocking the loop."""
         return await finish(self._run, _read)
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """``add_messages``, without holding up the loop."""
+        """``add_messages``, without blocking the loop."""
         await finish(self._run, _add, list(messages))
 
     async def aclear(self) -> None:
-        """``clear``, without holding up the loop."""
+        """``clear``, without blocking the loop."""
         await finish(self._run, _clear, erases(self._erase, "HeadishChatMessageHistory", "clear"))
 
     def close(self) -> None:
-        """Let go of the database. Others of its file go on; a second call does nothing."""
+        """Release the database. Other objects on it are unaffected; a second call does nothing."""
         self._held.close()
 
     def _run(self, work: Callable[..., T], *arguments: Any) -> T:

@@ -1,7 +1,7 @@
-"""Messages of LangChain's chat histories as turns, and back, by the mapping of ``frameworks.langchain``.
+"""Convert messages of LangChain's chat histories to turns and back, by the mapping of ``frameworks.langchain``.
 
-A message that does not come back so is kept whole, as a block of the provider ``langchain`` behind its text. Rows of
-older versions, and turns of another origin, are read by way of the form ``chat``.
+A message that would not survive that is kept whole, as a block of the provider ``langchain`` after its text. Rows of
+older versions, and turns that LangChain did not write, are read through the form ``chat``.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _UNREADABLE = (HeadishError, LookupError, TypeError, ValueError, RecursionError)
 
 
 def make_message_draft(message: BaseMessage, limit_bytes: int) -> Draft:
-    """The draft of a message. Lone surrogates in it are replaced, and a note says so.
+    """Make the draft of a message. Lone surrogates in it are replaced, with a note.
 
-    Raises: TypeError for what is no JSON, as ``json.dumps``; TooLarge.
+    Raises: TypeError if it is not JSON, as ``json.dumps`` does; TooLarge.
     """
     given, is_healed = heal(message_to_dict(message))
     note = {"note": NOTE} if is_healed else {}
@@ -49,16 +49,17 @@ def make_message_draft(message: BaseMessage, limit_bytes: int) -> Draft:
             if messages_of(message_of_draft(draft), draft.app) == messages_from_dict([given]):
                 return draft
     except _UNREADABLE:
-        pass  # it is kept whole
+        pass  # keep it whole
     return make_split_draft(_split_whole(message, given), limit_bytes, moves=True, note=note)
 
 
 def messages_of(kept: TranscriptMessage, app: bytes | None) -> list[BaseMessage]:
-    """The messages of a turn: the one that it was made of; for a turn of another origin, those that say the same."""
+    """The messages of a turn: the one that it was made from; for a turn that LangChain did not write, messages that say
+    the same."""
     blocks = kept.message.content
     beside = decode_json(app).get(APP, {})
     last = blocks[-1] if blocks else None
-    # Those of older versions stand alone, and nothing says what they are.
+    # Older versions stored a whole message without its text, and no type beside it.
     is_whole = beside.get("type") == WHOLE or (len(blocks) == 1 and "type" not in beside)
     if is_whole and isinstance(last, ProviderBlock) and last.provider == PROVIDER:
         data = last.data
@@ -67,7 +68,7 @@ def messages_of(kept: TranscriptMessage, app: bytes | None) -> list[BaseMessage]
         try:
             return messages_from_dict([_message(beside["type"], join(blocks, beside))])
         except _UNREADABLE:
-            pass  # other blocks are in the place of those that it was made of
+            pass  # an overlay has replaced the blocks that the message was made from
     return _messages_of_chat(kept, beside)
 
 
@@ -89,7 +90,7 @@ def _split_whole(message: BaseMessage, given: Mapping[str, Any]) -> Split:
     return Split(role, [*words_of(message), ProviderBlock(PROVIDER, data)], {"type": WHOLE})
 
 
-# Turns of another origin, and rows of older versions: what was given is written in the words of Chat Completions.
+# Turns that LangChain did not write, and rows of older versions: convert them to Chat Completions first.
 
 
 def _messages_of_chat(kept: TranscriptMessage, beside: Mapping[str, Any]) -> list[BaseMessage]:

@@ -1,7 +1,7 @@
-"""Taking checkpoints away: out of sight, or for good with the values and turns that nothing else needs.
+"""Remove checkpoints: hide them, or delete them with the values and turns that nothing else needs.
 
-A thread's turns may be shared: by the threads that were copied from it, by branches and names that people made. Those
-stay (the scope ``branch`` of an erasure).
+Threads that were copied from a thread share its turns, as do branches and names that people made. Shared turns stay
+(the scope ``branch`` of an erasure).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from headish.integrations.langgraph.records import CheckpointObject, MessageList
 from headish.integrations.langgraph.writing import name_thread, put_thread
 
 KINDS = (records.CHECKPOINT, records.PRUNED, records.VALUE, records.WRITES)
-"""All that a thread holds, but its record."""
+"""The kinds of all objects of a thread except its record."""
 
 
 def delete_thread(write: WriteTransaction, thread: str, why: str) -> None:
-    """Take a thread away for good. Cost: a few statements, and two for each turn."""
+    """Erase a thread. Cost: a few statements, and two for each turn."""
     found = find_thread(write, thread)
     name = None if found is None else found[0].name
     prefix = f"{records.part(thread)}/"
@@ -43,7 +43,7 @@ def delete_thread(write: WriteTransaction, thread: str, why: str) -> None:
 
 
 def hide_thread(write: WriteTransaction, thread: str) -> None:
-    """Take all checkpoints of a thread out of sight, and its name away."""
+    """Hide all checkpoints of a thread, and remove its name."""
     for key, record in all_checkpoints(write, f"{records.part(thread)}/"):
         _hide(write, key, record)
     found = find_thread(write, thread)
@@ -54,8 +54,11 @@ def hide_thread(write: WriteTransaction, thread: str) -> None:
 
 
 def prune_thread(write: WriteTransaction, thread: str, why: str | None, *, keep_latest: bool) -> None:
-    """Keep the last checkpoint of each namespace, or none. The others go out of sight; with a reason for good, but
-    those that a delta channel of a kept one is rebuilt from."""
+    """Hide all checkpoints of a thread except, with ``keep_latest``, the last of each namespace.
+
+    With a reason (``why``), hidden checkpoints are deleted, except those from which a delta channel of a kept one is
+    rebuilt.
+    """
     latest: dict[str, CheckpointObject] = {}
     found = all_checkpoints(write, f"{records.part(thread)}/")
     for _, record in found:  # in the order of their ids
@@ -71,7 +74,7 @@ def prune_thread(write: WriteTransaction, thread: str, why: str | None, *, keep_
 
 
 def delete_runs(write: WriteTransaction, runs: Collection[str], serde: SaverSerde, why: str | None) -> None:
-    """Take the checkpoints of runs away, in all threads; without a reason out of sight.
+    """Delete the checkpoints of runs, in all threads; without a reason (``why``), hide them.
 
     Cost: reads every checkpoint of the space.
     """
@@ -90,7 +93,7 @@ def delete_runs(write: WriteTransaction, runs: Collection[str], serde: SaverSerd
 
 
 def copy_thread(write: WriteTransaction, source: str, target: str) -> None:
-    """Copy all that a thread holds to another one; both have the turns. Cost: three statements for each object."""
+    """Copy the objects of a thread to another one; the two share their turns. Cost: three statements per object."""
     found = find_thread(write, source)
     if found is None or source == target:
         return
@@ -105,7 +108,7 @@ def copy_thread(write: WriteTransaction, source: str, target: str) -> None:
 
 
 def _make_kin(write: WriteTransaction, source: ThreadObject, target: str) -> None:
-    """Write into the records of threads that they share turns, and name the new one's."""
+    """Note in the records of threads that they share turns with ``target``, and give ``target`` a name."""
     kin = {*source.kin, source.id} - {target}
     known = find_thread(write, target)
     made = ThreadObject(target) if known is None else known[0]
@@ -121,7 +124,7 @@ def _make_kin(write: WriteTransaction, source: ThreadObject, target: str) -> Non
 
 
 def collect(write: WriteTransaction, thread: str, why: str) -> None:
-    """Remove the values that no checkpoint of a thread has any more, and erase the turns that only they had."""
+    """Remove the values that no checkpoint of a thread has any more, and erase the turns that only they used."""
     prefix = f"{records.part(thread)}/"
     used = {key for kind in KINDS[:2] for _, each in all_checkpoints(write, prefix, kind) for key in values_of(each)}
     going, staying = list[MessageList](), list[MessageList]()
@@ -137,12 +140,12 @@ def collect(write: WriteTransaction, thread: str, why: str) -> None:
     _name_latest(write, found[0])
     keeping = [*_tips(write, staying), *_kin_tips(write, found[0])]
     write.erase_unshared(_tips(write, going), why, keeping=keeping, name=found[0].name)
-    # Its new revision tells savers that what they remember of this thread may be gone.
+    # The new revision tells savers to forget what they remember of this thread.
     put_thread(write, found[0])
 
 
 def values_of(record: CheckpointObject) -> list[str]:
-    """The keys of the values that a checkpoint has."""
+    """The keys of a checkpoint's values."""
     lane = ThreadLane(record.thread, record.ns)
     return [lane.value(channel, record.version(channel), number) for channel, number in record.values.items()]
 
@@ -150,7 +153,7 @@ def values_of(record: CheckpointObject) -> list[str]:
 def all_checkpoints(
     read: ReadTransaction, prefix: str, kind: str = records.CHECKPOINT
 ) -> list[tuple[str, CheckpointObject]]:
-    """The checkpoints whose keys begin so, with their keys, in the order of those."""
+    """The checkpoints whose keys begin with ``prefix``, each after its key, in the order of keys."""
     return [(each.key, checkpoint_of(each)) for each in read.objects(kind, prefix)]
 
 
@@ -171,7 +174,8 @@ def _drop_hidden(write: WriteTransaction, thread: str, needed: Collection[tuple[
 
 
 def _leading(read: ReadTransaction, record: CheckpointObject) -> Iterator[CheckpointObject]:
-    """The checkpoints before one that its delta channels are rebuilt from: back to one with a value of each."""
+    """The earlier checkpoints from which the delta channels of one are rebuilt, nearest first: back to where each
+    channel has a value."""
     waiting = record.deltas() - record.values.keys()
     for ancestor in walk_parents(read, record) if waiting else ():
         yield ancestor
@@ -185,18 +189,18 @@ def _list_of(value: Object) -> MessageList | None:
 
 
 def _lists(read: ReadTransaction, prefix: str) -> list[MessageList]:
-    """The lists of messages that stand under keys which begin so."""
+    """The lists of messages among the values whose keys begin with ``prefix``."""
     found = map(_list_of, read.objects(records.VALUE, prefix))
     return [each for each in found if each is not None]
 
 
 def _tips(read: ReadTransaction, lists: Iterable[MessageList]) -> list[str]:
-    """The turns with which lists end, of those that there are."""
+    """The last turn of each list, each once. Leaves out turns that do not exist."""
     found: list[str] = []
     for tip in dict.fromkeys(each.tip for each in lists):
         try:
             found.append(read.turn(tip))
-        except UnknownTurn:  # damage, which ``verify`` names
+        except UnknownTurn:  # a damaged database; the rest must still be erasable
             continue
     return found
 
@@ -207,7 +211,7 @@ def _kin_tips(read: ReadTransaction, thread: ThreadObject) -> list[str]:
 
 
 def _name_latest(write: WriteTransaction, thread: ThreadObject) -> None:
-    """Set a thread's name onto the messages of its last checkpoint, so that it does not hold on to what goes."""
+    """Move a thread's name to the messages of its last checkpoint, or else the name would keep turns from erasure."""
     if thread.name is None:
         return
     last = [record for _, record in all_checkpoints(write, ThreadLane(thread.id, "").prefix)][-1:]
@@ -220,7 +224,7 @@ def _name_latest(write: WriteTransaction, thread: ThreadObject) -> None:
 
 def _main_tips(read: ReadTransaction, record: CheckpointObject) -> Iterator[str]:
     lane = ThreadLane(record.thread, record.ns)
-    # The channel `messages` first, as it has the thread's name.
+    # First the channel `messages`: its list has the thread's name.
     for channel in sorted(record.values, key=lambda each: (each != "messages", each)):
         value = read.object(records.VALUE, lane.value(channel, record.version(channel), record.values[channel]))
         listed = None if value is None else _list_of(value)

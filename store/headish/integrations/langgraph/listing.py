@@ -48,13 +48,14 @@ class CheckpointQuery(NamedTuple):
 
 
 class CheckpointLister:
-    """Reads the checkpoints that a query asks for."""
+    """Reads the checkpoints that match a query."""
 
     def __init__(self, held: DatabaseHold, serde: SaverSerde, query: CheckpointQuery) -> None:
         self._held, self._serde, self._query = held, serde, query
 
     def run(self) -> Iterator[CheckpointTuple]:
-        """The checkpoints with their values, each page in a transaction of its own."""
+        """Yield the checkpoints with their values, the greatest id first. Each page and each checkpoint is read in a
+        transaction of its own."""
         if self._query.thread is not None and self._query.ns is not None:
             return self._of_lane(ThreadLane(self._query.thread, self._query.ns))
         return self._of_all()

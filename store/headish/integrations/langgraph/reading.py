@@ -1,4 +1,4 @@
-"""Reading a thread inside a transaction: checkpoints with their values and writes."""
+"""Read a thread inside a transaction: checkpoints with their values and writes."""
 
 # pyright: reportMissingImports=false
 
@@ -40,7 +40,8 @@ PAGE = 64
 
 
 class SaverSerde(NamedTuple):
-    """A saver's serializer. ``is_own`` if messages may be kept as turns: another one sees every value whole."""
+    """A saver's serializer. ``is_own`` is set for LangGraph's default: only then messages are kept as turns, because
+    another serializer gets every value whole."""
 
     dump: Callable[[Any], Typed]
     load: Callable[[Typed], Any]
@@ -48,7 +49,7 @@ class SaverSerde(NamedTuple):
 
 
 class LoadedCheckpoint(NamedTuple):
-    """A checkpoint with its values; ``lists`` are those of messages, ``(channel, key, list)``."""
+    """A checkpoint with its values. ``lists`` are its lists of messages, as ``(channel, key, list)``."""
 
     tuple: CheckpointTuple
     record: CheckpointObject
@@ -56,13 +57,13 @@ class LoadedCheckpoint(NamedTuple):
 
 
 def find_thread(read: ReadTransaction, thread: str) -> tuple[ThreadObject, int] | None:
-    """The record of a thread, and its revision."""
+    """The record of a thread, and its revision; None if there is none."""
     found = read.object(records.THREAD, records.part(thread))
     return None if found is None else (records.decode(ThreadObject, found.data, thread), found.revision)
 
 
 def find_checkpoint(read: ReadTransaction, lane: ThreadLane, id: str | None) -> CheckpointObject | None:
-    """The checkpoint with an id; without one that with the greatest."""
+    """The checkpoint with an id, or without ``id`` the one with the greatest; None if there is none."""
     if id is not None:
         found = read.object(records.CHECKPOINT, lane.checkpoint(id))
         return None if found is None else checkpoint_of(found)
@@ -73,7 +74,8 @@ def find_checkpoint(read: ReadTransaction, lane: ThreadLane, id: str | None) -> 
 def list_checkpoints(
     read: ReadTransaction, prefix: str, before: str | None, limit: int
 ) -> list[tuple[str, CheckpointObject]]:
-    """The checkpoints whose keys begin so, the last first, with their keys; those before a key."""
+    """The checkpoints whose keys begin with ``prefix`` and are below ``before``, each after its key, the greatest key
+    first."""
     found = read.objects(records.CHECKPOINT, prefix, before=before, backwards=True, limit=limit)
     return [(each.key, checkpoint_of(each)) for each in found]
 
@@ -81,7 +83,7 @@ def list_checkpoints(
 def load_checkpoint(
     read: ReadTransaction, record: CheckpointObject, serde: SaverSerde, config: RunnableConfig | None = None
 ) -> LoadedCheckpoint:
-    """A checkpoint with its values and writes. ``config`` is what it was asked for by, where that has its id."""
+    """Load a checkpoint with its values and writes. ``config`` is the caller's, if it names this checkpoint."""
     lane = ThreadLane(record.thread, record.ns)
     values: dict[str, Any] = {}
     lists: list[tuple[str, str, KnownList]] = []
@@ -102,7 +104,8 @@ def load_checkpoint(
 
 
 def load_value(read: ReadTransaction, key: str, serde: SaverSerde) -> tuple[Any, KnownList | None]:
-    """A value; of a list of messages what a put compares the next one with, unless a message of it was erased.
+    """Load a value. For a list of messages, also returns what a put compares the next list with, unless one of its
+    messages was erased.
 
     Raises: CorruptRecord, CorruptTurn.
     """
@@ -119,7 +122,7 @@ def load_value(read: ReadTransaction, key: str, serde: SaverSerde) -> tuple[Any,
 
 
 def find_value(read: ReadTransaction, key: str) -> Typed:
-    """A value as it is stored. Raises: CorruptRecord where it is missing."""
+    """A value as it is stored. Raises: CorruptRecord if it is missing."""
     found = read.object(records.VALUE, key)
     if found is None:
         raise CorruptRecord(f"the object {key!r}", "a checkpoint has this value, and it is missing")
@@ -127,14 +130,14 @@ def find_value(read: ReadTransaction, key: str) -> Typed:
 
 
 def turns_of(typed: Typed, key: str) -> MessageList | None:
-    """The turns of a value that is a list of messages."""
+    """The turns of a value that is a list of messages; None for any other value. Raises: CorruptRecord."""
     if typed[0] not in (records.MESSAGES, records.DELTA):
         return None
     return cast(MessageList, records.decode(MessageList, typed[1], key))
 
 
 def read_messages(read: ReadTransaction, turns: MessageList, serde: SaverSerde) -> list[Any]:
-    """The messages of a list; None in the place of one that was erased.
+    """The messages of a list; None in the place of an erased one.
 
     Cost: three statements, and one for each chain. Raises: CorruptTurn.
     """
@@ -168,7 +171,7 @@ def _message(turn: SpokenTurn, payload: bytes, blocks: tuple[ContentBlock, ...] 
 
 
 def messages_of_another(turn: SpokenTurn) -> list[BaseMessage]:
-    """The messages of a turn that no saver stored, each with an id: the same ones whenever they are read.
+    """The messages of a turn that no saver stored. Each has an id, which is the same at each read.
 
     Raises: CorruptTurn.
     """
@@ -176,9 +179,10 @@ def messages_of_another(turn: SpokenTurn) -> list[BaseMessage]:
 
 
 def begin_with(read: ReadTransaction, headish: str, serde: SaverSerde) -> tuple[list[BaseMessage], KnownList | None]:
-    """The messages of a thread of headish, and what a put compares with them; None for that where their turns cannot be
-    gone on from: an overlay changes them, one was erased, or is no single message.
+    """The messages of a thread of headish, and the list that a put compares the next one with.
 
+    The list is None if a put cannot continue these turns: an overlay changes them, one was erased, or one is not
+    exactly one message.
     Raises: UnknownTurn, Ambiguous, InvalidHeadish, CorruptTurn.
     """
     tip = read.turn(headish)
@@ -193,7 +197,7 @@ def begin_with(read: ReadTransaction, headish: str, serde: SaverSerde) -> tuple[
 
 
 def messages_of_turn(turn: SpokenTurn, serde: SaverSerde) -> list[BaseMessage]:
-    """The messages of any turn. Raises: CorruptTurn."""
+    """The messages of any turn; empty if it was erased. Raises: CorruptTurn."""
     if turn.payload is None:
         return []
     if not messages.is_own(decode_json(turn.app)):
@@ -208,7 +212,7 @@ def load_writes(read: ReadTransaction, lane: ThreadLane, id: str, serde: SaverSe
 
 
 def read_writes(read: ReadTransaction, lane: ThreadLane, id: str) -> list[tuple[str, records.ChannelWrite]]:
-    """The same as they are stored, each with its task."""
+    """The writes to a checkpoint as they are stored, each after its task, in the order in which a step applies them."""
     found = read.objects(records.WRITES, lane.writes(id))
     tasks = [cast(TaskWrites, records.decode(TaskWrites, each.data, each.key)) for each in found]
     writes = [(each.task, write) for each in tasks for write in each.writes]
@@ -218,7 +222,8 @@ def read_writes(read: ReadTransaction, lane: ThreadLane, id: str) -> list[tuple[
 def read_delta_history(
     read: ReadTransaction, record: CheckpointObject, channels: Sequence[str], serde: SaverSerde
 ) -> Mapping[str, DeltaChannelHistory]:
-    """What the ancestors of a checkpoint wrote to channels, back to the nearest that has a value of each.
+    """The writes of a checkpoint's ancestors to channels, oldest first: for each channel, back to the nearest ancestor
+    that has a value of it, the ``seed``.
 
     Cost: two statements for each ancestor.
     """
@@ -244,11 +249,11 @@ def read_delta_history(
 
 
 def walk_parents(read: ReadTransaction, record: CheckpointObject) -> Iterator[CheckpointObject]:
-    """The checkpoints before one, the nearest first, also those that were pruned."""
+    """The ancestors of a checkpoint, the nearest first, including pruned ones."""
     lane, seen = ThreadLane(record.thread, record.ns), {record.id}
     parent = record.parent
     while parent is not None and parent not in seen:
-        seen.add(parent)  # damage must not lead in a circle
+        seen.add(parent)  # damaged parents must not form an endless loop
         found = find_any(read, lane, parent)
         if found is None:
             return
@@ -257,7 +262,7 @@ def walk_parents(read: ReadTransaction, record: CheckpointObject) -> Iterator[Ch
 
 
 def find_any(read: ReadTransaction, lane: ThreadLane, id: str) -> CheckpointObject | None:
-    """The checkpoint with an id, also one that was pruned."""
+    """The checkpoint with an id, even if it was pruned; None if there is none."""
     key = lane.checkpoint(id)
     for kind in (records.CHECKPOINT, records.PRUNED):
         found = read.object(kind, key)
@@ -267,7 +272,7 @@ def find_any(read: ReadTransaction, lane: ThreadLane, id: str) -> CheckpointObje
 
 
 def matches(record: CheckpointObject, filter: Mapping[str, Any] | None, serde: SaverSerde) -> bool:
-    """Whether the metadata of a checkpoint says what is asked for."""
+    """Whether the metadata of a checkpoint has all values of a filter."""
     if not filter:
         return True
     metadata = serde.load(record.metadata)
@@ -275,7 +280,7 @@ def matches(record: CheckpointObject, filter: Mapping[str, Any] | None, serde: S
 
 
 def configured(config: RunnableConfig) -> Mapping[str, Any]:
-    """What a config says of threads and checkpoints."""
+    """The part of a config that names the thread and checkpoint."""
     return config.get("configurable", {})
 
 
@@ -284,5 +289,5 @@ def config_of(thread: str, ns: str, id: str) -> RunnableConfig:
 
 
 def checkpoint_of(found: Object) -> CheckpointObject:
-    """The checkpoint of its object. Raises: CorruptRecord."""
+    """Decode a checkpoint. Raises: CorruptRecord."""
     return cast(CheckpointObject, records.decode(CheckpointObject, found.data, found.key))

@@ -1,7 +1,7 @@
-"""What a saver remembers of threads, so that a list that goes on is not read again before it goes on.
+"""A saver's cache of threads, so that it need not read a list of messages again before it appends to it.
 
-All of it may be forgotten at any time. It holds as long as the thread's record has the same revision, which every
-deletion changes: whoever writes looks at that first.
+Entries may be dropped at any time. They are valid while the thread's record keeps its revision, which every deletion
+changes; a writer checks that first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headish.integrations.langgraph.messages import Prints
 from headish.integrations.langgraph.records import ThreadLane
 
 LANES = 256
-"""How many namespaces of threads are remembered; of each the last ``CHECKPOINTS`` and ``LISTS`` that it used."""
+"""How many namespaces of threads are remembered; for each, the ``CHECKPOINTS`` and ``LISTS`` that were used last."""
 CHECKPOINTS = 16
 LISTS = 4
 
@@ -33,7 +33,7 @@ Refs = Mapping[str, tuple[Any, int]]
 
 
 class KnownLane:
-    """What is known of one namespace of a thread. ``revision`` is that of the thread's record, None where it has none
+    """What is known of one namespace of a thread. ``revision`` is that of the thread's record; None if it has no record
     yet."""
 
     def __init__(self, revision: int | None) -> None:
@@ -42,7 +42,7 @@ class KnownLane:
         self._lists: OrderedDict[str, tuple[str, KnownList]] = OrderedDict()
 
     def refs(self, checkpoint: str | None) -> Refs | None:
-        """The values of a checkpoint, None where they are not known."""
+        """The values of a checkpoint; None if they are not known."""
         return None if checkpoint is None else self._checkpoints.get(checkpoint)
 
     def lists(self, channel: str) -> list[KnownList]:
@@ -75,12 +75,12 @@ class KnownThreads:
         refs: Refs,
         lists: Iterable[tuple[str, str, KnownList]],
     ) -> None:
-        """Remember a checkpoint, and the lists ``(channel, key, list)`` that it has."""
+        """Remember a checkpoint, and its lists as ``(channel, key, list)``."""
         with self._lock:
             found = self._lanes.get(lane)
             if found is None or found.revision not in (None, revision):
                 found = KnownLane(revision)
-            found = _copy(found)  # whoever reads the old one goes on with it
+            found = _copy(found)  # another thread may be reading the old one
             found.revision = revision
             found.remember(checkpoint, refs)
             for each in lists:

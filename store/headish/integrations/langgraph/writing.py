@@ -1,7 +1,8 @@
-"""Storing a checkpoint, and the writes of a task: planned outside, stored in one transaction.
+"""Plan a checkpoint or the writes of a task outside of a transaction, and store them in one.
 
-A list of messages is compared with the lists that the saver knows. What it has more than the most like of them becomes
-turns behind that one's, so a step that says one message stores one turn, however long the thread.
+The plan compares a list of messages with the lists that the saver remembers. It takes the one with the longest common
+beginning, and stores only the messages after that, as turns that continue it. So a step that adds one message stores
+one turn, however long the thread is.
 """
 
 # pyright: reportMissingImports=false
@@ -35,21 +36,22 @@ from headish.integrations.langgraph.records import (
 from headish.integrations.langgraph.thread_memory import KnownLane, KnownList, Refs
 
 MAIN = "messages"
-"""The channel whose messages have the thread's name; where no such channel is, it is the first that has messages."""
+"""The channel whose messages have the thread's name; without it, the first channel by name that has messages."""
 
 
 class StaleThread(Exception):
-    """Another writer deleted what a plan stands on. Nothing was stored."""
+    """Another writer changed the thread's record, so what the plan relies on may be deleted. Nothing was stored."""
 
 
 class PlainValue(NamedTuple):
-    """A value as the serializer's bytes."""
+    """A value in serialized form, as the data of its object."""
 
     data: bytes
 
 
 class GrownList(NamedTuple):
-    """A list of messages: those of ``base`` up to ``shared``, and what comes behind them."""
+    """A list of messages: those that lead to the turn ``base`` except its last ``back`` ones, then ``drafts``. ``base``
+    is None if the list shares nothing with a known one."""
 
     kind: str
     prints: Prints
@@ -59,9 +61,10 @@ class GrownList(NamedTuple):
 
 
 class CheckpointPlan(NamedTuple):
-    """A checkpoint that is to be stored. ``new`` are the values that may not be stored yet, by channel.
+    """A checkpoint to store. ``new`` are the values that are not known to be stored, by channel.
 
-    ``record`` has the numbers of those that are; ``revision`` is the one of the thread's record that it stands on.
+    ``record`` has the numbers of the others. ``revision`` is that of the thread's record for which the plan is valid;
+    None if nothing was known of the thread.
     """
 
     lane: ThreadLane
@@ -71,7 +74,7 @@ class CheckpointPlan(NamedTuple):
 
 
 class StoredCheckpoint(NamedTuple):
-    """What was stored, to be remembered."""
+    """A stored checkpoint, for the saver's memory."""
 
     revision: int
     refs: Refs
@@ -90,7 +93,7 @@ def plan_checkpoint(
     serde: SaverSerde,
     limit_bytes: int,
 ) -> CheckpointPlan:
-    """What is to be stored of a checkpoint. Raises: what the serializer raises; TooLarge."""
+    """Plan what to store of a checkpoint. Raises: what the serializer raises; TooLarge."""
     values, rest = checkpoint["channel_values"], {k: v for k, v in checkpoint.items() if k not in _APART}
     before = (known and known.refs(parent)) or {}
     versions = dict(checkpoint.get("channel_versions") or {})
@@ -102,7 +105,7 @@ def plan_checkpoint(
     new: dict[str, PlainValue | GrownList] = {}
     for channel, value in values.items():
         had = before.get(channel)
-        # Its version is the one of the checkpoint before, so its value is, too, and is not stored again.
+        # The same version as in the parent checkpoint means the same value, which is stored already.
         if channel not in new_versions and had is not None and had[0] == versions.get(channel):
             record.values[channel] = had[1]
         else:
@@ -117,7 +120,7 @@ def plan_checkpoint(
 
 
 def check_size(what: str, size: int, limit_bytes: int) -> None:
-    """Raises: TooLarge."""
+    """Refuse what is larger than the limit. Raises: TooLarge."""
     if size > limit_bytes:
         raise TooLarge(what, size, limit_bytes)
 
@@ -150,9 +153,9 @@ def _plan_messages(
 
 
 def _shared(one: Prints, other: Prints) -> int:
-    """How many messages two lists begin with in common."""
+    """The number of messages at the beginning that two lists have in common."""
     length = min(len(one), len(other))
-    # Lists mostly only grow. Comparing slices is much faster than each of their items.
+    # Most lists only grow, and comparing slices is much faster than comparing their items.
     if one[:length] == other[:length]:
         return length
     return next(index for index in range(length) if one[index] != other[index])
@@ -161,8 +164,8 @@ def _shared(one: Prints, other: Prints) -> int:
 def store_checkpoint(write: WriteTransaction, plan: CheckpointPlan) -> StoredCheckpoint:
     """Store a planned checkpoint, its values and turns.
 
-    Cost: two statements for each new value and for the checkpoint, one for the thread; those of ``add_turns`` where
-    there are new messages. Raises: StaleThread, and nothing is stored; as ``add_turns``.
+    Cost: two statements for each new value and for the checkpoint, one for the thread; those of ``add_turns`` if there
+    are new messages. Raises: StaleThread (nothing is stored then); as ``add_turns``.
     """
     lane, record = plan.lane, plan.record
     thread, revision = _open_thread(write, plan)
@@ -188,7 +191,8 @@ def store_checkpoint(write: WriteTransaction, plan: CheckpointPlan) -> StoredChe
 
 
 def _stranger_at(read: ReadTransaction, name: str, value: GrownList) -> TurnId | None:
-    """The turn of a thread's name, if somebody else stored it: an edit, or what a person added."""
+    """The turn that a thread's name points at, if somebody else stored it (an edit, or what a person added) and the
+    name is about to leave it."""
     turn = read.bookmark(name) if value.drafts and value.base is not None else None
     if turn is None or turn == value.base:
         return None
@@ -199,7 +203,7 @@ def _stranger_at(read: ReadTransaction, name: str, value: GrownList) -> TurnId |
 
 
 def _open_thread(write: WriteTransaction, plan: CheckpointPlan) -> tuple[ThreadObject, int]:
-    """The thread's record and its revision, made where there is none. Raises: StaleThread."""
+    """The thread's record and its revision; makes the record if there is none. Raises: StaleThread."""
     found = find_thread(write, plan.lane.thread)
     if plan.revision is not None and (found is None or found[1] != plan.revision):
         raise StaleThread
@@ -210,14 +214,15 @@ def _open_thread(write: WriteTransaction, plan: CheckpointPlan) -> tuple[ThreadO
 
 
 def put_thread(write: WriteTransaction, thread: ThreadObject) -> int:
-    """Write a thread's record; its new revision. What savers remember of the thread holds no longer."""
+    """Write a thread's record. Returns its new revision, which makes what other savers remember of the thread
+    invalid."""
     return write.put(records.THREAD, records.part(thread.id), records.encode(thread))
 
 
 def name_thread(read: ReadTransaction, thread: ThreadObject, base: TurnId | None = None) -> ThreadObject:
-    """The thread with a bookmark for its messages: its id where that is free, else with a number behind it.
+    """Return the thread with a bookmark for its messages: its id or, if that is taken, its id and a number.
 
-    One that was renamed is found at ``base``, the turn that the thread goes on from.
+    A bookmark that was renamed is found at ``base``, the turn that the thread continues.
     """
     if thread.name is not None:
         if base is None or read.has_bookmark(thread.name):
@@ -230,13 +235,14 @@ def name_thread(read: ReadTransaction, thread: ThreadObject, base: TurnId | None
 def _store_messages(
     write: WriteTransaction, grown: Mapping[str, GrownList], main: tuple[str, str | None] | None
 ) -> dict[str, TurnId]:
-    """Append what lists have more; the turn that each ends with. The name follows the list of ``main``."""
+    """Append the new messages of lists. Returns the last turn of each list, by channel. ``main`` is the channel whose
+    list the name follows, and the name."""
     main_channel, name = main or (None, None)
     drafts: list[Draft] = []
     ends: dict[str, int] = {}
     for channel, value in grown.items():
         for index, draft in enumerate(value.drafts):
-            # Forced: a graph may go on from an older checkpoint, and takes the name along.
+            # Forced, because a graph that continues an older checkpoint takes the name along.
             is_named = channel == main_channel and name is not None and index == len(value.drafts) - 1
             behind = len(drafts) - 1 if index else None if value.base is None else _headish(value)
             drafts.append(place(draft, continues=behind, bookmark=name if is_named else None, force=is_named))
@@ -252,7 +258,7 @@ def _store_messages(
 
 
 def _headish(value: GrownList) -> str:
-    """The turn that a list goes on from, or ends with if it has nothing new."""
+    """The headish that a list continues, or at which it ends if it has nothing new."""
     return f"{value.base}~{value.back}" if value.back else str(value.base)
 
 
@@ -261,7 +267,7 @@ def _encode_list(value: GrownList, tip: TurnId) -> bytes:
 
 
 def _store_value(write: WriteTransaction, lane: ThreadLane, channel: str, version: Any, data: bytes) -> int:
-    """Store a value under its version; its number there: another one that has the version already stays."""
+    """Store a value under its version. Returns its number there: a different value under the same version stays."""
     number = 1
     while True:
         key = lane.value(channel, version, number)
@@ -276,7 +282,7 @@ def _store_value(write: WriteTransaction, lane: ThreadLane, channel: str, versio
 
 
 def make_writes(writes: Sequence[tuple[str, Any]], path: str, dump: Callable[[Any], Typed]) -> list[ChannelWrite]:
-    """The writes of a task, as they are stored."""
+    """Convert the writes of a task to their stored form."""
     return [
         ChannelWrite(WRITES_IDX_MAP.get(channel, index), channel, dump(value), path)
         for index, (channel, value) in enumerate(writes)
@@ -286,9 +292,10 @@ def make_writes(writes: Sequence[tuple[str, Any]], path: str, dump: Callable[[An
 def store_writes(
     write: WriteTransaction, key: str, task: str, writes: Sequence[ChannelWrite], limit_bytes: int
 ) -> None:
-    """Store the writes of a task. One that is there stays, but those of errors, interrupts and the like are replaced.
+    """Store the writes of a task. Writes that are there already stay, except that errors, interrupts and the like are
+    replaced.
 
-    Cost: three statements. Raises: TooLarge, and nothing is stored.
+    Cost: three statements. Raises: TooLarge; nothing is stored then.
     """
     found = write.object(records.WRITES, key)
     had = {} if found is None else {each.index: each for each in records.decode(TaskWrites, found.data, key).writes}

@@ -1,7 +1,8 @@
-"""The calls of a program that LiteLLM has not told the end of, in the order in which they began.
+"""The calls of a program whose end LiteLLM has not reported, in the order in which they began.
 
-LiteLLM tells of each call in a thread or task of its own, so two quick calls come back in any order. The second one's
-list holds the first one's answer: stored first, that answer would stand there without its usage, and again behind it.
+LiteLLM reports each call in a thread or task of its own, so the reports of two quick calls come in any order. The
+second call's list contains the first one's answer. Stored first, it would store that answer without its usage, and the
+first call would store the answer again.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 OPEN_CALLS = 1000
-"""How many calls may be open before the oldest is forgotten: one that is abandoned never ends."""
+"""How many calls may be open before the oldest is forgotten: an abandoned call never ends."""
 EARLIER_SECONDS = 2.0
-"""How long a call waits for the end of an earlier one whose answer it goes on from: that one ended at the provider
-already. It never comes where the program stopped reading its stream."""
+"""How long a call waits for the report of an earlier one that it continues. The provider has ended that one already,
+but no report comes if the program stopped reading its stream."""
 
 
 class UnendedCall(NamedTuple):
-    """A call under way: its place in the order, and the list as it was asked."""
+    """A call whose end was not reported: its number in the order of calls, and a copy of its list."""
 
     number: int
     messages: list[dict[str, Any]]
 
     def goes_on_from(self, earlier: UnendedCall) -> bool:
-        """Whether the list begins with an earlier call's, and has an answer behind it."""
+        """Whether the list begins with that of an earlier call, followed by an answer."""
         behind = len(earlier.messages)
         return (
             earlier.number < self.number
@@ -48,7 +49,7 @@ class OpenCalls:
         self._changed = threading.Condition()
 
     def begin(self, id: str, messages: list[dict[str, Any]]) -> None:
-        """A call begins. One that is tried again keeps its place."""
+        """Note that a call begins. A call that is retried keeps its number."""
         with self._changed:
             if id not in self._open:
                 self._count += 1
@@ -58,9 +59,8 @@ class OpenCalls:
 
     @contextmanager
     def ending(self, id: str) -> Iterator[UnendedCall | None]:
-        """A call ends: what the block stores comes behind the earlier calls that it goes on from.
-
-        None for a call that is not known.
+        """A context for storing a call that has ended. Entering it waits until the earlier calls that it continues are
+        stored. Yields the call; None if it is not known.
         """
         with self._changed:
             call = self._open.get(id)
@@ -73,14 +73,14 @@ class OpenCalls:
             self.forget(id)
 
     def forget(self, id: str) -> None:
-        """A call has ended."""
+        """Forget a call that has ended, and wake those that wait for it."""
         with self._changed:
             self._open.pop(id, None)
             self._storing.discard(id)
             self._changed.notify_all()
 
     def may_move(self, name: str, call: UnendedCall | None) -> bool:
-        """Whether a call is the latest of those that moved a name: its own answer may be late."""
+        """Whether a call may move a name: no call that began later has moved it. Notes that this one does."""
         with self._changed:
             if call is None:
                 return True
@@ -93,15 +93,15 @@ class OpenCalls:
             return is_latest
 
     def _wait_for_earlier(self, call: UnendedCall) -> None:
-        """Wait for an earlier call that is being stored until it is, and for the end of another no longer than a
-        moment."""
+        """Wait for the earlier calls that ``call`` continues: without limit for those that are being stored, and at
+        most ``EARLIER_SECONDS`` for the report of the others."""
         until = time.monotonic() + EARLIER_SECONDS
         while earlier := self._earlier_of(call):
             unended = earlier.keys() - self._storing
             left = until - time.monotonic()
             if unended and left <= 0:
                 for each in unended:
-                    del self._open[each]  # it was waited for once
+                    del self._open[each]  # so that the next call does not wait for it again
             else:
                 self._changed.wait(left if unended else None)
 

@@ -1,7 +1,7 @@
-"""Messages of Pydantic AI as turns, and back: what a turn can say is its blocks, what it cannot is kept beside them.
+"""Convert messages of Pydantic AI to turns and back.
 
-A part's text, call, result or picture becomes a block, and leaves the part. What is left of the message stands in
-``meta.app``, without the fields that say nothing. A message that would not come back equal so is kept as JSON.
+The text, call, result or media of a part moves into a block. The rest of the message is kept in ``meta.app``, without
+fields that are None. A message that would not survive the round trip is kept as JSON.
 
 Source: ``pydantic_ai.messages``, pydantic-ai 2.68.0, read on 2026-11-22.
 """
@@ -32,14 +32,14 @@ from headish.adapters.messages import (
 from headish.errors import HeadishError
 
 APP = "pydantic-ai"
-"""The key of ``meta.app``, and the provider of what is kept as JSON."""
+"""The adapter's key in ``meta.app``, and the provider of a block that has a whole message as JSON."""
 TAKEN = "blocks"
-"""In what is left of a part: how many blocks were taken from it."""
+"""The key, in the rest of a part, for the number of its blocks, if that is not one."""
 Json = dict[str, Any]
 
 
 class WrittenModelMessage(NamedTuple):
-    """A message as a turn: its role, its blocks, and what stands in ``meta.app`` beside them."""
+    """The parts of a message's turn: its role, its blocks, and ``meta.app``."""
 
     role: str
     blocks: tuple[ContentBlock, ...]
@@ -47,7 +47,8 @@ class WrittenModelMessage(NamedTuple):
 
 
 def write(message: ModelMessage) -> WrittenModelMessage:
-    """A message as a turn; ``read`` gives an equal one back. Lone surrogates become U+FFFD, with a note."""
+    """Convert a message to the parts of a turn, from which ``read`` makes an equal message. Lone surrogates become
+    U+FFFD, with a note."""
     given, note = dumped(message)
     try:
         blocks, rest = _split(given)
@@ -55,31 +56,31 @@ def write(message: ModelMessage) -> WrittenModelMessage:
         if _comes_back(given, written):
             return written
     except (HeadishError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
-        pass  # it holds what no turn can say
+        pass  # a turn cannot represent it
     return write_opaque(given, note)
 
 
 def dumped(message: ModelMessage) -> tuple[Json, Json]:
-    """A message as JSON, healed, and the note that it was."""
+    """A message as JSON without lone surrogates, and the note if some were replaced, else an empty one."""
     given, healed = heal(ModelMessagesTypeAdapter.dump_python([message], mode="json")[0])
     return given, {"healed": True} if healed else {}
 
 
 def write_opaque(given: Json, note: Json) -> WrittenModelMessage:
-    """A message as its JSON; what it says stands before it, to be read."""
+    """Convert a message to one block with its JSON, after its texts for people to read."""
     said = [part["content"] for part in given["parts"] if isinstance(part.get("content"), str)]
     whole = {"type": "provider", "provider": APP, "data": {"json": msgspec.json.encode(given).decode()}}
     return WrittenModelMessage(_role_of(given), (*map(Text, said), read_block(whole)), {APP: {"opaque": True, **note}})
 
 
 def read(blocks: tuple[ContentBlock, ...], app: Mapping[str, Any]) -> ModelMessage:
-    """The message of a turn. Raises: LookupError, TypeError, ValueError for what no message left."""
+    """The message of a turn. Raises: LookupError, TypeError, ValueError if the turn is not from ``write``."""
     return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([_join(blocks, app[APP])])[0])
 
 
 def of_another_origin(message: Message) -> ModelMessage:
-    """A message that says the same as a turn which Pydantic AI did not write. What only another provider understands is
-    left out."""
+    """Make a message that says the same as a turn which Pydantic AI did not write, without blocks that only another
+    provider understands."""
     said = [to_mapping(block) for block in message.content]
     if message.role == "assistant":
         parts = [part for block in said for part in _answered(block)]
@@ -119,8 +120,8 @@ def _asked(block: Json, kind: str) -> Iterator[Json]:
 
 
 def reply_of(message: ModelMessage) -> Json:
-    """What the provider of an answer said beside it: itself, the model, why it stopped, and the usage. Empty for what
-    is no answer, or says nothing of it."""
+    """The facts of an answer: its provider, the model, why it stopped, and the usage. Empty for a message that is not
+    an answer."""
     if message.kind != "response":
         return {}
     named = {
@@ -129,7 +130,7 @@ def reply_of(message: ModelMessage) -> Json:
     }  # fmt: skip
     said = {key: value for key, value in named.items() if isinstance(value, str)}
     used = message.usage
-    # Its input has what was read from a cache, and what was written to one.
+    # Pydantic AI's input tokens include those that were read from a cache or written to one; a turn's do not.
     apart = {"cache_read_input_tokens": used.cache_read_tokens, "cache_creation_input_tokens": used.cache_write_tokens}
     reasoning = used.details.get("reasoning_tokens", 0) or getattr(used, "output_reasoning_tokens", 0)
     counts = {
@@ -140,12 +141,12 @@ def reply_of(message: ModelMessage) -> Json:
 
 
 def _comes_back(given: Json, written: WrittenModelMessage) -> bool:
-    """Whether a message comes back equal from what will be stored of it, and may be stored."""
+    """Whether a message can be stored as these parts, and would be read back equal."""
     app = msgspec.json.encode(written.app)
     if len(app) > MAPPING_LIMIT_BYTES or find_secret(written.app, "$") is not None:
         return False
     again = read(decode_payload(encode_payload(written.blocks)), msgspec.json.decode(app))
-    # Their own JSON makes other classes of some parts: what it gives back is what has to come back.
+    # A round trip through Pydantic AI's own JSON changes the classes of some parts: compare with its result.
     expected = ModelMessagesTypeAdapter.validate_python([given])
     return bool(ModelMessagesTypeAdapter.dump_python([again]) == ModelMessagesTypeAdapter.dump_python(expected))
 
@@ -168,7 +169,7 @@ def _split(given: Json) -> tuple[tuple[ContentBlock, ...], Json]:
     is_mixed = len({part["part_kind"] == "system-prompt" for part in given["parts"]}) > 1
     for part in given["parts"]:
         take = _TAKERS.get(part["part_kind"])
-        # What the system says inside a person's turn is not the person's.
+        # A system prompt inside a person's turn must not become the person's words.
         if take is None or (is_mixed and part["part_kind"] == "system-prompt"):
             parts.append(part)
             continue
@@ -211,7 +212,7 @@ def _take_result(part: Json) -> list[Json]:
 
 
 def _take_said(part: Json) -> list[Json]:
-    """What a person said: a text, or texts and media."""
+    """Take what a person said: a text, or a list of texts and media."""
     if isinstance(part["content"], str):
         return _take_text(part)
     blocks, rests = [], []

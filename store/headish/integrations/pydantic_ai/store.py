@@ -1,4 +1,4 @@
-"""``HeadishConversationStore``: Pydantic AI's conversations as turns that everything else of headish can read."""
+"""``HeadishConversationStore``: store Pydantic AI's conversations as turns that all of headish can read."""
 
 # pyright: reportMissingImports=false
 
@@ -17,15 +17,16 @@ from headish.integrations.pydantic_ai import storing
 class HeadishConversationStore(ConversationStore, Scoped):
     """A durable ``ConversationStore`` of Pydantic AI. A context manager.
 
-    Each message is a turn, and the conversation's id its bookmark (``integrations.safe_name`` of it), so ``headish
-    log`` shows the conversation, and ``branch`` and ``fork`` are branches.
+    Each message is a turn, and the conversation's id is its bookmark (``integrations.safe_name`` of it), so ``headish
+    log`` shows the conversation, and ``branch`` and ``fork`` make branches.
 
     - ``db``: a path, a URL, ``":memory:"`` or an open ``Database``.
-    - ``erase``: False: ``delete`` leaves the messages in the database. Otherwise it erases those that no other
-      conversation has, and no branch or bookmark leads to.
+    - ``erase``: with False, ``delete`` leaves the messages in the database. Otherwise it erases them, unless another
+      conversation, a branch or a bookmark leads to them.
 
-    A save compares and replaces in one transaction: a conversation that must not exist yet does not, in other processes
-    neither. Safe for several loops and threads; a call whose task is cancelled is over when the task learns of it.
+    A save compares and replaces the record in one transaction, so of two processes that create one conversation, one
+    fails. Safe for several loops and threads. A call of a cancelled task has ended, with its work stored or not, before
+    the task gets the cancellation.
     Raises: AdapterClosed (a RuntimeError) after ``close``.
     """
 
@@ -34,12 +35,12 @@ class HeadishConversationStore(ConversationStore, Scoped):
         self._held = DatabaseHold(db, "the conversation store", space)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        """The record of a conversation, None where there is none. If somebody moved its bookmark, as an edit in headish
-        does, its head is there. Cost: three statements."""
+        """The record of a conversation; None if there is none. If somebody moved its bookmark, as an edit in headish
+        does, the record's head is the entry where the bookmark is now. Cost: three statements."""
         return await finish(self._find_one, conversation_id)
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
-        """The records, the last saved first. Cost: looks at every record of the space."""
+        """The records, the last saved first. Cost: reads every record of the space."""
         return await finish(self._list_all, scope, limit)
 
     async def write_record(
@@ -49,25 +50,25 @@ class HeadishConversationStore(ConversationStore, Scoped):
         new_entries: Sequence[ConversationEntry] = (),
         expected_revision: str | None,
     ) -> None:
-        """Store a record and its new entries, or nothing. Cost: one transaction.
+        """Store a record and its new entries, all or none. Cost: one transaction.
 
         Raises: ConversationConflict; TooLarge.
         """
         await finish(self._put_one, record, tuple(new_entries), expected_revision)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        """Delete a record, and erase the entries that only it has. On SQLite they are off the disk after
-        ``Database.gc``. Raises: ConversationConflict."""
+        """Delete a record, and erase the entries that only it has, unless ``erase=False``. On SQLite, their bytes are
+        off the disk after ``Database.gc``. Raises: ConversationConflict."""
         await finish(self._take_away, conversation_id, expected_revision)
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
-        """Raises: KeyError where no entry has the id, or it was erased."""
+        """The entry with an id. Raises: KeyError if there is none, or it was erased."""
         return (await finish(self._walk_back, entry_id, 1))[-1]
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
-        """The entries that lead to one, the last ``limit`` of them. Cost: a few statements, however many there are.
+        """The last ``limit`` entries that lead to one, oldest first. Cost: a few statements, however many there are.
 
-        Raises: KeyError where one is missing, or was erased.
+        Raises: KeyError if one is missing, or was erased.
         """
         if head_id is None or limit == 0:
             return []
@@ -75,17 +76,17 @@ class HeadishConversationStore(ConversationStore, Scoped):
 
     async def begin(self, conversation_id: str, headish: str, *, scope: str | None = None) -> None:
         """Make a conversation that begins with a thread of headish: a branch, an edit, an import. ``load`` it then.
-        Both share its turns, and each goes on by itself.
+        Both share its turns, and then grow independently.
 
-        Raises: ConversationConflict where there is such a conversation; UnknownTurn, Ambiguous, InvalidHeadish.
+        Raises: ConversationConflict if the conversation exists; UnknownTurn, Ambiguous, InvalidHeadish.
         """
         await finish(self._begin, conversation_id, headish, scope)
 
     def close(self) -> None:
-        """Let go of the database; a second time nothing happens."""
+        """Release the database; a second call does nothing."""
         self._held.close()
 
-    # In a thread of a pool.
+    # These run in a thread of a pool.
 
     def _find_one(self, id: str) -> ConversationRecord | None:
         with self._held.use() as store:

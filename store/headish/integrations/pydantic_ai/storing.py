@@ -1,8 +1,8 @@
-"""Conversations of Pydantic AI, inside a transaction. An entry is a turn with the entry's id as its key, a record an
-object.
+"""Read and write conversations of Pydantic AI inside a transaction. An entry is a turn whose key is the entry's id; a
+record is an object.
 
-The space is locked while somebody writes, so a record is compared and replaced in one transaction, also between
-processes; on a conflict neither the record nor an entry stays.
+A writer locks the space, so a record is compared and replaced in one step, also between processes. On a conflict,
+neither the record nor an entry is stored.
 """
 
 # pyright: reportMissingImports=false
@@ -40,10 +40,10 @@ from headish.integrations.pydantic_ai import messages
 
 KIND = "pydantic-ai/record"
 PREFIX = "pydantic-ai:"
-"""Before an entry's id, in the key of its turn."""
+"""The prefix of the key of an entry's turn; the entry's id follows it."""
 PART_LIMIT = 500
 ID_CHARACTERS = 25
-"""How long the id of a turn is."""
+"""The length of a turn's id."""
 
 _TEXTS = ("conversation_id", "head_id", "scope", "forked_from", "forked_at", "branches")
 _ODD = re.compile(rb"[^A-Za-z0-9_.:=+-]")
@@ -51,7 +51,7 @@ _records = TypeAdapter(ConversationRecord)
 
 
 class ConversationObject(Struct, frozen=True, omit_defaults=True):
-    """What is stored of a conversation: its record, as JSON, and the bookmark of its messages."""
+    """The stored form of a conversation: its record, as JSON, and the bookmark of its messages."""
 
     record: Any
     name: str | None = None
@@ -69,8 +69,8 @@ _encode = msgspec.json.Encoder().encode
 
 
 def find_record(read: ReadTransaction, id: str) -> StoredConversation | None:
-    """The conversation with an id. Where somebody else moved its bookmark (an edit, a branch), it goes on from there,
-    and what it left is one of its branches."""
+    """The conversation with an id; None if there is none. If somebody else moved its bookmark (an edit, a branch), its
+    head is the entry there, and the former head is one of its branches."""
     found = read.object(KIND, _part(id))
     if found is None:
         return None
@@ -84,7 +84,7 @@ def find_record(read: ReadTransaction, id: str) -> StoredConversation | None:
 
 
 def _entry_at(read: ReadTransaction, turn: TurnId) -> str:
-    """The id of the entry that a turn is."""
+    """The id of a turn's entry."""
     [said] = read.thread(turn, 1)
     return turn if said.payload is None else _id_of(said)
 
@@ -100,7 +100,7 @@ def write_record(
     drafts: Sequence[tuple[ConversationEntry, Draft]],
     expected: str | None,
 ) -> None:
-    """Store a record and its new entries. Raises: ConversationConflict, and nothing is stored."""
+    """Store a record and its new entries. Raises: ConversationConflict; nothing is stored then."""
     found = find_record(write, record.conversation_id)
     if (None if found is None else found.record.revision) != expected:
         raise ConversationConflict(record.conversation_id)
@@ -132,7 +132,7 @@ def begin_record(write: WriteTransaction, id: str, headish: str, scope: str | No
 
 
 def delete_record(write: WriteTransaction, id: str, expected: str, *, is_final: bool) -> None:
-    """Remove a record; if it is final, erase the entries that no other one's history or branches have.
+    """Remove a record; with ``is_final``, also erase the entries that no other conversation's history or branches have.
 
     Cost: reads every record of the space; two statements for each turn. Raises: ConversationConflict.
     """
@@ -150,9 +150,9 @@ def delete_record(write: WriteTransaction, id: str, expected: str, *, is_final: 
 
 
 def read_history(read: ReadTransaction, head: str, limit: int | None) -> list[ConversationEntry]:
-    """The entries that lead to one, the last ``limit`` of them. Raises: KeyError where one is missing or erased.
+    """The last ``limit`` entries that lead to one, oldest first, or fewer if overlays hide some of them.
 
-    Cost: two statements, and one for each chain that the turns lie in.
+    Cost: two statements, and one for each chain of the turns. Raises: KeyError if one is missing or erased.
     """
     end = _find_entry(read, head)
     if end is None:
@@ -171,7 +171,7 @@ def read_history(read: ReadTransaction, head: str, limit: int | None) -> list[Co
 
 
 def make_entry_draft(entry: ConversationEntry, limit_bytes: int) -> Draft:
-    """The draft of an entry. Raises: TooLarge."""
+    """Make the draft of an entry. Raises: TooLarge."""
     return _with_reply(_make_draft(entry, limit_bytes), entry.message)
 
 
@@ -189,7 +189,7 @@ def _make_draft(entry: ConversationEntry, limit_bytes: int) -> Draft:
     options = {"role": written.role, "key": key, "moves": False}
     try:
         return make_draft(written.blocks, {**options, "meta": app}, limit_bytes)
-    except InvalidContent:  # what a turn does not keep
+    except InvalidContent:  # a turn refuses some of it, such as what looks like a key
         given = messages.write_opaque(*messages.dumped(entry.message))
         return make_draft(given.blocks, {**options, "meta": given.app}, limit_bytes)
 
@@ -215,7 +215,7 @@ def _read(data: bytes, id: str) -> StoredConversation:
 
 
 def _part(text: str) -> str:
-    """Text as a key: escaped, and a long one as its beginning and its hash."""
+    """Escape text as a key; one that is too long is cut and followed by its hash."""
     data = text.encode(errors="surrogatepass")
     escaped = _ODD.sub(lambda found: b"%%%02x" % found[0][0], data).decode() or "%"
     if len(escaped) <= PART_LIMIT:
@@ -224,7 +224,8 @@ def _part(text: str) -> str:
 
 
 def _find_entry(read: ReadTransaction, id: str) -> TurnId | None:
-    """The turn of an entry; None where there is none, or it was erased. A turn of another origin has its own id."""
+    """The turn of an entry; None if there is none, or it was erased. The entry of a turn that Pydantic AI did not write
+    has the turn's id."""
     found = read.turn_of_key(entry_key(id))
     if found is not None or len(id) != ID_CHARACTERS:
         return found
@@ -242,7 +243,7 @@ def _placed(
     record: ConversationRecord,
     name: str | None,
 ) -> Draft:
-    """The draft behind its parent; the conversation's name goes with the head."""
+    """Place an entry's draft after its parent; the draft of the head moves the conversation's name."""
     behind: TurnId | int | None = None
     if entry.parent_id is not None:
         behind = new[entry.parent_id] if entry.parent_id in new else _find_entry(write, entry.parent_id)
@@ -253,13 +254,14 @@ def _placed(
 
 
 def _ends(read: ReadTransaction, found: StoredConversation) -> list[TurnId]:
-    """The last turn of a conversation's history, and the branches that it left."""
+    """The last turns of a conversation's history and of its branches."""
     ids = [each for each in (found.record.head_id, *found.record.branches) if each is not None]
     return [turn for turn in (_find_entry(read, each) for each in ids) if turn is not None]
 
 
 def _id_of(turn: SpokenTurn) -> str:
-    """The id of a turn's entry; for a turn that is no entry, its own id. Raises: KeyError for one that was erased."""
+    """The id of a turn's entry; for a turn that Pydantic AI did not write, the turn's id. Raises: KeyError if the turn
+    was erased."""
     if turn.payload is None:
         raise KeyError(turn.id)
     escaped = decode_json(turn.app).get(messages.APP, {}).get("id")
@@ -270,7 +272,8 @@ def _id_of(turn: SpokenTurn) -> str:
 
 
 def _message(turn: SpokenTurn, seen: TranscriptMessage | None) -> Any:
-    """The message of a turn; of one of another origin, or that an overlay shows otherwise, one that says the same."""
+    """The message of a turn. For a turn that Pydantic AI did not write or an overlay changes, a message that says the
+    same."""
     app, kept = decode_json(turn.app), message_of(turn)
     is_changed = seen is not None and seen.message.content != kept.message.content
     try:
