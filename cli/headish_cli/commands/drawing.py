@@ -71,8 +71,8 @@ def tree_command(
             print_json_lines(_record(turn, current) for turn in turns)
             return
         lines = list(draw_tree(turns, current) if full else fold(draw_tree(turns, current), current))
-        shown = [each.turn for each in lines if each.turn is not None]
-        short = shorten(store, dict.fromkeys(id for turn in shown for id in (turn.id, *turn.continues)))
+        drawn_turns = [each.turn for each in lines if each.turn is not None]
+        short = shorten(store, dict.fromkeys(id for turn in drawn_turns for id in (turn.id, *turn.continues)))
     drawn, beginning = {turn.id for turn in turns}, {turn.id for turn in preamble_of(turns)}
     # If the named turn is a system turn itself, no conversation that it begins is another one.
     beginning = set() if current in beginning else beginning

@@ -1,6 +1,6 @@
-"""Replace lone surrogates, which JSON of other programs may contain and no database stores.
+"""Mend text that no database accepts: lone surrogates, which other programs' JSON lets through.
 
-They must not end an agent's run: U+FFFD takes their place, and a note in the turn's ``meta`` says so.
+An agent's run must not fail because of them: U+FFFD takes their place, and a note in the turn's ``meta`` says so.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from headish.values.shapes import heal_text as heal_text  # adapters find both h
 
 NOTE = "lone surrogates were replaced by U+FFFD"
 ESCAPE = "\ufffe"
-"""The prefix of a text that is written as the hexadecimal digits of its bytes."""
+"""Marks a text that is written as the hexadecimal digits of its bytes. A noncharacter, so hardly any text begins so."""
 
 
 class Healed(NamedTuple):
-    """A value without lone surrogates, and whether some were replaced. ``data`` is the value's JSON; None if the value
-    was mended, or JSON cannot represent it."""
+    """A value whose texts are whole, whether it was mended, and its JSON: None if it was mended, or JSON cannot express
+    it."""
 
     value: Any
     is_mended: bool
@@ -28,8 +28,8 @@ class Healed(NamedTuple):
 
 
 def heal(value: Any) -> tuple[Any, bool]:
-    """Replace the lone surrogates in a value; also returns whether there were any. A value without any is returned
-    itself, not copied.
+    """Return the value without lone surrogates in its texts, and whether it had any. A value without any is returned
+    itself.
 
     Cost: that of encoding the value as JSON once.
     """
@@ -37,7 +37,7 @@ def heal(value: Any) -> tuple[Any, bool]:
 
 
 def heal_and_encode(value: Any) -> Healed:
-    """``heal`` that also returns the JSON, which it makes anyway."""
+    """``heal``, with the JSON that it made to find out."""
     try:
         return Healed(value, False, msgspec.json.encode(value))
     except (UnicodeEncodeError, ValueError, TypeError, RecursionError, OverflowError):
@@ -45,7 +45,7 @@ def heal_and_encode(value: Any) -> Healed:
 
 
 def _is_broken(value: Any) -> bool:
-    left, seen = [value], set[int]()  # not recursive: a check elsewhere refuses values that are nested too deep
+    left, seen = [value], set[int]()  # no recursion: a value may be nested deeper than the stack; others refuse it
     while left:
         each = left.pop()
         if isinstance(each, str):
@@ -62,8 +62,8 @@ def _is_broken(value: Any) -> bool:
 
 
 def escape(value: Any) -> Any:
-    """Escape texts with lone surrogates in plain data, so that JSON and MessagePack can represent it: ids of frameworks
-    may be any text. ``unescape`` reverses it, except that tuples become lists."""
+    """Make plain data fit for JSON and MessagePack: a text with a lone surrogate (ids may be any text) becomes the
+    digits of its bytes. ``unescape`` gives the value back, with lists for tuples."""
     if isinstance(value, str):
         is_whole = value.isascii() or not (heal_text(value)[1] or value.startswith(ESCAPE))
         return value if is_whole else ESCAPE + value.encode(errors="surrogatepass").hex()
@@ -71,7 +71,7 @@ def escape(value: Any) -> Any:
 
 
 def unescape(value: Any) -> Any:
-    """Reverse ``escape``. Raises: ValueError."""
+    """Return the value that ``escape`` was given. Raises: ValueError."""
     if isinstance(value, str) and value.startswith(ESCAPE):
         return bytes.fromhex(value[1:]).decode(errors="surrogatepass")
     return _mapped(value, unescape)

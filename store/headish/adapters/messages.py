@@ -1,11 +1,11 @@
 """The parts that an adapter builds turns from: blocks, drafts, payloads, and messages in the form of an API.
 
-A *draft* is a turn that is already checked and encoded: make it before a transaction, and ``place`` it inside.
-``make_plain_draft`` and ``make_checked_draft`` cost a third of ``make_draft``; the second does not check its content
-again.
+A *draft* is a turn that is checked and encoded, so that a transaction only has to place it: make it before the
+transaction, and ``place`` it inside. ``make_plain_draft`` and ``make_checked_draft`` cost a third of ``make_draft``;
+the second does not check its arguments again.
 
 A *form* is one API's way to write messages: ``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``.
-``write_form`` writes an entry equal to the one that ``read_form`` read.
+``write_form`` gives back what ``read_form`` read, equal.
 """
 
 from __future__ import annotations
@@ -108,12 +108,12 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def decode_json(data: bytes | None) -> dict[str, Any]:
-    """Decode the stored JSON of a turn's ``system`` or ``app``; empty for None."""
+    """Decode the stored JSON of a turn's ``system`` or ``app``; empty if there is none."""
     return {} if data is None else _decode(data)
 
 
 def message_of(turn: SpokenTurn) -> TranscriptMessage:
-    """The message of a turn, with headish's own keys beside it. The turn must not be erased. Raises: CorruptTurn."""
+    """The message of a turn that is not erased, with headish's own keys of the turn. Raises: CorruptTurn."""
     try:
         assert turn.payload is not None
         message = Message(role=turn.role or None, content=decode_payload(turn.payload), turn=turn.id)
@@ -123,20 +123,21 @@ def message_of(turn: SpokenTurn) -> TranscriptMessage:
 
 
 def message_of_draft(draft: Draft) -> TranscriptMessage:
-    """The message of a draft as it will be read once it is stored, to compare with the original."""
+    """The message of a draft as a reader will get it, to compare it with the original."""
     message = Message(role=draft.said.role, content=decode_payload(draft.payload))
     return TranscriptMessage(message, decode_json(draft.system))
 
 
 def is_plain(turns: Sequence[SpokenTurn]) -> bool:
-    """Whether a model sees these turns as they are: none is an overlay, and none was stored hidden."""
+    """Whether a model sees these turns as they are: no overlay is among them, and no turn is hidden."""
+    # By the bytes, without decoding: a false alarm costs a walk, and changes nothing.
     return not any(
         each.type == "overlay" or (each.attributes is not None and b'"hidden"' in each.attributes) for each in turns
     )
 
 
 def is_sayable(block: ContentBlock) -> bool:
-    """Whether a form can write a block: not the mark of an erasure, nor a block that only transcripts have."""
+    """Whether a form can express a block. No form has erased blocks, or those of transcripts alone."""
     return not isinstance(block, Erased | Mark | ToolDefinitions | Other)
 
 
@@ -148,21 +149,21 @@ def place(
     force: bool = False,
     expect: TurnId | Absent | None = None,
 ) -> Draft:
-    """Return the draft with its place. ``continues`` is a headish, or the index of an earlier draft of the same call;
-    ``bookmark`` is the name that moves to it. Raises: InvalidHeadish, InvalidName."""
+    """Return the draft with its place: ``continues``, a headish or the index of an earlier draft of the same call, and
+    the name that it moves. Raises: InvalidHeadish, InvalidName."""
     behind = () if continues is None else (continues if isinstance(continues, int) else parse_headish(continues),)
     name = None if bookmark is None else check_name(bookmark, is_new=True)
     return replace(draft, continues=behind, bookmark=name, force=force, expect=expect)
 
 
 def with_app(draft: Draft, app: Mapping[str, Any]) -> Draft:
-    """Return the draft with an adapter's own keys in ``meta``. headish does not search them for keys of providers: they
-    repeat what the framework said, and must not fail a run."""
+    """Return the draft with an adapter's own keys in ``meta``. headish does not search them for API keys: they repeat a
+    framework's words, and no run may fail because of them."""
     return replace(draft, app=encode_json(app))
 
 
 def read_form(form: str, entry: Any) -> Read | None:
-    """Read an entry of a form: its role, its blocks and how it was written; None if it is not an entry of that form.
+    """Read an entry of a form as a turn: its role, its blocks, and how it was written. None if it is not a message.
 
     ``make_read_draft`` makes a draft of the result. Raises: InvalidContent, UnknownFormat.
     """
@@ -170,7 +171,7 @@ def read_form(form: str, entry: Any) -> Read | None:
 
 
 def write_form(form: str, kept: TranscriptMessage) -> list[Any]:
-    """Write a message in a form: the entry that it was read from, else entries that say the same, without blocks that
-    only another provider understands. Raises: Unmappable."""
-    found = find_form(form)
-    return write_turn(found, kept, Losses(found.name, found.provider))[0]
+    """Write a message in a form: as the entry that it was read from, else as entries that say the same. Blocks that
+    only another provider understands are left out. Raises: Unmappable."""
+    target = find_form(form)
+    return write_turn(target, kept, Losses(target.name, target.provider))[0]

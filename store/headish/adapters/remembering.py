@@ -1,7 +1,7 @@
-"""Remember the messages of turns that this process has written or read, as JSON.
+"""Remember the messages of turns that this process has written or read, as JSON that is ready to be decoded.
 
-A turn never changes, so its remembered message is valid until the turn is erased, and each read asks the database for
-that. A load then reads only ids from the database, and decodes all messages at once.
+A turn never changes, so its message stays right until it is erased, and each reader asks the database for that. So a
+load takes only ids from the database, and decodes all messages together.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import msgspec
 from headish.adapters.messages import TurnId
 
 LIMIT_BYTES = 32 * 1024 * 1024
-"""The most that is remembered for one kind of adapter in one space. The oldest entries are forgotten first."""
+"""The limit of one memory. Beyond it, the messages that were remembered first are forgotten first."""
 LARGEST_BYTES = 1024 * 1024
-"""A larger turn is not remembered."""
+"""Larger messages are not remembered: a few would push out everything else."""
 _OVERHEAD_BYTES = 150
-"""The cost of an entry beside its JSON: the id, the bytes object and its place in the dict."""
+"""The estimated cost of an entry beside its JSON, so that many small messages count, too."""
 encode = msgspec.json.Encoder().encode
-"""The JSON of a message."""
+"""Encodes a message as JSON."""
 _decode = msgspec.json.Decoder(list[Any]).decode
 _REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 
 
 class TurnMemory:
-    """The messages of turns, by the turn's id. Safe to share between threads."""
+    """Messages by the id of their turn. Safe to share between threads."""
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
         self._limit_bytes, self._bytes = limit_bytes, 0
@@ -36,13 +36,13 @@ class TurnMemory:
 
     @property
     def ids(self) -> KeysView[TurnId]:
-        """The turns that are remembered: a live view, which changes as turns come and go."""
+        """The ids of the remembered turns: a live view."""
         return self._known.keys()
 
     def keep_all(self, texts: Iterable[tuple[TurnId, bytes]]) -> None:
-        """Remember turns by the JSON of their messages, separated by commas. Large ones are skipped.
+        """Remember turns with the JSON of their messages, joined by commas, unless it is large.
 
-        The caller knows that JSON keeps these messages as they are: texts, and lists and dicts of texts.
+        Use it only for messages that JSON gives back equal: those of texts, and lists and dicts of texts.
         """
         with self._lock:
             known = self._known
@@ -54,9 +54,9 @@ class TurnMemory:
                 self._bytes -= len(known.pop(oldest)) + _OVERHEAD_BYTES
 
     def add_all(self, made: Sequence[tuple[TurnId, list[Any]]]) -> None:
-        """Remember the messages of turns. Skips those that are large, or that change in a round trip through JSON.
+        """Remember the messages of turns, unless they are large or JSON does not give them back equal.
 
-        All round trips are compared at once, and one by one only if the whole differs.
+        All are decoded and compared at once, and one by one only if something differs.
         """
         if not made:
             return
@@ -69,8 +69,8 @@ class TurnMemory:
         )
 
     def decode(self, turns: Iterable[object]) -> list[Any] | None:
-        """New copies of the messages of turns, in order; None if one of ``turns`` is not a remembered id."""
-        known: dict[Any, bytes] = self._known  # rows among ``turns`` are not in it
+        """Decode the messages of turns, in order. None if one of them is not an id, or was forgotten meanwhile."""
+        known: dict[Any, bytes] = self._known  # without the lock: a turn that goes meanwhile is a KeyError
         try:
             return _decode(b"[" + b",".join([known[turn] for turn in turns]) + b"]")
         except KeyError:
@@ -78,7 +78,7 @@ class TurnMemory:
 
 
 def _encoded(messages: list[Any]) -> bytes:
-    """Messages as JSON, separated by commas; empty if JSON cannot represent them."""
+    """Encode messages as JSON, joined by commas; empty if JSON cannot express them."""
     try:
         return b",".join(map(encode, messages))
     except _REFUSED:
@@ -86,9 +86,9 @@ def _encoded(messages: list[Any]) -> bytes:
 
 
 def _comes_back(data: Sequence[bytes], made: Sequence[tuple[TurnId, list[Any]]]) -> bool:
-    """Whether messages survive a round trip through JSON. Those that could not be encoded are skipped."""
-    given = [each for text, (_, messages) in zip(data, made, strict=True) if text for each in messages]
+    """Whether JSON gives messages back equal. Those that could not be encoded (empty data) are skipped."""
+    expected = [each for text, (_, messages) in zip(data, made, strict=True) if text for each in messages]
     try:
-        return bool(_decode(b"[" + b",".join(filter(None, data)) + b"]") == given)
+        return bool(_decode(b"[" + b",".join(filter(None, data)) + b"]") == expected)
     except _REFUSED:
         return False

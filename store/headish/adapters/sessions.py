@@ -1,4 +1,4 @@
-"""The turns of one session: add, read, pop and drop them under its name, each in one transaction.
+"""Add, read, pop and drop the turns of a session under its name, each in one transaction.
 
 A writer locks the space, so two threads, tasks or processes on one session lose nothing: turns that are added together
 stay together, and a pop removes exactly the turn that it returns.
@@ -22,7 +22,7 @@ DELETED = "its conversation was deleted"
 
 
 class NamedSession(NamedTuple):
-    """A session: the id from its framework, which may be any text, and its bookmark unless that was renamed."""
+    """A session: the id that its framework uses, and the bookmark that it has unless it was renamed or imported."""
 
     id: str
     name: str
@@ -34,14 +34,13 @@ class NamedSession(NamedTuple):
 
     @property
     def app(self) -> dict[str, Any] | None:
-        """The ``app`` of its conversation, which has the id if that cannot be the key; else None."""
+        """What the conversation's ``app`` keeps of the id if that cannot be the key; else None."""
         return {"id": heal_text(self.id)[0]} if self.key is None else None
 
 
 def session_of(text: str) -> NamedSession:
-    """The session with any text as its id. Its bookmark is ``safe_name`` of the text. A conversation with the text as
-    its ``key`` is also the session's, whatever its name: so a session continues after a rename, and can continue an
-    import.
+    """Return the session of any text. Its bookmark is ``safe_name`` of the text. A conversation whose ``key`` is the
+    text belongs to the session under any other name, too: so a session survives a rename, and continues an import.
 
     Raises: InvalidArgument if it is not text.
     """
@@ -49,32 +48,31 @@ def session_of(text: str) -> NamedSession:
 
 
 def find_session(read: ReadTransaction, session: NamedSession, *, removed: bool = False) -> str | None:
-    """The bookmark that a session has; None if the session is empty. With ``removed``, the one that it had last
-    counts, too."""
+    """The bookmark of a session; None if it is empty. ``removed``: also a bookmark that was removed."""
     return read.conversation(session.name, session.key, removed=removed)
 
 
 def add(store: Store, session: NamedSession, drafts: Sequence[Draft]) -> list[TurnId]:
-    """Store turns at the end of a session, all or none, and move its bookmark to the last. Returns their ids.
+    """Append turns to a session, all or none, and return their ids.
 
-    This sets what the drafts continue and which name they move. The first turn of a session gives its conversation the
-    session's id as its key.
-    Cost: one transaction; four statements for one small turn, if this process made the last change of the session.
+    This function sets what the drafts continue and which name they move. The first turn of a session gives its
+    conversation the session's id as its key.
+    Cost: one transaction; for one small turn of a session that this process used last four statements.
     Raises: as ``WriteTransaction.extend``.
     """
     return store.write(lambda write: extend(write, session, drafts))
 
 
 def extend(write: WriteTransaction, session: NamedSession, drafts: Sequence[Draft]) -> list[TurnId]:
-    """``add`` inside a transaction."""
+    """``add`` inside a transaction of the caller."""
     return write.extend(session.name, drafts, key=session.key, app=session.app)
 
 
 def read(store: Store, session: NamedSession, limit: int | None = None) -> list[SpokenTurn]:
-    """The last ``limit`` turns of a session, or all of them, oldest first. Empty if there is no such session.
+    """Return the last ``limit`` turns of a session, or all, oldest first. Empty if there is none.
 
-    A turn that was erased has ``erased`` and no payload. Overlays are listed like other turns: ``is_plain`` tells
-    whether a model sees the turns as they are. Cost, Raises: as ``ReadTransaction.thread``.
+    An erased turn has ``erased`` and no payload. Overlays are turns like any other: ``is_plain`` tells whether a thread
+    is what a model sees. Cost, Raises: as ``ReadTransaction.thread``.
     """
     return [each for each in read_unknown(store, session, limit) if isinstance(each, SpokenTurn)]
 
@@ -82,14 +80,14 @@ def read(store: Store, session: NamedSession, limit: int | None = None) -> list[
 def read_unknown(
     store: Store, session: NamedSession, limit: int | None = None, known: Collection[TurnId] = ()
 ) -> list[SpokenTurn | TurnId]:
-    """``read`` for a caller that remembers turns: those in ``known`` come as ids, as from
+    """``read`` for a caller that remembers turns: of ``known`` ones it returns only the ids. As
     ``ReadTransaction.thread_unless_known``."""
 
     def work(read: ReadTransaction) -> list[SpokenTurn | TurnId]:
         # By its name first, in one statement. Only a session that was renamed, or imported, is looked up by its key.
-        found = read.thread_unless_known(session.name, known, limit)
-        if found:
-            return found
+        turns = read.thread_unless_known(session.name, known, limit)
+        if turns:
+            return turns
         name = find_session(read, session)
         return [] if name is None else read.thread_unless_known(name, known, limit)
 
@@ -97,7 +95,7 @@ def read_unknown(
 
 
 def see(store: Store, session: NamedSession) -> list[TranscriptMessage]:
-    """The messages of a session as a model sees them: overlays applied, hidden messages left out.
+    """The messages of a session as a model sees them: overlays applied, and without what is hidden from models.
 
     Cost: a walk of the thread.
     """
@@ -112,10 +110,10 @@ def see(store: Store, session: NamedSession) -> list[TranscriptMessage]:
 def read_messages(
     store: Store, session: NamedSession, limit: int | None = None
 ) -> list[tuple[TranscriptMessage, bytes | None]]:
-    """The messages of a session as a model sees them, each with the ``app`` of its turn. Erased turns are left out.
+    """The messages that a model sees of a session, each with the ``app`` of its turn, without erased ones.
 
-    Only the last ``limit`` turns are read; if an overlay or a document is among them, the whole thread is.
-    Cost: as ``read``, and then also as ``see``.
+    With ``limit``, only the last turns are looked at; if overlays or documents are among them, the whole thread.
+    Cost: as ``read``, or as ``see`` for a whole thread.
     """
     turns = read(store, session, limit)
     if is_plain(turns) and all(each.type is None for each in turns):
@@ -125,8 +123,7 @@ def read_messages(
 
 
 def free_name(read: ReadTransaction, text: str) -> str:
-    """A name for a text that no bookmark has: ``safe_name`` of the text or, if it is taken, of the text and a
-    number."""
+    """``safe_name`` of a text. If a bookmark has that name already, a number is added to the text."""
     number, name = 1, safe_name(text)
     while read.has_bookmark(name):
         number += 1
@@ -135,7 +132,7 @@ def free_name(read: ReadTransaction, text: str) -> str:
 
 
 def name_of(store: Store, session: NamedSession) -> str | None:
-    """The bookmark that a session has now; None if the session is empty."""
+    """The bookmark of a session now; None if it is empty."""
     return store.read(lambda read: find_session(read, session))
 
 
@@ -146,20 +143,21 @@ def pop(
     erase: bool = False,
     rest: Callable[[SpokenTurn], Sequence[Draft]] | None = None,
 ) -> SpokenTurn | None:
-    """Take the last turn off a session and return it; None if the session is empty.
+    """Take the last turn off a session, and return it; None if the session is empty.
 
-    ``rest`` gets the turn and returns drafts that take its place: for a turn of several messages, all but the last.
-    With ``erase`` the turn is erased, unless something else leads to it.
-    Cost: one transaction of about ten statements; with ``erase`` it also reads the space a few times.
+    Turns that another writer adds meanwhile stay. ``rest`` returns drafts to put in place of the removed turn: for a
+    turn of several messages, all but the last one. With ``erase`` the turn is erased, unless something else leads to
+    it.
+    Cost: one transaction of about ten statements; with ``erase`` it reads the space a few times.
     """
 
     def work(write: WriteTransaction) -> SpokenTurn | None:
         name = find_session(write, session)
         if name is None:
             return None
-        [said] = write.undo(name, erase=TAKEN_OUT if erase else None)
-        extend(write, session, [] if rest is None else rest(said))
-        return said
+        [last] = write.undo(name, erase=TAKEN_OUT if erase else None)
+        extend(write, session, [] if rest is None else rest(last))
+        return last
 
     return store.write(work)
 
@@ -173,11 +171,10 @@ def replace_last(
     erase: bool = False,
     stay: Callable[[Sequence[SpokenTurn]], Sequence[Draft] | None] | None = None,
 ) -> bool:
-    """Replace the last turns of a session, whose ids are ``last``. Returns False, and changes nothing, if other turns
-    are the last ones now.
+    """Replace the last turns, whose ids must be ``last``. Returns False and changes nothing if they are not.
 
-    The replaced turns are hidden, or with ``erase`` erased unless something else leads to them. ``stay`` gets the turns
-    before them, and returns drafts that replace those, too, or None to leave them as they are.
+    The old turns are hidden, or with ``erase`` erased unless something else leads to them. ``stay`` receives the turns
+    before the last ones, and returns drafts that replace those; None leaves them as they are.
     Cost: one transaction; with ``stay`` it reads the whole thread.
     """
 
@@ -196,25 +193,25 @@ def replace_last(
 
 
 def _before(read: ReadTransaction, name: str, count: int) -> list[SpokenTurn]:
-    """The turns of a thread before its last ``count``. Empty if branches were merged in it: ``undo`` follows first
-    parents only. Cost: reads the whole thread."""
-    said = read.thread(name)
-    is_one_line = len(read.last(name, len(said))) == len(said)
-    return said[: max(0, len(said) - count)] if is_one_line else []
+    """The turns of a thread before its last ``count``. Empty if branches were merged in it: ``undo`` goes back along
+    first parents alone, and would leave the others out. Cost: the whole thread."""
+    turns = read.thread(name)
+    is_one_line = len(read.last(name, len(turns))) == len(turns)
+    return turns[: max(0, len(turns) - count)] if is_one_line else []
 
 
 def fork(store: Store, session: NamedSession, to: NamedSession, turns: int | None = None) -> bool:
-    """Begin another session with the turns of this one, or with its first ``turns``. False if this session is empty.
+    """Begin the session ``to`` with all turns of this one, or with its first ``turns``. Returns whether there were any.
 
-    Both share those turns, and then grow independently.
-    Cost: one transaction, however many turns they share. Raises: BookmarkTaken if the other session is not empty.
+    Both sessions share those turns, and each continues by itself.
+    Cost: one transaction, however many turns are shared. Raises: BookmarkTaken if the other session is not empty.
     """
 
     def work(write: WriteTransaction) -> bool:
-        taken = find_session(write, to)
-        holder = None if taken is None else write.bookmark(taken)
-        if taken is not None and holder is not None:
-            raise BookmarkTaken(taken, holder)
+        other = find_session(write, to)
+        holder = None if other is None else write.bookmark(other)
+        if other is not None and holder is not None:
+            raise BookmarkTaken(other, holder)
         name = find_session(write, session)
         end = None if name is None else write.bookmark(name) if turns is None else write.first(name, turns)
         if end is None:
@@ -226,7 +223,7 @@ def fork(store: Store, session: NamedSession, to: NamedSession, turns: int | Non
 
 
 def branches(store: Store, session: NamedSession, limit: int = 1000) -> list[str]:
-    """The sessions that begin with the same turn, including this one: the key of each conversation, else its name.
+    """The sessions that begin with the same turn, this one included, each by its conversation's key, else by its name.
 
     Cost: one statement that looks at every name of the space, and one for each name that it finds.
     """
@@ -234,26 +231,26 @@ def branches(store: Store, session: NamedSession, limit: int = 1000) -> list[str
     def work(read: ReadTransaction) -> list[str]:
         name = find_session(read, session)
         root = None if name is None else read.first(name)
-        found = [] if root is None else read.names_through(root, limit)
-        return [read.key_of(each) or text_of(each) or each for each in found]
+        names = [] if root is None else read.names_through(root, limit)
+        return [read.key_of(each) or text_of(each) or each for each in names]
 
     return store.read(work)
 
 
 def drop(store: Store, session: NamedSession, *, erase: bool = False) -> bool:
-    """Take all turns out of a session, and free its name. False if the session was empty.
+    """Empty a session, and free its name. Returns whether anything was in it.
 
-    ``erase`` also erases all turns that the name ever led to, including those that were popped or dropped before,
-    unless another name or branch leads to them; and the conversation's title, tags, key and ``app``. The receipt lists
-    them.
-    Cost: one transaction; with ``erase`` it reads the space a few times and writes a row for each turn. On SQLite,
-    the erased bytes are off the disk after ``Database.gc``, which rewrites the whole file: once for many sessions.
+    ``erase`` also erases all turns that the name ever led to and nothing else leads to (other names, other branches),
+    including those popped and dropped before, and the conversation's title, tags, key and ``app``. The receipt lists
+    them. Cost: one transaction; with ``erase`` it reads the space a few times and writes a row for each turn. The
+    erased bytes leave a SQLite file with ``Database.gc``, which writes the whole file, once for many sessions.
     """
     return store.write(lambda write: take_out(write, session, erase=erase))
 
 
 def take_out(write: WriteTransaction, session: NamedSession, *, erase: bool) -> bool:
     """``drop`` inside a transaction."""
+    # To erase, a name that was removed counts too: what it led to is still in the database.
     name = find_session(write, session, removed=erase)
     if name is None:
         return False

@@ -100,6 +100,7 @@ class _Kept:
             raise click.UsageError(f"there is no folder {path.parent}")
         if path is not None and path.exists():
             self.before = read_regular(path, CURSOR_BYTES).decode(errors="replace").strip()
+            # It does not say where to go on, and the first turn would print everything again.
             if not self.before:
                 raise click.UsageError(f"{path} is empty: remove it to begin anew")
 
@@ -113,6 +114,7 @@ class _Kept:
         """Replace the file atomically: a reader finds the old cursor or the new one."""
         if self._path is None or not self._cursor:
             return
+        # Beside the file, because a rename is atomic only within a file system.
         part = self._path.with_name(f"{self._path.name}.part")
         with open_target(part) as file:
             file.write(f"{self._cursor}\n")
@@ -124,11 +126,11 @@ class _Kept:
 
 @contextmanager
 def _kept(path: Path | None) -> Iterator[_Kept]:
-    kept = _Kept(path)
+    cursor_file = _Kept(path)
     try:
-        yield kept
+        yield cursor_file
     finally:
-        kept.write()
+        cursor_file.write()
 
 
 def _record(store: Store, change: Change, *, content: bool) -> dict[str, Any]:

@@ -50,6 +50,7 @@ def asked(url: str, joining: Mapping[str, Any]) -> Iterator[None]:
     if not is_used or not is_terminal() or read_passphrase() is not None:
         yield
         return
+    # Asked for twice: a slip would encrypt the remote's key with a passphrase that nobody knows.
     os.environ[PASSPHRASE] = click.prompt(
         "Passphrase of the remote", hide_input=True, confirmation_prompt="Repeat it", err=True
     )
@@ -214,6 +215,7 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
         stay = store.remotes.devices(name)
     if fingerprint:
         for each in stay:
+            # The new key reaches only machines whose recipient this one knows; the others must be invited again.
             if not (each.own or each.invited):
                 say(
                     f"{one_line(each.label, 255)} was not invited from here: 'headish remote invite {name} age1…' again"

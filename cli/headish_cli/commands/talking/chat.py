@@ -64,6 +64,7 @@ def chat_command(
         arguments = {**call_settings(call), "to": to, "params": read_params(options) or None}
         first_turn = {key: value for key, value in (("system", system), ("ptr", ptr)) if value is not None}
         conversation = ChatSession(store, None if head else name, head, arguments, first_turn)
+        # Before the greeting: a person should not type a message that nobody can answer.
         _check_who(conversation, ptr)
         lines = open_lines(conversation.said_before, (f"/{each}" for each in COMMANDS))
         _greet(conversation, lines)
@@ -132,6 +133,7 @@ def _talk(ctx: click.Context, conversation: ChatSession, lines: Lines) -> bool:
             if not lines.at_terminal:
                 raise
             say("Stopped" + (KEPT if conversation.unanswered else ""))
+        # Ctrl-C in a script means the script, not this one answer.
         if conversation.stopped and not lines.at_terminal:
             raise click.exceptions.Exit(INTERRUPTED)
         failed = failed or conversation.failed

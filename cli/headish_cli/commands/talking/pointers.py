@@ -130,6 +130,7 @@ def rm_command(settings: GlobalOptions, name: str) -> None:
     """Remove NAME; its history stays."""
     with settings.open() as store:
         store.pointers.remove(name)
+        # The default is a name: removing the pointer does not remove it, and calls would then fail.
         was_default = store.pointers.default == name
     say(f"{name} points at nothing now.")
     if was_default:

@@ -69,6 +69,7 @@ def recover_command(
     with settings.open() as store:
         if drop is not None:
             store.streams.drop(drop)
+        # Opening the store recovers by itself; `recovered` has what it found just now.
         turns = [*store.recovered, *store.streams.recover(force=force)]
         fetched = store.streams.recover_remote(wait_seconds=wait) if remote else None
         turns += fetched.turns if fetched else ()

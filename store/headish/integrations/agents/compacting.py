@@ -1,7 +1,6 @@
-"""Compact a session in one transaction, so that an item which another writer adds meanwhile is neither lost nor
-replaced by a summary that did not read it.
+"""Compact a session in one transaction: items that another writer adds meanwhile are neither lost nor left unseen.
 
-The SDK's wrapper, ``OpenAIResponsesCompactionSession``, clears and rewrites a session that gives it no snapshot.
+The SDK's own wrapper, ``OpenAIResponsesCompactionSession``, clears and rewrites a session that gives it no snapshot.
 """
 
 from __future__ import annotations
@@ -24,14 +23,15 @@ IsExpired = Callable[[Any], bool] | None
 async def snapshot(
     run: Callable[..., Awaitable[Any]], erases: Callable[[], bool], limit: int, is_expired: IsExpired
 ) -> Any:
-    """Return a snapshot for the SDK: the last ``limit`` items, and a function that replaces them. None if the session
-    is not a plain list with one item per turn.
+    """Return the SDK's snapshot: the last ``limit`` items, and a function that replaces them. None if the session is
+    not a plain list of one item per turn.
 
-    ``run`` runs a function of the store and the session in a thread. ``erases`` tells whether replaced items are
-    erased. A replacement also removes the items at the beginning of the session for which ``is_expired`` is true.
+    ``run`` runs a function of the store and the session in a thread; ``erases`` tells whether replaced items are
+    erased. Items at the beginning of the session for which ``is_expired`` holds go with them.
     """
     try:
-        from agents.memory.session import _CompactionSnapshot  # not public: without it the wrapper clears and rewrites
+        # Not public, so a version of the SDK may lack it: the wrapper then clears and rewrites the session.
+        from agents.memory.session import _CompactionSnapshot
     except ImportError:
         return None
     turns: list[SpokenTurn] = await run(read, limit + 1)
@@ -60,7 +60,7 @@ def _replace(
 def _without_expired(
     is_expired: Callable[[Any], bool], limit_bytes: int, before: Sequence[SpokenTurn]
 ) -> list[Draft] | None:
-    """Make drafts of the turns after the expired items at the beginning. None if no item expired, or if a draft would
+    """The drafts of the turns after the expired ones at the beginning. None if none is expired, or if a draft would
     lose something of its turn."""
 
     def is_over(said: SpokenTurn) -> bool:

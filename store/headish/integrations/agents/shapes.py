@@ -1,7 +1,7 @@
-"""The items that nearly every run makes, as the SDK writes them: an answer, a call, a result.
+"""The shapes of the items that nearly every run makes, as the SDK writes them: an answer, a call, a result.
 
-Apart from their blocks and ids, items of one shape are the same. So ``meta.app["agents"]`` has only the name of the
-shape and the id, a tenth of the bytes that the record of a form takes, and no comparison is needed to store it.
+Beside their blocks, such items differ only in ids. So ``meta.app["agents"]`` has the name of the shape and the ids: a
+tenth of the bytes of a difference from a form, and nothing needs to be compared when they are written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Item = dict[str, Any]
 
 
 class Shaped(NamedTuple):
-    """An item with a known shape: its role, its block, and what ``meta.app`` keeps beside it."""
+    """An item of a shape: its role, its block, and the rest for ``meta.app``."""
 
     role: str
     block: KnownBlock
@@ -24,15 +24,16 @@ class Shaped(NamedTuple):
 
 
 def read_shape(item: Mapping[str, Any]) -> Shaped | None:
-    """Read an item with a known shape; None if it has none. The caller has replaced lone surrogates."""
-    read = _BY_KEYS.get(tuple(item))
-    return None if read is None else read(item)
+    """Read an item by its shape; None if it has none of them. Its texts must have no lone surrogates."""
+    reader = _BY_KEYS.get(tuple(item))
+    return None if reader is None else reader(item)
 
 
 def write_shape(block: ContentBlock, shape: Any, id: Any) -> Item | None:
-    """Write a block as an item of a shape; None if the shape is unknown or does not fit. ``id`` may be None."""
-    write = _BY_NAME.get(shape) if isinstance(shape, str) else None
-    return None if write is None else write(block, id)
+    """Write the item of a block in a shape; None if the shape is not known or does not fit. ``id`` is None for an item
+    without one."""
+    writer = _BY_NAME.get(shape) if isinstance(shape, str) else None
+    return None if writer is None else writer(block, id)
 
 
 def _read_answer(item: Mapping[str, Any]) -> Shaped | None:

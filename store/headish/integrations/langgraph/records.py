@@ -1,6 +1,6 @@
 """The objects beside the turns: the record of a thread, its checkpoints, their values and the writes of tasks.
 
-Their keys begin with the thread and the namespace, escaped. So the objects of one namespace are neighbours, and its
+Their keys begin with the thread and the namespace, escaped. So the objects of a namespace are neighbours, and its
 checkpoints are in the order of their ids.
 """
 
@@ -21,20 +21,20 @@ THREAD, CHECKPOINT, VALUE, WRITES = (
     "langgraph/thread", "langgraph/checkpoint", "langgraph/value", "langgraph/writes",
 )  # fmt: skip
 PRUNED = "langgraph/pruned"
-"""Checkpoints that were hidden, as by ``prune``. Their writes stay under ``WRITES``."""
+"""The kind of hidden checkpoints. Their writes stay where they are."""
 MESSAGES, DELTA = "messages", "delta-messages"
-"""The types of values that are kept as turns: a list of messages, and a delta channel's snapshot of one."""
+"""The types of a value that is kept as turns: a list of messages, and a delta channel's snapshot of one."""
 PART_LIMIT = 200
-"""The longest part of a key, in characters of ASCII."""
+"""The longest part of a key, in ASCII characters."""
 
 _ESCAPE = ESCAPE.encode()
 _ODD = re.compile(rb"[^A-Za-z0-9_.:|=+-]")
 Typed = tuple[str, bytes]
-"""A serialized value: the serializer's name for its type, and the bytes."""
+"""A serializer's output: the type of the value, and its bytes."""
 
 
 class ThreadLane(NamedTuple):
-    """A namespace of a thread, and the keys of its objects."""
+    """A namespace of a thread; it makes the keys of all its objects."""
 
     thread: str
     ns: str
@@ -48,20 +48,19 @@ class ThreadLane(NamedTuple):
         return f"{self.prefix}{part(id)}"
 
     def value(self, channel: str, version: Any, number: int = 1) -> str:
-        """The key of a value. ``number`` distinguishes different values that writers stored under one version."""
+        """The key of a value; ``number`` distinguishes values that two writers stored under one version."""
+        # Versions may be integers or texts: 1 and "1" are two versions.
         kind = "" if isinstance(version, str) else f"{type(version).__name__}."
         return f"{self.prefix}{part(channel)}/{kind}{part(str(version))}" + (f"/{number}" if number > 1 else "")
 
     def writes(self, checkpoint: str, task: str = "") -> str:
-        """The key of a task's writes to a checkpoint; without a task, the prefix of the keys of all tasks."""
+        """The key of a task's writes to a checkpoint; without a task, the common prefix of these keys."""
         return f"{self.checkpoint(checkpoint)}/" + (part(task) if task else "")
 
 
 def part(text: str) -> str:
-    """Escape text as a part of a key. The order stays the same for texts of letters, digits and dashes.
-
-    A text that is too long is cut and followed by its hash.
-    """
+    """Make a part of a key of a text. Texts of letters, digits and dashes keep their order. A long one is cut, and
+    followed by its hash."""
     data = text.encode(errors="surrogatepass")
     escaped = _ODD.sub(lambda found: b"%%%02x" % found[0][0], data).decode()
     if len(escaped) <= PART_LIMIT:
@@ -70,7 +69,7 @@ def part(text: str) -> str:
 
 
 class ThreadObject(Struct, frozen=True, omit_defaults=True):
-    """The record of a thread: its id, the bookmark of its messages, and the threads that share turns with it."""
+    """A thread: its id, the bookmark of its messages, and the threads that share turns with it (``kin``)."""
 
     id: str
     name: str | None = None
@@ -78,9 +77,9 @@ class ThreadObject(Struct, frozen=True, omit_defaults=True):
 
 
 class CheckpointObject(Struct, frozen=True, array_like=True):
-    """A checkpoint: the versions of its channels, and the serialized rest of it and of its metadata.
+    """A checkpoint: its channels' versions, and the serializer's bytes of its metadata and of everything else.
 
-    ``values`` maps each channel with a value to the number in the value's key (``ThreadLane.value``). ``delta`` are the
+    ``values`` has the channels with a value, each with the value's number (``ThreadLane.value``). ``delta`` are the
     channels that are rebuilt from the writes of earlier steps.
     """
 
@@ -95,23 +94,24 @@ class CheckpointObject(Struct, frozen=True, array_like=True):
     delta: tuple[str, ...] = ()
 
     def version(self, channel: str) -> Any:
-        """The version in the key of a channel's value. A channel without one gets one of this checkpoint alone."""
+        """The version under which the value of a channel is stored. A value without a version belongs to this
+        checkpoint alone, so its id takes the place."""
         return self.versions.get(channel, f"@{self.id}")
 
     def deltas(self) -> set[str]:
-        """The delta channels that are not empty."""
+        """The delta channels that have been written."""
         return {channel for channel in self.delta if channel in self.versions}
 
 
 class MessageList(Struct, frozen=True, array_like=True):
-    """A list of messages: the turn of the last one, and the number of messages."""
+    """A list of messages: the turn of the last one, and their count."""
 
     tip: TurnId
     count: int
 
 
 class ChannelWrite(Struct, frozen=True, array_like=True):
-    """One write of a task. A step applies writes in the order of ``(path, task, index)``."""
+    """One write of a task. A step applies its writes in the order of ``(path, task, index)``."""
 
     index: int
     channel: str
@@ -132,14 +132,14 @@ _DECODERS: dict[Any, Any] = {kind: msgspec.msgpack.Decoder(kind).decode for kind
 
 
 def encode(record: Any) -> bytes:
-    """Encode a record, or a serialized value, as the data of an object."""
+    """Encode a record, or a serializer's type and bytes, as the data of an object."""
     try:
         data = _encode(record)
     except UnicodeEncodeError:
         data = b""
     if data and _ESCAPE not in data:
         return data
-    # MessagePack has no lone surrogates, but ids of threads may be any text.
+    # MessagePack has no lone surrogates, and ids of threads may be any text. Texts with the mark are escaped, too.
     return _encode(escape(msgspec.to_builtins(record, builtin_types=(bytes,))))
 
 

@@ -1,7 +1,7 @@
-"""``HeadishLogger``: store the chat completions of a program that uses LiteLLM as turns, for any provider.
+"""``HeadishLogger``: record the calls that a program makes through LiteLLM as turns, whichever provider answers.
 
-A client sends its whole list of messages with each call: ``record`` stores the new tail, and the answer continues it.
-Nothing else of a call is read: no keys and no headers.
+A client sends its whole list with each call: ``record`` stores the new tail, and the answer continues it. The logger
+reads nothing else of a call, so API keys and headers stay out of the database.
 """
 
 # pyright: reportMissingImports=false
@@ -36,11 +36,11 @@ class HeadishLogger(CustomLogger, Scoped):
 
     - ``db``: a path, a URL, ``":memory:"`` or an open ``Database``.
     - ``bookmark``: the name of the conversation, or a function that returns it for a call's keyword arguments. Without
-      it, the conversation has no name, and a list is recognised by its content.
+      one, a list is recognised by its content and gets no name.
 
-    It records chat completions, whole and streamed, sync and async, and ignores other calls. A call that cannot be
-    stored, even because the logger is closed, is a warning in the log ``headish``, and never fails the program.
-    Raises: InvalidName, InvalidArgument.
+    The logger records chat completions, whole and streamed, sync and async, and ignores other calls. If it cannot store
+    a call, it writes a warning to the log ``headish``, and the program goes on.
+    Raises: InvalidName, InvalidArgument. AdapterClosed becomes a warning, too.
     """
 
     def __init__(self, db: Db, *, bookmark: Named = None, space: str = "default") -> None:
@@ -54,11 +54,11 @@ class HeadishLogger(CustomLogger, Scoped):
         self._open = OpenCalls()
 
     def log_pre_api_call(self, model: str, messages: list[Any], kwargs: dict[str, Any]) -> None:
-        """Copy the list of a call: the program may append to it before LiteLLM reports the answer."""
-        given = kwargs.get("messages")
-        if isinstance(given, list) and kwargs.get("call_type") in CALLS:
+        """Copy the list as it was sent: the program may append to it before LiteLLM reports the answer."""
+        listed = kwargs.get("messages")
+        if isinstance(listed, list) and kwargs.get("call_type") in CALLS:
             try:
-                self._open.begin(_id_of(kwargs), [_plain(each) for each in given])
+                self._open.begin(_id_of(kwargs), [_plain(each) for each in listed])
             except (TypeError, ValueError, AttributeError) as error:
                 log.warning("a call of LiteLLM is not stored: %s", error)
 
@@ -74,40 +74,40 @@ class HeadishLogger(CustomLogger, Scoped):
         await finish_or_stop(_nothing, WAITING_THREADS, record, may_be_taken_back=False)
 
     def log_failure_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
-        """Forget a call that failed: it has no answer to store."""
+        """Forget a call that failed: it has no answer."""
         self._open.forget(_id_of(kwargs))
 
     async def async_log_failure_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
-        """``log_failure_event``."""
+        """As ``log_failure_event``."""
         self._open.forget(_id_of(kwargs))
 
     def close(self) -> None:
-        """Release the database; a second call does nothing."""
+        """Release the database. A second call does nothing."""
         self._held.close()
 
     def _record(self, kwargs: Mapping[str, Any], response: Any) -> None:
-        """Store the new messages of a call's list, and the answer after them. Failures become warnings."""
+        """Store the new part of a call's list, and the answer after it."""
         with self._open.ending(_id_of(kwargs)) as call:
             try:
                 self._store(kwargs, call, response)
+            # A logger must not fail the program. The other errors come from messages and responses of unknown shapes.
             except (HeadishError, TypeError, ValueError, AttributeError, LookupError) as error:
                 log.warning("a call of LiteLLM is not stored: %s", error)
 
     def _store(self, kwargs: Mapping[str, Any], call: UnendedCall | None, response: Any) -> None:
-        given = kwargs.get("messages")
-        asked = call.messages if call else [_plain(each) for each in given] if isinstance(given, list) else []
-        if kwargs.get("call_type") not in CALLS or not asked:
+        listed = kwargs.get("messages")
+        sent = call.messages if call else [_plain(each) for each in listed] if isinstance(listed, list) else []
+        if kwargs.get("call_type") not in CALLS or not sent:
             return
-        named = self._bookmark(kwargs) if callable(self._bookmark) else self._bookmark
-        messages, _ = heal(asked)
+        name = self._bookmark(kwargs) if callable(self._bookmark) else self._bookmark
+        messages, _ = heal(sent)
         answer, _ = heal(_answer(response))
         with self._held.use() as store:
-            # A call that began before the one that moved the name last becomes a branch, so that the name does not go
-            # back.
-            moves = named is not None and self._open.may_move(named, call)
-            recorded = store.record(messages, bookmark=named if moves else None, form="chat")
+            # A late call, which began before the latest one of this name, must not move the name back: it is a branch.
+            moves = name is not None and self._open.may_move(name, call)
+            recorded = store.record(messages, bookmark=name if moves else None, form="chat")
             if answer is not None:
                 store.reply(recorded.tip.id, "openai", answer)
 
@@ -121,16 +121,16 @@ def _nothing() -> None:
 
 
 def _plain(message: Any) -> dict[str, Any]:
-    """Convert a message, or LiteLLM's object for an answer, to the form that a client of Chat Completions sends."""
-    given = message if isinstance(message, Mapping) else message.model_dump()
-    return {key: value for key, value in given.items() if value is not None and key not in _OURS}
+    """A message as a client of Chat Completions sends it, also if it is one of LiteLLM's objects."""
+    fields = message if isinstance(message, Mapping) else message.model_dump()
+    return {key: value for key, value in fields.items() if value is not None and key not in _OURS}
 
 
 def _answer(response: Any) -> dict[str, Any] | None:
-    """The response as a Chat Completion; None if it has no answer."""
-    given = response if isinstance(response, Mapping) else response.model_dump(exclude_none=True)
-    choices = given.get("choices") or ()
+    """The response as a Chat Completion; None if it has no choices."""
+    fields = response if isinstance(response, Mapping) else response.model_dump(exclude_none=True)
+    choices = fields.get("choices") or ()
     if not choices:
         return None
-    kept = [{**each, "message": _plain(each["message"])} for each in choices if "message" in each]
-    return {**given, "choices": [_plain(each) for each in kept]}
+    with_message = [{**each, "message": _plain(each["message"])} for each in choices if "message" in each]
+    return {**fields, "choices": [_plain(each) for each in with_message]}

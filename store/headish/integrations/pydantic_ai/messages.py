@@ -1,7 +1,7 @@
-"""Convert messages of Pydantic AI to turns and back.
+"""Messages of Pydantic AI as turns, and back: what a block can express becomes blocks, the rest is kept beside them.
 
-The text, call, result or media of a part moves into a block. The rest of the message is kept in ``meta.app``, without
-fields that are None. A message that would not survive the round trip is kept as JSON.
+A part's text, call, result or picture becomes a block, and is removed from the part. ``meta.app`` has the rest of the
+message, without empty fields. A message that would not come back equal is kept as JSON.
 
 Source: ``pydantic_ai.messages``, pydantic-ai 2.68.0, read on 2026-11-22.
 """
@@ -32,14 +32,14 @@ from headish.adapters.messages import (
 from headish.errors import HeadishError
 
 APP = "pydantic-ai"
-"""The adapter's key in ``meta.app``, and the provider of a block that has a whole message as JSON."""
+"""The adapter's key in ``meta.app``, and the provider of blocks with JSON."""
 TAKEN = "blocks"
-"""The key, in the rest of a part, for the number of its blocks, if that is not one."""
+"""The key, in the rest of a part, for the number of blocks that were taken from it."""
 Json = dict[str, Any]
 
 
 class WrittenModelMessage(NamedTuple):
-    """The parts of a message's turn: its role, its blocks, and ``meta.app``."""
+    """A message as a turn: its role, its blocks, and the value for ``meta.app``."""
 
     role: str
     blocks: tuple[ContentBlock, ...]
@@ -47,46 +47,45 @@ class WrittenModelMessage(NamedTuple):
 
 
 def write(message: ModelMessage) -> WrittenModelMessage:
-    """Convert a message to the parts of a turn, from which ``read`` makes an equal message. Lone surrogates become
-    U+FFFD, with a note."""
-    given, note = dumped(message)
+    """Write a message as a turn; ``read`` gives an equal one back. Lone surrogates become U+FFFD, with a note."""
+    plain, note = dumped(message)
     try:
-        blocks, rest = _split(given)
-        written = WrittenModelMessage(_role_of(given), blocks, {APP: {**rest, **note}})
-        if _comes_back(given, written):
+        blocks, rest = _split(plain)
+        written = WrittenModelMessage(_role_of(plain), blocks, {APP: {**rest, **note}})
+        if _comes_back(plain, written):
             return written
     except (HeadishError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
-        pass  # a turn cannot represent it
-    return write_opaque(given, note)
+        pass  # it has something that no turn can express
+    return write_opaque(plain, note)
 
 
 def dumped(message: ModelMessage) -> tuple[Json, Json]:
-    """A message as JSON without lone surrogates, and the note if some were replaced, else an empty one."""
+    """Return a message as JSON without lone surrogates, and a note if it had any."""
     given, healed = heal(ModelMessagesTypeAdapter.dump_python([message], mode="json")[0])
     return given, {"healed": True} if healed else {}
 
 
 def write_opaque(given: Json, note: Json) -> WrittenModelMessage:
-    """Convert a message to one block with its JSON, after its texts for people to read."""
-    said = [part["content"] for part in given["parts"] if isinstance(part.get("content"), str)]
+    """Write a message as one block of JSON, after its texts, so that people can read it and find it."""
+    texts = [part["content"] for part in given["parts"] if isinstance(part.get("content"), str)]
     whole = {"type": "provider", "provider": APP, "data": {"json": msgspec.json.encode(given).decode()}}
-    return WrittenModelMessage(_role_of(given), (*map(Text, said), read_block(whole)), {APP: {"opaque": True, **note}})
+    return WrittenModelMessage(_role_of(given), (*map(Text, texts), read_block(whole)), {APP: {"opaque": True, **note}})
 
 
 def read(blocks: tuple[ContentBlock, ...], app: Mapping[str, Any]) -> ModelMessage:
-    """The message of a turn. Raises: LookupError, TypeError, ValueError if the turn is not from ``write``."""
+    """The message of a turn. Raises: LookupError, TypeError, ValueError if this adapter did not write the turn."""
     return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([_join(blocks, app[APP])])[0])
 
 
 def of_another_origin(message: Message) -> ModelMessage:
-    """Make a message that says the same as a turn which Pydantic AI did not write, without blocks that only another
-    provider understands."""
-    said = [to_mapping(block) for block in message.content]
+    """A message that says the same as a turn that Pydantic AI did not write, without blocks that only another provider
+    understands."""
+    mappings = [to_mapping(block) for block in message.content]
     if message.role == "assistant":
-        parts = [part for block in said for part in _answered(block)]
+        parts = [part for block in mappings for part in _answered(block)]
         return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([{"kind": "response", "parts": parts}])[0])
     kind = "system-prompt" if message.role in ("system", "developer") else "user-prompt"
-    parts = [part for block in said for part in _asked(block, kind)]
+    parts = [part for block in mappings for part in _asked(block, kind)]
     return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([{"kind": "request", "parts": parts}])[0])
 
 
@@ -120,33 +119,33 @@ def _asked(block: Json, kind: str) -> Iterator[Json]:
 
 
 def reply_of(message: ModelMessage) -> Json:
-    """The facts of an answer: its provider, the model, why it stopped, and the usage. Empty for a message that is not
-    an answer."""
+    """The facts of an answer: provider, model, stop reason, response id and usage. Empty if the message is not an
+    answer, or has none of them."""
     if message.kind != "response":
         return {}
-    named = {
+    texts = {
         "provider": message.provider_name or APP, "model": message.model_name, "stop": message.finish_reason,
         "response_id": message.provider_response_id,
     }  # fmt: skip
-    said = {key: value for key, value in named.items() if isinstance(value, str)}
+    facts = {key: value for key, value in texts.items() if isinstance(value, str)}
     used = message.usage
-    # Pydantic AI's input tokens include those that were read from a cache or written to one; a turn's do not.
+    # Pydantic AI counts cache reads and writes in the input, headish apart.
     apart = {"cache_read_input_tokens": used.cache_read_tokens, "cache_creation_input_tokens": used.cache_write_tokens}
     reasoning = used.details.get("reasoning_tokens", 0) or getattr(used, "output_reasoning_tokens", 0)
     counts = {
         "input_tokens": max(0, used.input_tokens - sum(apart.values())), "output_tokens": used.output_tokens, **apart,
         "reasoning_tokens": reasoning,
     }  # fmt: skip
-    return {**said, **({"usage": counts} if any(counts.values()) else {})}
+    return {**facts, **({"usage": counts} if any(counts.values()) else {})}
 
 
 def _comes_back(given: Json, written: WrittenModelMessage) -> bool:
-    """Whether a message can be stored as these parts, and would be read back equal."""
+    """Whether a message comes back equal from its turn, and the turn may be stored."""
     app = msgspec.json.encode(written.app)
     if len(app) > MAPPING_LIMIT_BYTES or find_secret(written.app, "$") is not None:
         return False
     again = read(decode_payload(encode_payload(written.blocks)), msgspec.json.decode(app))
-    # A round trip through Pydantic AI's own JSON changes the classes of some parts: compare with its result.
+    # Pydantic AI's own JSON gives some parts back in other classes. So the result must equal what that JSON gives back.
     expected = ModelMessagesTypeAdapter.validate_python([given])
     return bool(ModelMessagesTypeAdapter.dump_python([again]) == ModelMessagesTypeAdapter.dump_python(expected))
 
@@ -169,14 +168,14 @@ def _split(given: Json) -> tuple[tuple[ContentBlock, ...], Json]:
     is_mixed = len({part["part_kind"] == "system-prompt" for part in given["parts"]}) > 1
     for part in given["parts"]:
         take = _TAKERS.get(part["part_kind"])
-        # A system prompt inside a person's turn must not become the person's words.
+        # A system part inside a user's message stays beside: as a block it would read as the user's words.
         if take is None or (is_mixed and part["part_kind"] == "system-prompt"):
             parts.append(part)
             continue
-        left = {key: value for key, value in part.items() if value is not None}
-        taken = take(left)
-        blocks += map(read_block, taken)
-        parts.append({**left, **({} if len(taken) == 1 else {TAKEN: len(taken)})})
+        rest_of_part = {key: value for key, value in part.items() if value is not None}
+        part_blocks = take(rest_of_part)
+        blocks += map(read_block, part_blocks)
+        parts.append({**rest_of_part, **({} if len(part_blocks) == 1 else {TAKEN: len(part_blocks)})})
     rest = {key: value for key, value in given.items() if value is not None}
     if "usage" in rest:
         rest["usage"] = {key: value for key, value in rest["usage"].items() if value}
@@ -212,7 +211,7 @@ def _take_result(part: Json) -> list[Json]:
 
 
 def _take_said(part: Json) -> list[Json]:
-    """Take what a person said: a text, or a list of texts and media."""
+    """The blocks of a user prompt: of a text, or of texts and media."""
     if isinstance(part["content"], str):
         return _take_text(part)
     blocks, rests = [], []
@@ -263,8 +262,8 @@ def _fill(part: Json, waiting: Iterator[Json], *, is_mixed: bool) -> Json:
     kind = part["part_kind"]
     if kind not in _GIVERS or (is_mixed and kind == "system-prompt"):
         return part
-    taken = [next(waiting) for _ in range(part.pop(TAKEN, 1))]
-    _GIVERS[kind](part, taken)
+    part_blocks = [next(waiting) for _ in range(part.pop(TAKEN, 1))]
+    _GIVERS[kind](part, part_blocks)
     return part
 
 
