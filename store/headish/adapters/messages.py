@@ -130,7 +130,7 @@ def message_of_draft(draft: Draft) -> TranscriptMessage:
 
 def is_plain(turns: Sequence[SpokenTurn]) -> bool:
     """Whether a model sees these turns as they are: no overlay is among them, and no turn is hidden."""
-    # By the bytes, without decoding: a false alarm costs a walk, and changes nothing.
+    # By the bytes, without decoding: a false alarm only takes the slower way.
     return not any(
         each.type == "overlay" or (each.attributes is not None and b'"hidden"' in each.attributes) for each in turns
     )

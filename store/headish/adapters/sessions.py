@@ -64,7 +64,7 @@ def add(store: Store, session: NamedSession, drafts: Sequence[Draft]) -> list[Tu
 
 
 def extend(write: WriteTransaction, session: NamedSession, drafts: Sequence[Draft]) -> list[TurnId]:
-    """``add`` inside a transaction of the caller."""
+    """``add`` inside a transaction."""
     return write.extend(session.name, drafts, key=session.key, app=session.app)
 
 

@@ -11,8 +11,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from headish.database.dialects import is_url
 from headish.database.file.holding import identity
-from headish.errors import Closed, ReadOnly
+from headish.errors import Closed, DatabaseReadOnly
 from headish.values.forking import PerProcess
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _is_closed(database: Database) -> bool:
         database.backend.check_writable()
     except Closed:
         return True
-    except ReadOnly:  # it is open, if only for reading
+    except DatabaseReadOnly:  # it is open, if only for reading
         pass
     return False
 
@@ -104,7 +105,7 @@ def _key_of(target: object, options: dict[str, Any]) -> tuple[Any, ...] | None:
     text = os.fspath(target) if isinstance(target, str | os.PathLike) else ""
     if not isinstance(text, str) or text.startswith(("sqlite:", ":memory:")):
         return None
-    if text.startswith("postgresql"):
+    if is_url(text):
         return text, options_key
     try:
         file_key = identity(os.path.expanduser(text))
