@@ -115,7 +115,7 @@ def _straight(
 ) -> dict[TurnId, TurnId]:
     """Choose the child that stays in the column of each turn: one that leads to the named turn, else the largest."""
     sizes: dict[TurnId, int] = {}
-    for turn in reversed(turns):  # in commit order, so children stand behind their parents
+    for turn in reversed(turns):  # the turns are in commit order, so this meets children before parents
         sizes[turn.id] = 1 + sum(sizes.get(child, 0) for child in children[turn.id])
     return {
         turn: next((each for each in found if each in leading), None) or max(found, key=lambda each: sizes[each])

@@ -109,6 +109,7 @@ def rm_command(
         raise click.UsageError("say why: --reason TEXT")
     with settings.open_database() as database:
         if erase:
+            # A dry run stores no receipt, so this reason is kept nowhere.
             _erase(database, name, reason or "dry run", by, dry_run=dry_run, yes=yes, as_json=as_json)
             return
         database.spaces.remove(name)

@@ -67,11 +67,12 @@ def recipient_of(secret: str) -> str:
 
 def wrap(key: RemoteKey, recipient: str) -> bytes:
     """Wrap the key of a remote for one machine. Raises: InvalidArgument."""
+    age = _age()
     try:
-        target = _age().x25519.Recipient.from_str(recipient)
+        target = age.x25519.Recipient.from_str(recipient)
     except Exception:
         raise InvalidArgument(f"{recipient[:80]!r} is no recipient: 'headish remote add' prints it (age1…)") from None
-    return bytes(_age().encrypt(key.secret.encode(), [target]))
+    return bytes(age.encrypt(key.secret.encode(), [target]))
 
 
 def unwrap(data: bytes, own: str, name: str) -> RemoteKey:

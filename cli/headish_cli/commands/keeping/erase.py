@@ -68,7 +68,7 @@ def erase_command(
     if not headish:
         raise click.UsageError("say what: HEADISH..., or --bookmark NAME")
     chosen: Any = {"scope": scope or "turn", "said_before": read_time(said_before, "--said-before"), **wish}
-    # First: if nobody can be asked, the preview, which may take long, would be for nothing.
+    # First: without a person to ask, the preview, which may take long, would be for nothing.
     if not (yes or dry_run):
         check_terminal()
     with settings.open() as store:
