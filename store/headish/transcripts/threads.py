@@ -1,10 +1,10 @@
 """A stored thread as a transcript: each message in its own form.
 
-An imported turn keeps the name of its format; the first and the last also keep what stood around the messages (rule
+An imported turn keeps the name of its format; the first and the last also keep the parts around the messages (rule
 R15, importing a transcript). A message that came from the target format is written as it was. One of another format is
 converted, and one that a program or a provider made is written from the model. So an imported text stays a prefix of
 what is written after a turn was added. Exceptions: ``[EOS]`` of OpenChatML 0.1 moves to the new end, what follows an
-open header takes its place, and a bare sequence of 0.1 goes on only as the text that it asks for.
+open header takes its place, and a bare sequence of 0.1 can only be continued by the text that it asks for.
 
 No message passes through a third format. docs/adr/0016-each-message-in-its-own-form.md says why.
 """
@@ -44,7 +44,7 @@ APIS: dict[str, Callable[[Transcript], Any]] = {
 }  # fmt: skip
 """The APIs whose messages a thread can be written as. They are made of the same messages as the RWKV template."""
 TARGETS = (*FORMATS, *ALIASES, *APIS)
-"""What a thread can be written as."""
+"""The formats in which a thread can be written."""
 
 
 class Ending(Struct, frozen=True):
@@ -193,7 +193,7 @@ def _without_erased(thread: Sequence[TranscriptMessage], drop: Collection[str]) 
 
 
 def _check_one(thread: Sequence[TranscriptMessage], drop: Collection[str]) -> None:
-    """Refuse what stood around an imported part and has no place in the middle of one transcript."""
+    """Refuse parts around imported messages that have no place in the middle of one transcript."""
     # A header of a version alone says nothing of the conversation, so it may go.
     header = thread[0].system.get("header") if thread else None
     for kept in thread[1:]:
@@ -206,7 +206,7 @@ def _check_one(thread: Sequence[TranscriptMessage], drop: Collection[str]) -> No
 
 
 def _around(thread: Sequence[TranscriptMessage]) -> Transcript:
-    """What stood around the messages of an import, as a transcript without messages."""
+    """The parts around the messages of an import, as a transcript without messages."""
     around = {key: value for key, value in thread[0].system.items() if key in ("header", "header_raw", "bos", "eos")}
     around |= {key: value for key, value in thread[-1].system.items() if key in ("pending", "tail")}
     return from_json({**around, "messages": []})

@@ -77,7 +77,8 @@ class Gate:
         self._keys: dict[Upstream, tuple[float, str | None]] = {}
 
     def check_sender(self, request: web.Request, shape: Shape = "openai") -> None:
-        """Refuse a call that names another host, or that a page of another site sent. Raises: Refused."""
+        """Refuse a call that names another host, comes from a network that may not connect, or was sent by a page of
+        another site. Raises: Refused."""
         headers = [(name.lower(), value) for name, value in request.raw_headers]
         if own_origin(headers, self._hosts) is None:
             reason = (

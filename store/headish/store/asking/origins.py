@@ -105,7 +105,7 @@ def _acting(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _strangers_among(connection: Connection, space: int, seqs: Sequence[int]) -> set[int]:
-    """Those of the commit numbers whose turns came from a stranger."""
+    """The commit numbers among ``seqs`` whose turns came from a stranger."""
     if not seqs:
         return set()
     foreign = [each for each in arrivals_among(connection, space, min(seqs), max(seqs)) if each.kind != OWN]
