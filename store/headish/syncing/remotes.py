@@ -116,7 +116,7 @@ class OpenRemote(NamedTuple):
 
     @property
     def held(self) -> dict[tuple[bytes | None, str | None], int]:
-        """The devices of this remote, each with the commit number here behind which its own log has what came from it.
+        """The devices of this remote, each with the commit number here after which its own log has what came from it.
         The name of the remote belongs to the key: another remote may have a device of the same id."""
         return {(self.name, device): each.resent for device, each in self.state.seen.items()}
 

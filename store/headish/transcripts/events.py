@@ -39,7 +39,7 @@ class _Open(Struct):
 def from_events(events: Iterable[Event | Mapping[str, Any]]) -> tuple[Message, ...]:
     """The assistant's messages that events tell of, in order; one without text is left out.
 
-    Raises: InvalidInterchange (E-MAP-INPUT) for an event of an unknown type, or text behind an end.
+    Raises: InvalidInterchange (E-MAP-INPUT) for an event of an unknown type, or text after an end.
     """
     opened: dict[int, _Open] = {}
     for event in events:

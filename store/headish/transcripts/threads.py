@@ -104,11 +104,11 @@ def read_thread(
     messages = _completed(
         [tightened(message) if tight and not is_own else message for message, is_own in _messages(thread, target, drop)]
     )
-    # Imported from this very format: the header stays as it was, and definitions of tools come behind these messages.
+    # Imported from this very format: the header stays as it was, and definitions of tools come after these messages.
     own = len(list(takewhile(lambda kept: kept.system.get("format") == target, thread)))
     definitions = define_tools(target, tools)
     if definitions is not None and own < len(thread):
-        # In a text of headish's own, they come behind a system message at its beginning.
+        # In a text of headish's own, they come after a system message at its beginning.
         messages.insert(own or int(messages[:1] != [] and messages[0].role == "system"), definitions)
     around = _around(thread) if thread else Transcript()
     is_own = bool(own)
@@ -154,7 +154,7 @@ def _messages(
 
 
 def _completed(messages: list[Message]) -> list[Message]:
-    """Join a bare sequence that asks for its middle with the answer behind it: that is text of the sequence (§5)."""
+    """Join a bare sequence that asks for its middle with the answer after it: that is text of the sequence (§5)."""
     if len(messages) != 2 or messages[0].role is not None:
         return messages
     bare, answer = messages
@@ -172,7 +172,7 @@ def for_people(thread: Sequence[TranscriptMessage]) -> list[Message]:
 
 
 def _was_seen(message: Message) -> bool:
-    """Whether it is an erased message that an end user may have seen, so that it is not left out in silence."""
+    """Whether it is an erased message that an end user may have seen, so that it is not left out silently."""
     given = message.attributes
     return erased_in(message.content) is not None and may_be_seen(message.role, given.channel, given.intent)
 

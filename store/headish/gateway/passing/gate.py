@@ -101,7 +101,7 @@ class Gate:
             raise Refused("unknown", shape, reason)
         headers = pairs_of(request.raw_headers)
         is_socket = asks_for_websocket(headers)
-        # The bytes behind the head are those of the WebSocket: a body would be taken for its frames.
+        # The bytes after the head are those of the WebSocket: a body would be taken for its frames.
         if is_socket and (request.method != "GET" or _BODY & {name.lower() for name, _ in headers}):
             raise Refused("socket", shape, "a WebSocket begins with GET, without a body")
         shown = shown_token(target, headers)

@@ -57,7 +57,7 @@ def acting_walk(
     """Remove the options of strangers that must not take effect here from a walk; return it with a note for each such
     turn.
 
-    Cost: nothing where no turn sets options; else one statement, or two.
+    Cost: nothing if no turn sets options; else one statement, or two.
     """
     strangers = _strangers_among(connection, space, [turn.seq for turn in walked if turn.inherited])
     if not strangers:

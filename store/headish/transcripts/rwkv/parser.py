@@ -5,7 +5,7 @@
     between ──▶ opening tag ──▶ body ──▶ rest of the line ──▶ between …
 
 Only a block's own end tag ends it, at its first occurrence anywhere: the tags are meant to be special tokens, not
-lines. No escape is defined. One line break behind the opening tag and one before the end tag are syntax.
+lines. No escape is defined. One line break after the opening tag and one before the end tag are syntax.
 
 Source: the template's page, "Canonical transcript syntax" and "Tool / function conventions".
 """
@@ -101,7 +101,7 @@ class RWKVParser(Parser):
         return attributes
 
     def _read_break(self) -> bool:
-        """Skip the line break behind the opening tag, if there is one."""
+        """Skip the line break after the opening tag, if there is one."""
         source = self._source
         # The line feed may come in the next chunk.
         if source.may_become("\r\n"):
