@@ -109,7 +109,7 @@ BY_KEY = Query(
 
 
 def record_by_key(connection: Connection, space: int, key: bytes) -> StoredRecord | None:
-    """The record of the conversation that has this key."""
+    """The record of the conversation that has this key; None if there is none."""
     return _read(connection.row(BY_KEY, space=space, key=key))
 
 
