@@ -48,6 +48,7 @@ def get_command(settings: GlobalOptions, headish: str, payload: bool, as_json: b
             print_json({**reply_record(store, turn), "content": [to_mapping(block) for block in content]})
             return
     say(_describe(turn))
+    # The facts went to stderr, so that `headish get X > file` writes the text alone.
     write("\n\n".join(_whole_text(block) for block in content) + "\n")
 
 
@@ -122,10 +123,10 @@ def log_command(
 def _signatures_of(
     store: Store, turns: Sequence[Turn], signers: str | None, revoked: str | None
 ) -> dict[str, list[JudgedSignature]]:
-    found: dict[str, list[JudgedSignature]] = {}
+    by_turn: dict[str, list[JudgedSignature]] = {}
     for each in store.signatures([turn.id for turn in turns], signers=signers, revoked=revoked):
-        found.setdefault(each.turn, []).append(each)
-    return found
+        by_turn.setdefault(each.turn, []).append(each)
+    return by_turn
 
 
 def _log_records(
@@ -134,6 +135,7 @@ def _log_records(
     from headish.values.blocks import to_mapping
     from headish_cli.printing.telling import signature_record, timed_record, version_record
 
+    # One lookup for all turns, before the first line is printed.
     versions = store.versions(turn.id for turn in turns)
     for turn in turns:
         content = {"content": [to_mapping(block) for block in content_of(store, turn.id)]} if whole else {}
@@ -189,7 +191,7 @@ def _whole_text(block: object) -> str:
         try:
             return b64decode(source.data).decode()
         except ValueError:
-            pass  # it is no UTF-8, or no base64: shown as it is
+            pass  # not base64, or not UTF-8: shown as JSON
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode(to_mapping(block)), indent=2).decode()  # type: ignore[arg-type]

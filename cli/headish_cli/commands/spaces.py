@@ -18,13 +18,14 @@ Limit: TypeAlias = int | Literal["none"]
 
 
 class _Limit(click.ParamType[Limit]):
-    """A number, or none."""
+    """A number, or ``none`` for no limit."""
 
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Limit:
         if value == "none":
             return "none"
+        # Both databases keep it in a column of 64 bits.
         limit: int = click.IntRange(min=0, max=2**63 - 1).convert(value, param, ctx)
         return limit
 
@@ -80,6 +81,7 @@ def rename_command(settings: GlobalOptions, old: str, new: str) -> None:
     with settings.open_database() as database:
         database.spaces.rename(old, new)
     say(f"The space {old} is now {new}.")
+    # The next command would not find the space, and `add` would make an empty one of the old name.
     if old == settings.space:
         say(f"Commands go on looking for {old}: use --space {new}, or set HEADISH_SPACE={new}.")
 
@@ -147,6 +149,7 @@ def _erase(
 
     if not (yes or dry_run):
         check_terminal()
+    # The same call as below, so the preview cannot differ from the erasure.
     found = database.spaces.erase(name, reason=reason, by=by, dry_run=True).found
     if dry_run and as_json:
         print_json(found)
@@ -157,9 +160,9 @@ def _erase(
         return
     if not yes:
         ask_to_erase("Erase the whole space for good?")
-    done = database.spaces.erase(name, reason=reason, by=by)
-    tell_done(done, as_json=as_json, asked=not yes)
-    say(f"The space {one_line(name, 255)} is gone; its receipts: headish --space {done.became} erasures")
+    erasure = database.spaces.erase(name, reason=reason, by=by)
+    tell_done(erasure, as_json=as_json, asked=not yes)
+    say(f"The space {one_line(name, 255)} is gone; its receipts: headish --space {erasure.became} erasures")
 
 
 @spaces_command.command("move")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 FEW = 10_000
-"""So many turns are done before a bar would be seen."""
+"""Fewer turns than this are done before a person would see a bar."""
 
 
 @contextmanager

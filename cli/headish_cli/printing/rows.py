@@ -1,4 +1,4 @@
-"""Turns as rows of a list: handle, time, role, words, model and names."""
+"""Turns as rows of a list: handle, time, role, text, model and bookmarks."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from headish.values.results.reports import JudgedSignature
 
 PORTION = 64
-"""So many rows are looked up at once: a pager that is left early costs no more."""
+"""The number of rows that are looked up at once, so that leaving the pager early saves the rest."""
 
 
 def print_turns(store: Store, turns: Sequence[Turn]) -> None:
-    """A row for each turn."""
+    """Print a row for each turn."""
     print_rows(store, ((turn, "") for turn in turns))
 
 
@@ -42,9 +42,10 @@ def print_rows(
     states: Mapping[str, State] | None = None,
     signatures: Mapping[str, Sequence[JudgedSignature]] | None = None,
 ) -> None:
-    """A row for each turn with the rail that stands before it; a rail alone where there is no turn.
+    """Print a row for each turn, after its rail; a row without a turn is a rail alone.
 
-    ``states`` say how turns are seen, by digest: ``seen_as``. ``signatures``, by id, stand below each turn.
+    ``whole`` prints all that each turn says below its row. ``states``, by digest, say how turns are seen (see
+    ``seen_as``). ``signatures``, by id, are printed below each turn; without the argument, none are.
     """
     for portion in _portions(rows):
         ids = [turn.id for turn, _ in portion if turn is not None]
@@ -62,6 +63,7 @@ def print_rows(
 
                 for line in signature_lines(turn, signatures.get(turn.id, ())):
                     click.echo(rail.replace("*", "|") + "    " + line)
+            # What an overlay hides from people stays hidden here, too.
             if whole and (state is None or not state.people):
                 from headish_cli.printing.turns import print_content  # late: most lists show a line of each turn
 
@@ -70,7 +72,7 @@ def print_rows(
 
 
 def seen_as(turns: Sequence[Turn]) -> dict[str, State]:
-    """How the turns of a log are seen; the newest come first, so an overlay is listed before what it covers."""
+    """Compute how the turns of a log are seen, by digest. ``turns`` come newest first, an overlay before its range."""
     if not any(turn.meta.attributes.overlay or turn.meta.attributes.hidden for turn in turns):
         return {}
     from headish.history.windows.states import facing_meta, read_states

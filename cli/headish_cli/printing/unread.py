@@ -1,4 +1,4 @@
-"""Files that an import passed over in folders: count and name them, and add them to the report."""
+"""Report the files that an import of folders did not read: count and name them, and add them to the report."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from headish.imports.notes import ImportNote
 
 NAMED = 3
-"""So many files are named in the summary."""
+"""The number of files that the summary names."""
 
 
 def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[ImportNote], None]) -> UnreadFiles:
-    """What the folders among the paths hold beside the files that are read, told one by one."""
+    """Find the files of the folders among ``paths`` that are not in ``read``; report each to ``told``."""
     from headish.imports.folders import EMPTY, passed_over
     from headish.imports.imported import UNREAD_SHOWN, UnreadFiles
     from headish.imports.notes import ImportNote
@@ -37,7 +37,7 @@ def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[Impor
 
 
 def say_unread(unread: UnreadFiles) -> None:
-    """A line for what was not read, and one with the command that reads what can be."""
+    """Print how many files were not read, and the command that imports those that can be."""
     if unread.empty:
         say(f"{counted(unread.empty, 'file')} of the folder {'is' if unread.empty == 1 else 'are'} empty.")
     if not unread.count:

@@ -6,9 +6,9 @@
 - ``naming``: the bookmark of any text, and back.
 - ``sessions``: a list of turns under one name: add, read, pop, replace, fork, drop.
 - ``messages``: blocks, drafts, payloads, the forms of APIs. ``langchain``: LangChain's messages.
-- ``remembering``: what a process knows of turns that it has seen.
+- ``remembering``: the messages of turns that this process has written or read.
 - ``healing``: text that cannot be stored. ``hiding``: what ``erase=`` means.
-- ``plugins``: how ``list`` and ``show`` learn what an adapter keeps.
+- ``plugins``: how ``list`` and ``show`` describe an adapter's conversations.
 
 Importing this package imports nothing of it.
 """

@@ -25,26 +25,27 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,199}")
 
 
 def safe_name(text: str) -> str:
-    """The bookmark for any text: a name that ``bookmarks.set`` takes, another one for each text.
+    """Return the bookmark for any text: a name that ``bookmarks.set`` accepts, a different one for each text.
 
     ``text_of`` gives the text back. A text that is too long for a name is cut and followed by its hash; the
     conversation's ``app["id"]`` has the whole text.
-    Raises: InvalidArgument for what is no text.
+    Raises: InvalidArgument if it is not text.
     """
     if not isinstance(text, str):
         raise InvalidArgument(f"a session id is text, not {shown(text)}")
-    if _PLAIN.fullmatch(text) and not is_id_shaped(text):
+    if _PLAIN.fullmatch(text) and not is_id_shaped(text):  # most session ids: spares the checks of each character
         return text
     name = _escape(text, unicodedata.is_normalized("NFC", text))
     if len(name.encode()) <= BOOKMARK_LIMIT_BYTES:
         return name
-    # The end of an escaped text is no dot and no half of an escape: it is cut between characters.
+    # The hash tells long texts with the same beginning apart. ``%-`` is not an escape, so no other text has such a
+    # name.
     digits = blake3(text.encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
     return f"{_beginning(name, BOOKMARK_LIMIT_BYTES - len('%-') - _HASH_DIGITS)}%-{digits}"
 
 
 def text_of(name: str) -> str | None:
-    """The text of a name that ``safe_name`` made; None for one that was cut, or that it did not make."""
+    """The text of a name from ``safe_name``; None if the name was cut, or is not from ``safe_name``."""
     if name == EMPTY:
         return ""
     try:
@@ -55,8 +56,8 @@ def text_of(name: str) -> str | None:
 
 
 def key_of(text: str) -> str | None:
-    """The key of a session's conversation: its id; None for one that cannot be a key (empty, too long, halves of
-    characters)."""
+    """The key of a session's conversation: the session's id. None if the id cannot be a key: empty, too long, or with
+    lone surrogates."""
     try:
         check_text(text, "key")
     except InvalidContent:
@@ -65,7 +66,8 @@ def key_of(text: str) -> str | None:
 
 
 def _escape(text: str, is_normal: bool) -> str:
-    """The text with what no name may hold escaped; where its form is not NFC, with all that is not ASCII escaped."""
+    """Escape the characters that no name may have. If the text is not in NFC, escape everything that is not ASCII, too:
+    a name must be in NFC, and normalizing would lose the text."""
     if not text:
         return EMPTY
     made: list[str] = []
@@ -76,9 +78,10 @@ def _escape(text: str, is_normal: bool) -> str:
         else:
             is_kept = False
         made.append(character if is_kept else _percent(character))
-    if made[0] == "-" or is_id_shaped("".join(made)):
+    if made[0] == "-" or is_id_shaped("".join(made)):  # neither may be a name: an option, and a turn's id
         made[0] = _percent(made[0])
     name = "".join(made)
+    # An escape ends with a letter or digit, which a combining mark after it may join in NFC: so the result is checked.
     return name if not is_normal or unicodedata.is_normalized("NFC", name) else _escape(text, False)
 
 
@@ -95,4 +98,5 @@ def _unescape(name: str) -> str:
 def _beginning(name: str, limit_bytes: int) -> str:
     kept = name.encode()[:limit_bytes].decode(errors="ignore")
     kept = unicodedata.normalize("NFC", kept)
+    # Half an escape at the end would not be read back.
     return re.sub(r"%[0-9a-f]?$", "", kept)

@@ -90,14 +90,14 @@ class Call:
         self.content_type = response.headers.get("content-type", "")
         self._exchange, self._response, self._resources, self._stop = exchange, response, resources, stop
         self._response_chunks = response.iter_raw()
-        read = read_events(
+        events = read_events(
             self._read_chunks(),
             f"the answer of {self.provider}",
             event_limit_bytes=exchange.limits.event_bytes,
         )
         words = find_provider(self.provider).reader.words
         self._is_ended = False
-        self._events = self._take(exchange.redactor.clean(event, words) for event in read)
+        self._events = self._take(exchange.redactor.clean(event, words) for event in events)
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         return self._events

@@ -163,8 +163,8 @@ def make_read_draft(read: Read, turn: Mapping[str, Any], payload_limit_bytes: in
         raise TooLarge("content", len(payload), payload_limit_bytes)
     attributes = turn.get("attributes")
     if read.speaker is not None:
-        given = msgspec.to_builtins(attributes) if isinstance(attributes, Attributes) else attributes
-        attributes = {"speaker": read.speaker} | dict(given or {})
+        plain = msgspec.to_builtins(attributes) if isinstance(attributes, Attributes) else attributes
+        attributes = {"speaker": read.speaker} | dict(plain or {})
     said = DigestFields(role=read.role, hash=hash_payload(payload), attributes=encode_attributes(attributes))
     options = {**turn, "cache": longest((read_cache(turn.get("cache")), read.cache))}
     system = None if read.form is None else {"form": read.form}
@@ -180,12 +180,12 @@ def _read_form(content: Any, turn: Mapping[str, Any]) -> Read | None:
     if not isinstance(content, str | bytes):
         return None  # ``encode_content`` refuses it
     try:
-        given = strictjson.decode(content, "content")
+        value = strictjson.decode(content, "content")
     except InvalidContent:
         if turn.get("form") is not None:
             raise
         return None  # ``encode_json`` may take it: it keeps numbers that Python cannot hold (``1e400``)
-    return read_turn(given, turn)
+    return read_turn(value, turn)
 
 
 def make_plain_draft(content: Content, role: object, payload_limit_bytes: int) -> Draft:
@@ -359,11 +359,11 @@ def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | N
     if not isinstance(plain, Mapping):
         raise InvalidContent("attributes", f"they must be a mapping, not {type(given).__name__}")
     strictjson.check(plain, "attributes")
-    said = {key: value for key, value in plain.items() if value is not None}  # null is the same as not set
-    if not said:
+    fields = {key: value for key, value in plain.items() if value is not None}  # null is the same as not set
+    if not fields:
         return None
     try:
-        attributes = msgspec.convert(said, Attributes)
+        attributes = msgspec.convert(fields, Attributes)
     except msgspec.ValidationError as error:
         reason, _, where = str(error).partition(" - at `$")
         known = ", ".join(Attributes.__struct_fields__)

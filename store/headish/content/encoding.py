@@ -97,8 +97,8 @@ def read_block(value: object, path: str = "$") -> ContentBlock:
 
 def read_checked(value: dict[str, Any], path: str = "$") -> ContentBlock:
     """As ``read_block``, for a mapping that is known to be JSON in dicts and lists. Raises: InvalidContent."""
-    known = _read_known(value)
-    return _read_mapping(value, path) if known is None else known
+    block = _read_known(value)
+    return _read_mapping(value, path) if block is None else block
 
 
 def read_call(name: str, id: str | None, arguments: str) -> ToolUse:
@@ -254,9 +254,9 @@ def decode_payloads(payloads: Sequence[bytes]) -> list[tuple[ContentBlock, ...]]
     between = max(len(payloads) - 1, 0)
     if len(decoded) != len(payloads) + between or decoded[1::2].count(_NUMBER) != between:
         return None
-    found = decoded[::2]
+    blocks = decoded[::2]
     # The decoder takes numbers, for the separators: a damaged payload may be one, too.
-    return None if int in map(type, found) else cast("list[tuple[ContentBlock, ...]]", found)
+    return None if int in map(type, blocks) else cast("list[tuple[ContentBlock, ...]]", blocks)
 
 
 def _is_plain(block: ContentBlock) -> bool:
@@ -286,9 +286,9 @@ def _read_mapping(value: Any, path: str) -> ContentBlock:
 
 
 def _read_known(value: dict[str, Any]) -> KnownBlock | None:
-    """Read a block with the typed reader, in a third of the time. None if the careful one has to look at it.
+    """Read a block with the typed reader, in a third of the time. None if the careful reader has to look at it.
 
-    That one decides about calls with ``raw``, results that hold anything but text blocks, and all other kinds.
+    The careful one decides about calls with ``raw``, results that hold anything but text blocks, and all other kinds.
     """
     kind = value.get("type")
     is_whole = kind in ("text", "thinking") or (kind == "tool_use" and "input" in value and "raw" not in value)
@@ -329,15 +329,15 @@ def _read_arguments(raw: str) -> dict[str, Any]:
 
 def _build(known: type[KnownBlock], mapping: dict[str, Any], path: str) -> KnownBlock:
     fields = [name for name in known.__struct_fields__ if name != "extra"]
-    given = {name: mapping[name] for name in fields if name in mapping}
-    extra = {key: item for key, item in mapping.items() if key not in given}
+    values = {name: mapping[name] for name in fields if name in mapping}
+    extra = {key: item for key, item in mapping.items() if key not in values}
     nested: dict[str, Any] = {"extra": extra}  # put in last: msgspec drops the keys that it does not know
     if known is ToolResult:
-        nested["content"] = _read_inner(given.pop("content", ()), f"{path}.content")
+        nested["content"] = _read_inner(values.pop("content", ()), f"{path}.content")
     source_extra: dict[str, Any] = {}
-    if known is Document and isinstance(given.get("source"), Mapping):
-        given["source"], source_extra = _split_source(given["source"])
-    block = _convert(given, known, path)
+    if known is Document and isinstance(values.get("source"), Mapping):
+        values["source"], source_extra = _split_source(values["source"])
+    block = _convert(values, known, path)
     if source_extra and isinstance(block, Document):
         nested["source"] = msgspec.structs.replace(block.source, extra=source_extra)
     return msgspec.structs.replace(block, **nested)
@@ -385,7 +385,7 @@ def _is_source(source: object) -> bool:
     known = SOURCES.get(kind) if isinstance(kind, str) else None
     if known is None:
         return False
-    named = [name for name in known.__struct_fields__ if name != "extra"]
-    return isinstance(source.get(named[0]), str) and all(
-        isinstance(source[name], str) for name in named if name in source
+    fields = [name for name in known.__struct_fields__ if name != "extra"]
+    return isinstance(source.get(fields[0]), str) and all(
+        isinstance(source[name], str) for name in fields if name in source
     )

@@ -58,15 +58,15 @@ def words_of_payload(payload: bytes) -> str:
 
 def words_of_beginning(payload: bytes) -> str:
     """As ``first_words_or_kinds``, from the beginning of a payload alone."""
-    found = re.match(_BEGINNING, payload)
-    if found is None:
+    match = re.match(_BEGINNING, payload)
+    if match is None:
         kind = re.match(_KIND, payload)
         return "" if kind is None else f"({_WORDS_OF_KINDS.get(kind[1], kind[1].decode())} …)"
     # The end may be in the middle of a character or of an escape. The longest is a surrogate pair: two escapes of six
     # bytes, of which up to eleven may be there.
     for missing in range(12):
         try:
-            return one_line(_decode_text(found[1][: len(found[1]) - missing] + b'"'))
+            return one_line(_decode_text(match[1][: len(match[1]) - missing] + b'"'))
         except (msgspec.MsgspecError, UnicodeDecodeError):
             continue
     return ""

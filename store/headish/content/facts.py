@@ -43,8 +43,8 @@ class Facts(Struct, frozen=True, gc=False):
 
     def to_system(self) -> dict[str, Any]:
         """The facts as keys of ``system``; those that were not given are absent."""
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        return given if self.key is None else {**given, "key": self.key.decode()}
+        values = {name: value for name, value in asdict(self).items() if value is not None}
+        return values if self.key is None else {**values, "key": self.key.decode()}
 
 
 NO_FACTS = Facts()
@@ -54,8 +54,8 @@ def read_facts(turn: Mapping[str, Any], author: str | None = None) -> Facts:
     """The facts among the options of a turn. ``author`` is the store's. Raises: InvalidArgument."""
     if author is None and _GIVEN.isdisjoint(turn):  # nearly every turn
         return NO_FACTS
-    given = {name: read(turn[name]) for name, read in _READERS.items() if turn.get(name) is not None}
-    return Facts(**given, author=author)
+    values = {name: reader(turn[name]) for name, reader in _READERS.items() if turn.get(name) is not None}
+    return Facts(**values, author=author)
 
 
 def read_said_at(given: object) -> int:

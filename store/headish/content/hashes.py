@@ -232,8 +232,8 @@ def seal_signature(number: int, turn: str, kind: str, key: str, data: bytes, mil
 def seal_call(id: str, milliseconds: int, texts: Iterable[bytes | None], data: bytes) -> bytes:
     """The seal of a call, 32 bytes. ``texts`` are its client, session, lane, tip, answer and response, None where
     absent."""
-    told = [each or b"" for each in texts]
-    return blake3(_netstrings([CALL_VERSION, id.encode(), b"%d" % milliseconds, *told, data])).digest()
+    parts = [each or b"" for each in texts]
+    return blake3(_netstrings([CALL_VERSION, id.encode(), b"%d" % milliseconds, *parts, data])).digest()
 
 
 def chain_receipt(before: bytes, receipt: bytes) -> bytes:
@@ -244,7 +244,7 @@ def chain_receipt(before: bytes, receipt: bytes) -> bytes:
 def hash_rest(
     role: str, type: str | None, content_type: str | None, cache: int | None, key: bytes | None, supersedes: str | None
 ) -> bytes:
-    """The hash of what remains of a record that lost its meta, 32 bytes. ``key`` is what is stored then: its hash."""
+    """The hash of what remains of a record that lost its meta, 32 bytes. ``key`` is the hash that takes its place."""
     texts = [each or "" for each in (role, type, content_type)]
     fields = [REST_VERSION, *(each.encode() for each in texts), b"1" if cache else b"0", (key or b"").hex().encode()]
     return blake3(_netstrings([*fields, (supersedes or "").encode()])).digest()

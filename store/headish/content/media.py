@@ -192,11 +192,11 @@ def _by_content(data: bytes) -> str:
     if signed:
         return signed
     try:
-        found = puremagic.magic_string(beginning)
+        guesses = puremagic.magic_string(beginning)
     except (puremagic.PureError, ValueError):
-        found = []
+        guesses = []
     # A guess below this would give text files the types of obscure binary formats.
-    certain = [match.mime_type for match in found if match.mime_type and match.confidence >= 0.5]
+    certain = [match.mime_type for match in guesses if match.mime_type and match.confidence >= 0.5]
     return certain[0] if certain else _text_or_unknown(beginning)
 
 

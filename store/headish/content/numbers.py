@@ -41,12 +41,12 @@ class NumberTexts:
 
     def put_back(self, encoded: bytes) -> bytes:
         """JSON text with every mark replaced by its number."""
-        return self._marked.sub(lambda found: self.texts[int(found[1])].encode(), encoded)
+        return self._marked.sub(lambda mark: self.texts[int(mark[1])].encode(), encoded)
 
     def readable(self, encoded: bytes, what: str) -> bytes:
         """As ``put_back``, for numbers that must be readable. Raises: InvalidContent for one that nothing holds."""
-        for found in self._marked.finditer(encoded):
-            text = self.texts[int(found[1])]
+        for mark in self._marked.finditer(encoded):
+            text = self.texts[int(mark[1])]
             if _value_of(text) is None:
                 shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
                 raise InvalidContent(what, f"no number that can be read holds {shown}")

@@ -92,23 +92,23 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def cost(self, tokens: Mapping[str, int], *, is_batch: bool = False) -> Decimal:
-        """What tokens cost, by the names of ``Usage``; exact."""
+        """The exact cost of tokens, which are counted by the names of ``Usage``."""
         with localcontext(EXACT):
             whole = self._input_cost(tokens) + self._cache_cost(tokens) + self._output_cost(tokens)
             return whole * (self.batch if is_batch else 1) / MILLION
 
     def _input_cost(self, tokens: Mapping[str, int]) -> Decimal:
         """The cost of the input that did not come from a cache. Sound is a part of it."""
-        given = tokens.get("input_tokens", 0)
-        sound = min(tokens.get("input_audio_tokens", 0), given)  # some of the sound may have come from a cache
-        return self.input * (given - sound) + _first(self.input_audio, self.input) * sound
+        input_tokens = tokens.get("input_tokens", 0)
+        sound = min(tokens.get("input_audio_tokens", 0), input_tokens)  # some of the sound may have come from a cache
+        return self.input * (input_tokens - sound) + _first(self.input_audio, self.input) * sound
 
     def _cache_cost(self, tokens: Mapping[str, int]) -> Decimal:
         hour = tokens.get("cache_creation_1h_input_tokens", 0)
-        written = max(tokens.get("cache_creation_input_tokens", 0), hour)  # includes what is kept for an hour
+        written_tokens = max(tokens.get("cache_creation_input_tokens", 0), hour)  # includes what is kept for an hour
         write = _first(self.cache_write, self.input)
-        read = _first(self.cached_input, self.input) * tokens.get("cache_read_input_tokens", 0)
-        return read + write * (written - hour) + _first(self.cache_write_1h, write) * hour
+        read_cost = _first(self.cached_input, self.input) * tokens.get("cache_read_input_tokens", 0)
+        return read_cost + write * (written_tokens - hour) + _first(self.cache_write_1h, write) * hour
 
     def _output_cost(self, tokens: Mapping[str, int]) -> Decimal:
         reasoning, sound = tokens.get("reasoning_tokens", 0), tokens.get("output_audio_tokens", 0)

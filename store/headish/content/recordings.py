@@ -27,8 +27,8 @@ def read_spoken(audio: Any, provider: str) -> list[ContentBlock]:
         return []
     recording = recording_of([audio["data"]], audio, provider)
     words = audio.get(TRANSCRIPT)
-    said = transcript_of(words, provider) if isinstance(words, str) and words else None
-    return [] if recording is None else [each for each in (said, recording) if each is not None]
+    transcript = transcript_of(words, provider) if isinstance(words, str) and words else None
+    return [] if recording is None else [each for each in (transcript, recording) if each is not None]
 
 
 def transcript_of(words: str, provider: str) -> Text:
@@ -54,7 +54,7 @@ def write_spoken(recording: Document, words: str | None, beside: Mapping[str, An
 
 
 def said_aloud(block: ContentBlock, provider: str) -> Mapping[str, Any] | None:
-    """What the provider keeps beside a recording that it made; None for anything else."""
+    """The keys that a provider keeps beside a recording of its own; None if the block is not one."""
     own = block.opaque.get(provider) if isinstance(block, Document) else None
     audio = own.get(AUDIO) if isinstance(own, Mapping) else None
     return audio if isinstance(audio, Mapping) else None
@@ -87,5 +87,5 @@ def _bytes(piece: str) -> bytes:
 
 def _type_of(data: str) -> str:
     head = b64decode(data[:16])
-    known = next((kind for beginning, kind in _BEGINNINGS.items() if head.startswith(beginning)), None)
-    return known or ("audio/mpeg" if head.startswith(_FRAME) else "audio/pcm")
+    media_type = next((kind for beginning, kind in _BEGINNINGS.items() if head.startswith(beginning)), None)
+    return media_type or ("audio/mpeg" if head.startswith(_FRAME) else "audio/pcm")

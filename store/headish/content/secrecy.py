@@ -171,11 +171,11 @@ def find_shaped(texts: Sequence[bytes]) -> list[int]:
     if max(map(len, texts), default=0) > _LONG_BYTES:
         long = {place for place, each in enumerate(texts) if len(each) > _LONG_BYTES}
         short = [b"" if place in long else each for place, each in enumerate(texts)]
-    found = [*_beginnings_in(b"\n".join(short))]
-    if not found and not long:
+    beginnings = [*_beginnings_in(b"\n".join(short))]
+    if not beginnings and not long:
         return []
     ends = [*accumulate(len(each) + 1 for each in short)]
-    places = sorted(long.union(bisect_right(ends, at) for at in found))
+    places = sorted(long.union(bisect_right(ends, at) for at in beginnings))
     return [place for place in places if has_shape(texts[place].decode(errors="replace"))]
 
 
@@ -202,13 +202,13 @@ def _beginnings_in(joined: bytes) -> Iterator[int]:
 @cache
 def _beside_cuts() -> list[tuple[bytes, tuple[bytes, ...], tuple[bytes, ...]]]:
     """The letters of ``_CUTS``, each with its neighbours in the beginnings: what comes before it, else what follows."""
-    found: list[tuple[bytes, tuple[bytes, ...], tuple[bytes, ...]]] = []
+    cuts: list[tuple[bytes, tuple[bytes, ...], tuple[bytes, ...]]] = []
     for letter in _CUTS:
         # Cut at its last occurrence, so that no other one cuts what follows.
         parts = [each.encode().split(letter.encode())[-2:] for each in _BEGINNINGS[letter]]
         before = tuple(one for one, _ in parts if one)
-        found.append((letter.encode(), before, tuple(other for one, other in parts if not one)))
-    return found
+        cuts.append((letter.encode(), before, tuple(other for one, other in parts if not one)))
+    return cuts
 
 
 def may_begin_key(text: str) -> bool:
@@ -295,8 +295,8 @@ def hide_secrets(value: Any, name: str = "") -> Any:
     if isinstance(value, str):
         return HIDDEN if _is_named_like_one(name, value) else _hide_shapes(value)
     if isinstance(value, Mapping):
-        made = {_hide_shapes(key): hide_secrets(item, key) for key, item in value.items()}
-        return value if all(made.get(key) is item for key, item in value.items()) else made
+        hidden = {_hide_shapes(key): hide_secrets(item, key) for key, item in value.items()}
+        return value if all(hidden.get(key) is item for key, item in value.items()) else hidden
     if isinstance(value, list | tuple):
         listed = [hide_secrets(item, name) for item in value]
         return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed
@@ -308,8 +308,8 @@ def hide_shapes(value: Any) -> Any:
     if isinstance(value, str):
         return _hide_shapes(value)
     if isinstance(value, Mapping):
-        made = {_hide_shapes(key): hide_shapes(item) for key, item in value.items()}
-        return value if all(made.get(key) is item for key, item in value.items()) else made
+        hidden = {_hide_shapes(key): hide_shapes(item) for key, item in value.items()}
+        return value if all(hidden.get(key) is item for key, item in value.items()) else hidden
     if isinstance(value, list | tuple):
         listed = [hide_shapes(item) for item in value]
         return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed

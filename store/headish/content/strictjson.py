@@ -285,15 +285,15 @@ def _refusal(item: Any) -> str | None:
 
 
 def _spelled(path: str, steps: Iterable[str | int]) -> str:
-    shown = path + "".join(step if isinstance(step, str) else f"[{step}]" for step in steps)
+    spelled = path + "".join(step if isinstance(step, str) else f"[{step}]" for step in steps)
     # The path goes into an error: a key may be a lone surrogate, which no terminal prints, or a megabyte long.
-    return shown.encode(errors="replace").decode()[:_PATH_SHOWN]
+    return spelled.encode(errors="replace").decode()[:_PATH_SHOWN]
 
 
 def _path_to(value: Any, depth: int, path: str) -> str:
     """The path of the first container at a depth: where the nesting passes the limit."""
-    found = (steps for item, steps in _visit(value) if len(steps) == depth + 1 and _inside(item) is not None)
-    return _spelled(path, next(found, []))
+    paths = (steps for item, steps in _visit(value) if len(steps) == depth + 1 and _inside(item) is not None)
+    return _spelled(path, next(paths, []))
 
 
 def plain(value: Any) -> Any:

@@ -158,8 +158,8 @@ def _name_as_one(kinds: Iterable[object]) -> None:
 
 
 def _load(late: str) -> None:
-    found = vars(import_module(f"{__name__}.{late}"))
-    kinds = {name: each for name, each in found.items() if isinstance(each, type)}
+    members = vars(import_module(f"{__name__}.{late}"))
+    kinds = {name: each for name, each in members.items() if isinstance(each, type)}
     _name_as_one(kinds.values())
     globals().update(kinds)
 

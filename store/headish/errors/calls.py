@@ -14,7 +14,7 @@ class CallError(HeadishError):
     None of these shows a key: if a provider echoes one, ``***`` replaces it.
     """
 
-    transient = False  # only a call of which no part has arrived is tried again (docs/adr/0014-calls.md)
+    transient = False  # retry a call only if no part of its answer has arrived (docs/adr/0014-calls.md)
 
     def __init__(self, provider: str, reason: str) -> None:
         self.provider, self.reason = provider, reason

@@ -118,14 +118,14 @@ class Archive:
         return file.read(info.compress_size)
 
     def read(self, member: str, limit_bytes: int) -> bytes | None:
-        """The bytes of a member, None where it has more than ``limit_bytes``. Raises: as ``open``."""
+        """Return the bytes of a member, None if it has more than ``limit_bytes``. Raises: as ``open``."""
         with self.open(member) as file:
             data = file.read(limit_bytes + 1)
         return data if len(data) <= limit_bytes else None
 
 
 class ExportFile(NamedTuple):
-    """A file of conversations, its name, and the archive that it lies in."""
+    """A file of conversations, its name, and the archive that holds it."""
 
     file: BinaryIO
     name: str
@@ -133,7 +133,8 @@ class ExportFile(NamedTuple):
 
 
 def open_matching(file: BinaryIO, name: str, pattern: re.Pattern[str]) -> Generator[ExportFile, None, None]:
-    """The file itself; or of an archive the members whose last part matches, in order, also of an archive inside it.
+    """Yield the file itself; for an archive, its members whose file name matches, in order, then those of archives
+    inside it.
 
     Raises: InvalidImport.
     """

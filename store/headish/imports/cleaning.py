@@ -21,7 +21,7 @@ from headish.values.shapes import heal
 HIDDEN = "<hidden: it looked like a key>"
 """In angle brackets, because ``secrecy`` does not take a text in them for a key."""
 NAME_CHARACTERS = 48
-# Below the limit of a mapping: the format's name stands around them, and sizes are estimated.
+# Below the limit of a mapping, because the format's name is added around them, and sizes are estimates.
 META_BYTES = MAPPING_LIMIT_BYTES - 4096
 """The most bytes of a source's own fields that are kept with a message."""
 _APART = re.compile(r"[\s/…“”„«»" + re.escape(RESERVED) + r"\"'`<>|*?!,;()\[\]]+")

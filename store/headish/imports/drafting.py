@@ -79,6 +79,7 @@ def _draft_content(node: SourceMessage, limit_bytes: int, *, is_sound: bool) -> 
 
 def _encode_plain(content: Any, *, is_sound: bool) -> bytes | None:
     """Return the payload of a text, or of blocks of the common kinds; None if the content must be checked with care."""
+    # A tuple holds blocks that were read before, so they are only encoded.
     if type(content) is tuple:
         return encoding.encode_read(content, is_sound=is_sound)
     block = content[0] if type(content) is list and len(content) == 1 else None

@@ -1,4 +1,4 @@
-"""What every importer yields: trees of drafts, ready to be stored."""
+"""The trees of drafts that every importer yields, ready to be stored, and the results of an import."""
 
 from __future__ import annotations
 
@@ -80,6 +80,7 @@ def make_key(format: str, *parts: object) -> str | None:
     if len(texts) < len(parts):
         return None
     try:
+        # A part may be too long for a key, or hold a NUL: the message is then recognised by its words, not refused.
         return read_short("key", ":".join([format, *texts]))
     except InvalidArgument:
         return None

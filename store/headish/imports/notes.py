@@ -66,6 +66,7 @@ class ImportNotes:
         """Reset the counts to an earlier state, for a reader that begins again. What was already reported is reported
         again."""
         self.broken = broken
+        # In place: the notes of files inside share this counter.
         self.counts.clear()
         self.counts.update(counts)
 

@@ -65,8 +65,8 @@ def find_reader(format: str) -> ImportReader:
 
 def read_trees(reader: ImportReader, source: ImportSource) -> Iterator[ImportedTree]:
     """Yield the conversations of a file as trees, without those in which nobody says anything."""
-    for read in reader(source):
-        tree = build_tree(read, source.notes, source.limit_bytes) if isinstance(read, SourceConversation) else read
+    for talk in reader(source):
+        tree = build_tree(talk, source.notes, source.limit_bytes) if isinstance(talk, SourceConversation) else talk
         if tree is not None:
             yield tree
 
@@ -79,12 +79,12 @@ def _read_brought(brought: Extension, source: ImportSource) -> Iterator[SourceCo
     """
     reader = brought.load()
     try:
-        for read in reader(source):
-            if not isinstance(read, SourceConversation):
-                raise TypeError(f"it yields a {type(read).__name__}, not a SourceConversation")
-            messages = [replace(message, key=make_key(brought.name, read.id, message.id)) for message in read.messages]
+        for talk in reader(source):
+            if not isinstance(talk, SourceConversation):
+                raise TypeError(f"it yields a {type(talk).__name__}, not a SourceConversation")
+            messages = [replace(message, key=make_key(brought.name, talk.id, message.id)) for message in talk.messages]
             # Not ``logged``: parents in other files would be looked for under FORMAT:ID, and these keys hold more.
-            yield replace(read, format=brought.name, messages=messages, logged=False)
+            yield replace(talk, format=brought.name, messages=messages, logged=False)
     # InvalidImport and its kind are the reader's ordinary answers about a file, not a fault of the package.
     except HeadishError:
         raise

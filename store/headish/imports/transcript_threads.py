@@ -129,16 +129,16 @@ class ThreadImport:
         assert stored is not None
         if name is not None and explicit:
             before = find_bookmark(connection, self._space, name)
-            named = before != tip
+            is_named = before != tip
             if before is not None and not force and not leads_to(connection, self._space, before, tip):
                 held = turn_at(connection, self._space, before)
                 raise BookmarkTaken(stored_name(name), "" if held is None else held.id)
-            if named:
+            if is_named:
                 set_bookmark(connection, self._space, name, stored)
         else:
-            named = name is not None and bookmark_if_free(connection, self._space, name, stored)
+            is_named = name is not None and bookmark_if_free(connection, self._space, name, stored)
         messages, added = done
-        return Imported(trees=1, messages=messages, added=added, bookmarks=int(named), tips=(stored.id,))
+        return Imported(trees=1, messages=messages, added=added, bookmarks=int(is_named), tips=(stored.id,))
 
     def _keep_raw(self, file: BinaryIO, name: str) -> None:
         """Store a file that does not parse, as a document."""
@@ -186,7 +186,8 @@ def detect_file(file: BinaryIO, name: str) -> str:
 def find_thread(
     connection: Connection, space: int, digests: Sequence[bytes], beside: Beside, base: StoredTurn | None = None
 ) -> tuple[int, Place | None]:
-    """How much of a thread is stored below ``base``, from its first message on, and where that ends.
+    """Return how many messages of a thread are already stored after ``base``, from its first on, and the place of the
+    last one.
 
     Cost: one statement for every 64 messages that are.
     """

@@ -124,7 +124,7 @@ def make_pointer(
         raise InvalidArgument("key_env is the name of an environment variable, or keyring:NAME; this is neither")
     if base_url is not None:
         parse_address(base_url)
-        base_url = base_url.rstrip("/")
+        base_url = base_url.rstrip("/")  # each path begins with a slash of its own
     if context_window is not None and not CONTEXT_WINDOWS[0] <= context_window <= CONTEXT_WINDOWS[1]:
         raise InvalidArgument(f"context_window is a number of tokens, {CONTEXT_WINDOWS[0]} or more")
     if dialect is not None:

@@ -71,11 +71,11 @@ def _writer(provider: str, window: Window, settings: Mapping[str, Any]) -> Reque
     # By hand: msgspec would pass over a setting that is misspelled.
     unknown = sorted(settings.keys() - set(Settings.__struct_fields__))
     if unknown:
-        known = ", ".join(Settings.__struct_fields__)
-        raise InvalidArgument(f"unknown setting {unknown[0]!r}: a request has {known}")
-    given = {key: value for key, value in settings.items() if value is not None}
+        names = ", ".join(Settings.__struct_fields__)
+        raise InvalidArgument(f"unknown setting {unknown[0]!r}: a request has {names}")
+    set_values = {key: value for key, value in settings.items() if value is not None}
     try:
-        checked = msgspec.convert(given, Settings, strict=True)
+        checked = msgspec.convert(set_values, Settings, strict=True)
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         raise InvalidArgument(f"a setting of the request cannot be taken: {error}") from None
     if checked.dialect is not None:

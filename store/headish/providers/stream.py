@@ -46,17 +46,17 @@ class Stream:
         A whole response counts as a short stream. An unknown event is kept with the reply and noted.
         Raises: InvalidArgument if the value is not an event.
         """
-        given, reader = event if type(event) is dict else as_mapping(event), self._reader
-        if not reader.is_response(given):
-            return reader.feed(given)
-        return [delta for each in reader.events_of(given) for delta in reader.feed(each)]
+        record, reader = event if type(event) is dict else as_mapping(event), self._reader
+        if not reader.is_response(record):
+            return reader.feed(record)
+        return [delta for each in reader.events_of(record) for delta in reader.feed(each)]
 
     def read(self, events: Iterable[Mapping[str, Any] | Any]) -> Reply:
         """The reply of all events, for a caller that shows none of them: as ``feed`` with each, then ``finish``."""
         reader, event = self._reader, None
         for event in events:
-            given = event if type(event) is dict else as_mapping(event)
-            for each in reader.events_of(given) if reader.is_response(given) else (given,):
+            record = event if type(event) is dict else as_mapping(event)
+            for each in reader.events_of(record) if reader.is_response(record) else (record,):
                 reader.feed(each)
         self.is_empty = event is None
         return reader.finish()

@@ -28,7 +28,7 @@ _TICKS = re.compile(r"`+")
 
 
 def disarm(text: str) -> str:
-    """The Markdown of a message so that it can neither run nor load anything, with its last fence closed."""
+    """Return a message's Markdown so that it can neither run nor load anything, with its last fence closed."""
     # Readers of CommonMark end a line at a bare carriage return, too.
     lines = re.sub("\r\n?", "\n", text).rstrip("\n").split("\n")
     blocks = [token for token in _parser().parse("\n".join(lines)) if token.type in ("fence", "code_block")]

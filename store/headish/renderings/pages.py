@@ -174,8 +174,9 @@ class _PageBuilder:
         sections: list[Section] = []
         while waiting:
             path, origin = waiting.popleft()
-            entries, leaving = self._read(path)
-            # A branch with nothing to show has no link, which would tell that it is there.
+            entries, leaving = self._read(path, origin)
+            waiting += leaving
+            # A branch with nothing to show gets no link: that would tell that it is there.
             if not entries and sections:
                 continue
             anchor = f"b{len(sections)}" if sections else FIRST_SECTION
@@ -183,11 +184,13 @@ class _PageBuilder:
             if origin is not None:
                 origin.branches.append(Branch(anchor, title))
             sections.append(Section(anchor, title, tuple(entries)))
-            waiting += leaving
         return sections
 
-    def _read(self, path: list[TurnId]) -> tuple[list[PageMessage], list[tuple[list[TurnId], PageMessage | None]]]:
-        """The entries of a path, and the paths that leave it, each with the last entry before it."""
+    def _read(
+        self, path: list[TurnId], before: PageMessage | None
+    ) -> tuple[list[PageMessage], list[tuple[list[TurnId], PageMessage | None]]]:
+        """The entries of a path, and the paths that leave it, each with the last entry before it; ``before`` is that of
+        the path itself."""
         entries: list[PageMessage] = []
         leaving: list[tuple[list[TurnId], PageMessage | None]] = []
         for turn_id in path:
@@ -195,7 +198,7 @@ class _PageBuilder:
             entries += _entries_of(turn, self._faces.get(turn_id), self._debug)
             others = [child for child in turn.children if child not in self._placed]
             # A line about an overlay has no place for links.
-            origin = next((entry for entry in reversed(entries) if entry.role != BOUNDARY), None)
+            origin = next((entry for entry in reversed(entries) if entry.role != BOUNDARY), before)
             leaving += [(self._follow(child), origin) for child in others]
         return entries, leaving
 

@@ -26,9 +26,9 @@ class Later:
     def __getattr__(self, name: str) -> Later:
         if name.startswith("_"):  # Python and its tools look such names up on any object; they are not modules
             raise AttributeError(name)
-        found = Later(f"{self._module}.{self._name}" if self._name else self._module, name)
-        setattr(self, name, found)  # kept: the next function of the same module finds it
-        return found
+        child = Later(f"{self._module}.{self._name}" if self._name else self._module, name)
+        setattr(self, name, child)  # kept: the next function of the same module finds it
+        return child
 
     def __set_name__(self, owner: type, method: str) -> None:
         self._owner, self._method = owner, method
@@ -50,7 +50,7 @@ def wait_for_imports() -> None:
 def _others_import() -> bool:
     # Python has no public way to ask which thread holds an import lock. If this private table is missing, nobody waits.
     locks = getattr(sys.modules["importlib._bootstrap"], "_module_locks", {})
-    owners = {getattr(found(), "owner", None) for found in list(locks.values())}
+    owners = {getattr(ref(), "owner", None) for ref in list(locks.values())}
     return bool(owners - {None, threading.get_ident()})
 
 

@@ -132,9 +132,9 @@ class Space:
         """
 
         def locked(connection: Connection) -> T:
-            done = None if quick is None else quick(connection)
-            if done is not None:
-                return done
+            result = None if quick is None else quick(connection)
+            if result is not None:
+                return result
             lock_space(connection, self._number)
             return work(connection)
 
@@ -155,8 +155,8 @@ class Space:
 
         name = backend.read(lambda connection: find_overtaken(connection, self._number))
         if name is not None:
-            told = f"the bookmark {stored_name(name)!r}"
-            raise CorruptRecord(told, "its log goes on behind the move that it says is its last") from error
+            subject = f"the bookmark {stored_name(name)!r}"
+            raise CorruptRecord(subject, "its log goes on behind the move that it says is its last") from error
 
     def _find_damage(self, backend: Backend, error: Exception) -> None:
         """After work failed, look for a stored value of the wrong type. Raises: DatabaseCorrupt if there is one."""
@@ -167,8 +167,8 @@ class Space:
         # Only after a failure: to check every value beforehand would slow down each read.
         damaged = backend.read(lambda connection: check_types(connection, self._number))
         if damaged:
-            told = f"{damaged[0].subject}: {damaged[0].what}; 'headish verify' lists everything that disagrees"
-            raise DatabaseCorrupt(backend.target, told) from error
+            reason = f"{damaged[0].subject}: {damaged[0].what}; 'headish verify' lists everything that disagrees"
+            raise DatabaseCorrupt(backend.target, reason) from error
 
     def _store(
         self, work: Callable[[Connection, Mint], T], quick: Callable[[Connection, Mint], T | None] | None = None
@@ -177,29 +177,29 @@ class Space:
 
         Raises: OutcomeUnknown with the ids.
         """
-        kept = KeptIds(self._database.mint)
+        mint = KeptIds(self._database.mint)
 
         def run(connection: Connection) -> T:
-            kept.rewind()
-            return work(connection, kept)
+            mint.rewind()
+            return work(connection, mint)
 
         def run_quick(connection: Connection) -> T | None:
-            kept.rewind()
-            return None if quick is None else quick(connection, kept)
+            mint.rewind()
+            return None if quick is None else quick(connection, mint)
 
         def settle(connection: Connection, _: T) -> bool:
             from headish.rows.turns import turn_by_id
 
             # The turns of a transaction are stored together or not at all, so the first id decides.
-            return bool(kept.ids) and turn_by_id(connection, self._number, kept.ids[0]) is not None
+            return bool(mint.ids) and turn_by_id(connection, self._number, mint.ids[0]) is not None
 
         try:
-            stored = self._write(run, settle, run_quick)
+            result = self._write(run, settle, run_quick)
         except OutcomeUnknown as error:
-            error.ids = tuple(kept.ids)
+            error.ids = tuple(mint.ids)
             raise
-        self._database.count_written(len(kept.ids))
-        return stored
+        self._database.count_written(len(mint.ids))
+        return result
 
     def _read_at(self, headish: str, work: Callable[[Connection, StoredTurn], T]) -> T:
         """Find the turn that a headish names, and run ``work`` on it in the same read transaction."""

@@ -34,10 +34,10 @@ _OWN: dict[type, tuple[str, str]] = {Mark: ("mark", "a mark"), ToolDefinitions: 
 def convert(
     transcript: Transcript, source: str, target: str, *, drop: Collection[str] = (), tight: bool = False
 ) -> Transcript:
-    """The transcript as the target format says it.
+    """Convert a transcript to the target format.
 
-    ``drop`` names what is given up (``header``, ``call_id``, …). Free to change are only layout, ``return``, an error
-    flag that is false, how blocks are grouped into messages, and the number of the header's version.
+    ``drop`` names what is given up (``header``, ``call_id``, …). Only layout, ``return``, an error flag that
+    is false, the grouping of blocks into messages, and the version in the header may change.
     ``tight``: to OpenChatML 0.1 from another format, without the line break before ``<|im_end|>``.
     Raises: ConversionLoss (E-CONVERT-LOSS) with all the words for ``drop`` that are needed; UnknownFormat,
     InvalidArgument.
@@ -81,10 +81,10 @@ def _checked(
     transcript: Transcript, source: str, target: str, write: Callable[[Transcript], T], drop: Collection[str]
 ) -> tuple[Transcript, T]:
     """The converted transcript and what ``write`` makes of it, if converting back gives the same."""
-    given = give_up(transcript, drop)
+    reduced = give_up(transcript, drop)
     try:
-        converted = _convert(given, source, target)
-        written = write(converted)
+        converted = _convert(reduced, source, target)
+        result = write(converted)
         # The rules of each format are too many to predict what a conversion loses, so headish converts back and
         # compares.
         back = give_up(_convert(converted, target, source), drop)
@@ -92,10 +92,10 @@ def _checked(
         raise
     except Unrepresentable as error:
         raise ConversionLoss(error.target, error.what, turn=error.turn, drop=error.drop) from None
-    lost = None if source == target else _difference(_compared(given), _compared(back))
+    lost = None if source == target else _difference(_compared(reduced), _compared(back))
     if lost is not None:
         raise ConversionLoss(target, lost)
-    return converted, written
+    return converted, result
 
 
 def _convert(transcript: Transcript, source: str, target: str) -> Transcript:

@@ -23,12 +23,12 @@ class Extension(NamedTuple):
     def load(self) -> Any:
         """Import and return the object of the entry point. Raises: BrokenExtension."""
         try:
-            found = self.entry.load()
+            loaded = self.entry.load()
         except Exception as error:  # importing another's package may raise anything
             raise BrokenExtension(self.group, self.name, self.package, error) from error
-        if not callable(found):
+        if not callable(loaded):
             raise BrokenExtension(self.group, self.name, self.package, TypeError("it cannot be called"))
-        return found
+        return loaded
 
 
 def list_extensions(group: str) -> list[str]:

@@ -118,26 +118,26 @@ def _parse(text: str) -> Headish:
     past: int | datetime | None = None
     steps: list[Back | Parent] = []
     while place < len(text):
-        found = re.compile(_SUFFIX).match(text, place)
-        if found is None:
+        suffix = re.compile(_SUFFIX).match(text, place)
+        if suffix is None:
             raise InvalidHeadish(text, f"{text[place:]!r} is not a suffix: use ~n, ^n, @{{n}} or @{{time}}")
-        if found["past"] is not None:
+        if suffix["past"] is not None:
             if past is not None or steps or base == NEWEST:
                 raise InvalidHeadish(text, "@{…} must follow the name of a bookmark directly, and only once")
-            past = _read_past(text, found["past"])
+            past = _read_past(text, suffix["past"])
         else:
-            steps.append(_read_step(found.group()))
-        place = found.end()
+            steps.append(_read_step(suffix.group()))
+        place = suffix.end()
     return _with_base(text, base, past, tuple(steps))
 
 
 def _read_base(text: str) -> str:
     """The part before the suffixes."""
-    found = re.match(_BASE, text)
-    if found is None:
+    match = re.match(_BASE, text)
+    if match is None:
         alone = "@{…} stands behind the name of a bookmark, as in main@{1}"
         raise InvalidHeadish(text, alone if text[:2] == "@{" else "it must begin with an id, a bookmark or @")
-    return found.group()
+    return match.group()
 
 
 def _with_base(text: str, base: str, past: int | datetime | None, steps: tuple[Back | Parent, ...]) -> Headish:

@@ -39,14 +39,14 @@ class Handle(Struct, frozen=True):
 
 def as_handle(text: str) -> Handle | None:
     """Parse a handle, in either case; None if the text cannot be one."""
-    found = re.fullmatch(_HANDLE, text.lower(), re.ASCII)
-    return Handle(found[1], found[2] or "") if found else None
+    match = re.fullmatch(_HANDLE, text.lower(), re.ASCII)
+    return Handle(match[1], match[2] or "") if match else None
 
 
 def is_twin_shaped(text: str) -> bool:
     """Whether the text is a handle followed by digits of an id, which no bookmark can look like."""
-    found = as_handle(text)
-    return found is not None and bool(found.end)
+    handle = as_handle(text)
+    return handle is not None and bool(handle.end)
 
 
 def letters_of(digest: bytes) -> str:

@@ -49,10 +49,10 @@ def html_of(entries: Sequence[NotebookEntry]) -> str:
 
 
 def _html_of_entry(entry: NotebookEntry) -> str:
-    said = Markup("\n").join(_html_of_block(block) for block in entry.content)
+    body = Markup("\n").join(_html_of_block(block) for block in entry.content)
     about = escape_controls(" · ".join(each for each in entry.about if each))
     hue, role = _HUES.get(entry.role or "", 0), escape_controls(entry.role or "sequence")
-    return str(_ENTRY.format(hue=hue, indent=2 * entry.indent, role=role, about=about, said=said))
+    return str(_ENTRY.format(hue=hue, indent=2 * entry.indent, role=role, about=about, said=body))
 
 
 def _html_of_block(block: ContentBlock) -> Markup:

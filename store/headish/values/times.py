@@ -41,11 +41,11 @@ def local_time(moment: datetime, precision: str = "minutes") -> str:
     ``precision`` is minutes, seconds or milliseconds. The text is ISO 8601 with a space between date and time.
     """
     local = moment.astimezone()
-    written = local.replace(tzinfo=None).isoformat(" ", precision)
+    text = local.replace(tzinfo=None).isoformat(" ", precision)
     offset = local.strftime("%z")
     if offset in ("+0000", "-0000"):
-        return f"{written}Z"
-    return f"{written}{offset[:3]}" + (f":{offset[3:5]}" if offset[3:5] != "00" else "")
+        return f"{text}Z"
+    return f"{text}{offset[:3]}" + (f":{offset[3:5]}" if offset[3:5] != "00" else "")
 
 
 @contextmanager
@@ -93,23 +93,23 @@ def read_moment(given: object, name: str, *, ends: bool = False) -> datetime | N
 def _read_ago(words: str) -> datetime | None:
     if words == "now":
         return datetime.now(UTC)
-    found = re.fullmatch(_AGO, words, re.ASCII)
-    if found is None:
+    match = re.fullmatch(_AGO, words, re.ASCII)
+    if match is None:
         return None
-    count = int(found[1]) if found[1].isdigit() else 1
-    return datetime.now(UTC) - timedelta(**{f"{found[2]}s": count})
+    count = int(match[1]) if match[1].isdigit() else 1
+    return datetime.now(UTC) - timedelta(**{f"{match[2]}s": count})
 
 
 def _read_day(words: str, ends: bool) -> datetime | None:
     # The T of RFC 3339 was lowered with the rest; a word such as ``today`` keeps its t.
-    found = re.fullmatch(_DAY, words.replace("t", "T") if words[:1].isdigit() else words, re.ASCII)
-    if found is None:
+    match = re.fullmatch(_DAY, words.replace("t", "T") if words[:1].isdigit() else words, re.ASCII)
+    if match is None:
         return None
     today = (datetime.now() if _is_local.get() else datetime.now(UTC)).date()
-    named = {"today": today, "yesterday": today - timedelta(days=1)}
-    day = named[found[1]] if found[1] in named else date.fromisoformat(found[1])
-    if found[2]:
-        return _with_zone(datetime.combine(day, clock.fromisoformat(found[2])))
+    days = {"today": today, "yesterday": today - timedelta(days=1)}
+    day = days[match[1]] if match[1] in days else date.fromisoformat(match[1])
+    if match[2]:
+        return _with_zone(datetime.combine(day, clock.fromisoformat(match[2])))
     return _with_zone(datetime.combine(day + timedelta(days=int(ends)), clock()))
 
 

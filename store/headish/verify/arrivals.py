@@ -44,8 +44,8 @@ def check_remotes(connection: Connection, space: int) -> Iterator[Problem]:
             yield Problem(f"remote {stored_name(remote.name)}", "its row was altered: its seal disagrees")
     for each in list_remote_bookmarks(connection, space):
         if seal_remote_bookmark(*each[:-1]) != each.seal:
-            told = f"bookmark {stored_name(each.device)}/{stored_name(each.name)}"
-            yield Problem(told, "its row was altered: its seal disagrees")
+            subject = f"bookmark {stored_name(each.device)}/{stored_name(each.name)}"
+            yield Problem(subject, "its row was altered: its seal disagrees")
     for notice in all_notices(connection, space):
         if seal_notice(*notice[:-1]) != notice.seal:
             yield Problem(f"erasure {notice.id} of another store", "its row was altered: its seal disagrees")

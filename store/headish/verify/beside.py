@@ -42,7 +42,7 @@ def check_objects(connection: Connection, space: int) -> Iterator[Problem]:
 
 
 def check_conversations(connection: Connection, space: int) -> Iterator[Problem]:
-    """Yield the problems of the records of conversations: damaged ones, and those of what is not a conversation.
+    """Yield the problems of the records of conversations: damaged ones, and those whose subject is not a conversation.
 
     Cost: one statement for 100 of them, and two for each without a name.
     """
@@ -76,8 +76,8 @@ def _subject_problems(connection: Connection, space: int, subject: bytes, row: R
         if not is_name and not was_name:
             yield "there never was such a bookmark"
         return
-    stored = turn_by_id(connection, space, id)
-    first = None if stored is None else find_first(connection, space, stored.place)
+    turn = turn_by_id(connection, space, id)
+    first = None if turn is None else find_first(connection, space, turn.place)
     if first is None or first.id != id:
         yield "there is no such first turn"
 
@@ -96,8 +96,8 @@ def _record_problems(row: Row) -> Iterator[str]:
     if isinstance(subject, bytes) and seal_record(subject, revision, milliseconds, data) != seal:
         yield "what is said of it was altered: its seal disagrees"
     # The seal covers ``data``, but not these columns, which repeat some of it to find records by.
-    said = (int(record.archived), int(record.pinned), None if record.key is None else record.key.encode())
-    if said != (archived, pinned, key):
+    columns = (int(record.archived), int(record.pinned), None if record.key is None else record.key.encode())
+    if columns != (archived, pinned, key):
         yield "what it is found by disagrees with what is said of it"
 
 

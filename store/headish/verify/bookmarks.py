@@ -85,13 +85,13 @@ def check_bookmarks(connection: Connection, space: int) -> Iterator[Problem]:
         yield Problem(_subject(name), "its log is missing")
     erased = erased_names(connection, space)
     for name, moves in groupby(_all_moves(connection, space), key=lambda logged: logged.name):
-        found = _check_log(name, moves, is_erased=name in erased, forgets=bool(erased))
+        problems = _check_log(name, moves, is_erased=name in erased, forgets=bool(erased))
         # Each sentence once: a damaged log may have the same problem at every move.
-        yield from (Problem(_subject(name), what) for what in dict.fromkeys(found))
-    said: dict[bytes, int] = dict(connection.rows(CARRIED, space=space))
+        yield from (Problem(_subject(name), what) for what in dict.fromkeys(problems))
+    carried: dict[bytes, int] = dict(connection.rows(CARRIED, space=space))
     logged: dict[bytes, int] = dict(connection.rows(LOGGED_CARRIED, space=space))
-    for name in sorted(said.keys() | logged.keys()):
-        turns, moves_of_turns = said.get(name, 0), logged.get(name, 0)
+    for name in sorted(carried.keys() | logged.keys()):
+        turns, moves_of_turns = carried.get(name, 0), logged.get(name, 0)
         if turns != moves_of_turns:
             what = f"{turns} turns say that they moved it, and {moves_of_turns} moves are logged"
             yield Problem(_subject(name), what)
@@ -111,11 +111,11 @@ LOG = Query(
 
 
 def _all_moves(connection: Connection, space: int) -> Iterator[_Logged]:
-    read = partial(connection.rows, LOG, space=space, limit=PAGE)
-    page: Sequence[_Logged] = [_Logged._make(row) for row in read(name=b"", move=0)]
+    read_log = partial(connection.rows, LOG, space=space, limit=PAGE)
+    page: Sequence[_Logged] = [_Logged._make(row) for row in read_log(name=b"", move=0)]
     while page:
         yield from page
-        page = [_Logged._make(row) for row in read(name=page[-1].name, move=page[-1].move)]
+        page = [_Logged._make(row) for row in read_log(name=page[-1].name, move=page[-1].move)]
 
 
 def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool, forgets: bool) -> Iterator[str]:

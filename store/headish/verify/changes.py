@@ -44,7 +44,7 @@ STATE = Query(
 def check_changes(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:
     """Yield the problems of the counters. Changes are numbered without gaps, so a removed one leaves a gap."""
     given_out = read_counter(connection, space).change
-    stored, different, last = connection.row(CHANGES, space=space) or (0, 0, 0)
+    count, different, last = connection.row(CHANGES, space=space) or (0, 0, 0)
     counted = connection.row(STATE, space=space)
     if counted is None:
         yield Problem(subject, "its counter is missing")
@@ -62,7 +62,7 @@ def check_changes(connection: Connection, space: int, subject: str = "space") ->
         if read_counter(connection, space) != Counter(0, last or 0, 0, 0, 0, 0):
             yield Problem(subject, "it was erased, and its counter says that it holds something")
         return
-    if (stored, different, last or 0) != (given_out, given_out, given_out):
+    if (count, different, last or 0) != (given_out, given_out, given_out):
         yield Problem(subject, f"it gave out {given_out} numbers of changes and holds {different}")
     for change, seq, before in connection.rows(OUT_OF_ORDER, space=space):
         yield Problem(subject, f"change {change} was made at commit number {seq}, and the one before it at {before}")
@@ -91,5 +91,5 @@ def check_names(connection: Connection, space: int, subject: str = "space") -> I
         return
     row = connection.row(NAME, space=space)
     if row is None or row[0] != (removed_name(space) if last is None else last):
-        named = None if row is None else stored_name(row[0])
-        yield Problem(subject, f"its name {named!r} is not the last of its log")
+        current = None if row is None else stored_name(row[0])
+        yield Problem(subject, f"its name {current!r} is not the last of its log")

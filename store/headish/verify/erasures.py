@@ -37,8 +37,8 @@ class Receipted:
 
     def lost_meta(self, stored: StoredTurn) -> bool:
         """Whether an erasure took the meta of a turn, too."""
-        said = self._said.get(stored.id)
-        return said is not None and said[1] and said[0] == stored.erased
+        receipted = self._said.get(stored.id)
+        return receipted is not None and receipted[1] and receipted[0] == stored.erased
 
     def check(self, stored: StoredTurn, data: object) -> Iterator[Problem]:
         """Yield what disagrees between a turn and the receipts."""
@@ -66,7 +66,7 @@ def check_receipts(connection: Connection, space: int) -> Iterator[Problem]:
     Cost: two statements, and one for each 100 receipts.
     """
     before, number = b"", 0
-    wanted: dict[bytes, tuple[int, int]] = {}
+    expected: dict[bytes, tuple[int, int]] = {}
     for logged in all_receipts(connection, space):
         number += 1
         for what in _problems(logged, number, before):
@@ -74,12 +74,14 @@ def check_receipts(connection: Connection, space: int) -> Iterator[Problem]:
         before, number = logged.hash, logged.number
         receipt = _decoded(logged)
         if receipt is not None and receipt.scope == SPACE:
-            wanted = {}  # the erasure of a whole space removes every payload row, those of barred content too
+            expected = {}  # the erasure of a whole space removes every payload row, those of barred content too
         elif receipt is not None:
-            wanted |= {bytes.fromhex(each.hash): (each.size, logged.number) for each in receipt.barred if _is_hex(each)}
-    there = barred(connection, space)
-    for hash in sorted(wanted.keys() | there.keys()):
-        if wanted.get(hash) != there.get(hash):
+            expected |= {
+                bytes.fromhex(each.hash): (each.size, logged.number) for each in receipt.barred if _is_hex(each)
+            }
+    present = barred(connection, space)
+    for hash in sorted(expected.keys() | present.keys()):
+        if expected.get(hash) != present.get(hash):
             yield Problem(f"payload {hash.hex()}", "whether it is barred disagrees with the receipts")
 
 
@@ -98,8 +100,8 @@ def _problems(logged: Logged, number: int, before: bytes) -> Iterator[str]:
     if receipt is None:
         yield "it does not decode"
         return
-    said = (receipt.number, receipt.change, receipt.seq, receipt.id, int(receipt.time.timestamp() * 1000))
-    if said != (logged.number, logged.change, logged.seq, logged.id, logged.milliseconds):
+    columns = (receipt.number, receipt.change, receipt.seq, receipt.id, int(receipt.time.timestamp() * 1000))
+    if columns != (logged.number, logged.change, logged.seq, logged.id, logged.milliseconds):
         yield "its columns disagree with the receipt"
 
 

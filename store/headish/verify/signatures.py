@@ -23,9 +23,9 @@ _AT_ONCE = 500
 
 def check_signatures(connection: Connection, space: int) -> Iterator[Problem]:
     """Yield the problems of the rows of signatures. Cost: one statement for each 500 of them, and one for 64 turns."""
-    found = list(all_signatures(connection, space))
-    for start in range(0, len(found), _AT_ONCE):
-        part = found[start : start + _AT_ONCE]
+    rows = list(all_signatures(connection, space))
+    for start in range(0, len(rows), _AT_ONCE):
+        part = rows[start : start + _AT_ONCE]
         turns = turns_by_ids(connection, space, [each.turn for each in part])
         bare = without_meta(connection, space, turns.values())
         for each in part:

@@ -50,15 +50,15 @@ def check_spaces(backend: Backend) -> tuple[list[SpaceInUse], list[Problem]]:
         open_to_us = [SpaceInUse(number, stored_name(name)) for number, name in backend.read(space_numbers)]
         return sorted(open_to_us, key=lambda each: each.name), []
     rows = backend.read(lambda connection: connection.rows(ALL_SPACES))
-    known = [SpaceInUse(number, stored_name(name or b"")) for number, name, is_removed in rows if not is_removed]
+    spaces = [SpaceInUse(number, stored_name(name or b"")) for number, name, is_removed in rows if not is_removed]
     removed = [number for number, _, is_removed in rows if is_removed]
     problems = backend.read(check_types_of_spaces)
     problems += [Problem(f"space {row[0]}", what) for row in rows if (what := _space_problem(*row))]
     for number in removed:
         problems += _check_removed(backend, number)
-    in_use = {each.number for each in known}
+    in_use = {each.number for each in spaces}
     problems += backend.read(lambda connection: list(_strangers(connection, in_use, removed)))
-    return sorted(known, key=lambda each: each.name), problems
+    return sorted(spaces, key=lambda each: each.name), problems
 
 
 def _space_problem(number: int, name: bytes | None, is_removed: int) -> str | None:

@@ -149,11 +149,11 @@ def _turn_problems(
 
 def _check_shadowed(connection: Connection, space: int, shadowed: Mapping[TurnId, bytes]) -> list[Problem]:
     """Check that a key which only the seal has belongs to another turn (rule R45, shadowed keys)."""
-    there = turns_by_keys(connection, space, shadowed.values()) if shadowed else {}
+    holders = turns_by_keys(connection, space, shadowed.values()) if shadowed else {}
     return [
         Problem(f"turn {turn_id}", "its key is not the one under its seal")
         for turn_id, key in shadowed.items()
-        if key not in there
+        if key not in holders
     ]
 
 
@@ -208,7 +208,7 @@ def check_completeness(connection: Connection, space: int) -> list[Problem]:
     elif connection.row(SAID_BEFORE_LATEST, space=space, latest=counter.latest) is not None:
         problems.append(Problem("space", f"its newest turn is {counter.latest}, which came from elsewhere"))
     for name in ("roots", "heads", "given_bytes"):
-        kept, found = getattr(counter, name), getattr(counted, name)
-        if kept != found:
-            problems.append(Problem("space", f"its counter says {name} {kept}, and there are {found}"))
+        stated, actual = getattr(counter, name), getattr(counted, name)
+        if stated != actual:
+            problems.append(Problem("space", f"its counter says {name} {stated}, and there are {actual}"))
     return problems

@@ -28,12 +28,12 @@ def _misfit(column: Column) -> str:
 def _misfits_of(table: str) -> Query:
     columns = columns_of(table)
     names = NAMED_BY.get(table, [column.name for column in columns if column.in_key])
-    named = " || '/' || ".join(f"hex({name})" for name in names)
-    of_space, kept = ("", columns) if table == "space" else (" AND space = :space", [_SPACE, *columns])
-    found = " || ".join(map(_misfit, kept))
+    key = " || '/' || ".join(f"hex({name})" for name in names)
+    of_space, checked = ("", columns) if table == "space" else (" AND space = :space", [_SPACE, *columns])
+    misfits = " || ".join(map(_misfit, checked))
     return Query(
         f"values of another type in {table}",
-        sqlite=f"SELECT {named}, {found} FROM {table} WHERE {found} <> ''{of_space}",
+        sqlite=f"SELECT {key}, {misfits} FROM {table} WHERE {misfits} <> ''{of_space}",
         postgresql=f"SELECT '', '' FROM {table} WHERE '' <> ''{of_space}",  # a server keeps the types itself
     )
 
@@ -44,8 +44,8 @@ IN_SPACES = _misfits_of("space")
 
 def check_types(connection: Connection, space: int) -> list[Problem]:
     """Find the rows of a space that hold a value of another type, or text that is not UTF-8."""
-    found = ((table, connection.rows(query, space=space)) for table, query in IN_A_SPACE.items())
-    return [problem for table, rows in found for problem in _problems(table, rows)]
+    tables = ((table, connection.rows(query, space=space)) for table, query in IN_A_SPACE.items())
+    return [problem for table, rows in tables for problem in _problems(table, rows)]
 
 
 def check_types_of_spaces(connection: Connection) -> list[Problem]:
@@ -54,8 +54,8 @@ def check_types_of_spaces(connection: Connection) -> list[Problem]:
 
 
 def _problems(table: str, rows: Sequence[Row]) -> Iterator[Problem]:
-    for key, found in rows:
-        wrong = [name for name, _, value in (each.partition("=") for each in found.split()) if not _is_text(value)]
+    for key, misfits in rows:
+        wrong = [name for name, _, value in (each.partition("=") for each in misfits.split()) if not _is_text(value)]
         if wrong:
             subject = "/".join(_shown(part) for part in key.split("/"))
             yield Problem(

@@ -1,4 +1,4 @@
-"""``erase``, ``erasures`` and ``gc``: show what goes, remove it, and keep receipts for good."""
+"""``erase``, ``erasures`` and ``gc``: show what an erasure would remove, remove it, and list the receipts."""
 
 from __future__ import annotations
 
@@ -71,18 +71,19 @@ def erase_command(
     if not (yes or dry_run):
         check_terminal()
     with settings.open() as store:
-        # By their ids: a bookmark may move on between the question and the answer.
+        # By id: a bookmark may move between the question and the answer, and name turns that were not shown.
         ids = [store.get(each).id for each in headish]
+        # The preview is a dry run of the same call, so it cannot show anything else than what is erased.
         found = store.erase(ids, **chosen, reason=reason or "dry run", by=by, dry_run=True)
         if dry_run:
             show_found(store, found.found, as_json=as_json)
             return
         if not yes:
             tell_found(store, found.found)
-            if takes(found.found):
+            if takes(found.found):  # otherwise `tell_found` has said that there is nothing to erase
                 ask_to_erase("Erase this for good?")
-        done = store.erase(ids, **chosen, reason=reason or "", by=by, scrub=not no_scrub)
-        tell_done(done, as_json=as_json, asked=not yes)
+        erasure = store.erase(ids, **chosen, reason=reason or "", by=by, scrub=not no_scrub)
+        tell_done(erasure, as_json=as_json, asked=not yes)
 
 
 @click.command("erasures")
@@ -127,14 +128,15 @@ def _list_erasures(settings: GlobalOptions, *, whole: bool, pending: bool, as_js
         return
     if not receipts:
         say("Nothing is pending." if pending else "Nothing was erased.")
+    # A receipt with `covers` records a scrub: all receipts up to that number are off the disk.
     scrubbed = max((each.covers or 0 for each in receipts), default=0)
     for each in receipts:
         if each.covers is None:
             where = "" if each.number <= scrubbed else click.style(" (may be on the disk still)", fg="red")
             by = f" by {one_line(each.by, 60)}" if each.by else ""
             which = each.id if pending else f"{each.number:>4}"
-            told = f"{local_time(each.time)} {_what(each)}{by}: {one_line(each.reason, None)}{where}"
-            click.echo(f"{which} {told}")
+            described = f"{local_time(each.time)} {_what(each)}{by}: {one_line(each.reason, None)}{where}"
+            click.echo(f"{which} {described}")
         for line in missing.get(each.id, ()):
             click.echo(f"     not reached: {one_line(line, 500)}")
 
@@ -160,6 +162,7 @@ def gc_command(settings: GlobalOptions, scrub: bool, dry_run: bool, as_json: boo
             f" that ended, {counted(len(found.files), 'unfinished file')}.")  # fmt: skip
         if found.unscrubbed and not dry_run:
             say(f"What was erased may be on the disk still: {found.unscrubbed}.")
+    # Without --scrub it is not a failure: PostgreSQL rewrites its tables only on request.
     if scrub and found.unscrubbed:
         raise click.exceptions.Exit(1)
 
@@ -175,7 +178,7 @@ def erase_name(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Erase the name of a bookmark; shown first, and asked."""
+    """Erase the name of a bookmark, after showing what goes and asking."""
     if not (yes or dry_run):
         check_terminal()
     with settings.open() as store:
@@ -190,13 +193,13 @@ def erase_name(
             return
         if not yes:
             ask_to_erase("Erase this name for good?")
-        done = store.bookmarks.erase(name, reason=reason or "", by=by, scrub=not no_scrub)
-        tell_done(done, as_json=as_json, asked=not yes)
-        say(f"The bookmark is called {done.became} from now on.")
+        erasure = store.bookmarks.erase(name, reason=reason or "", by=by, scrub=not no_scrub)
+        tell_done(erasure, as_json=as_json, asked=not yes)
+        say(f"The bookmark is called {erasure.became} from now on.")
 
 
 def check_terminal() -> None:
-    """Raises: Told where nobody can be asked."""
+    """Raise Told if standard input is not a terminal, where a person could be asked."""
     if not sys.stdin.isatty():
         raise Told("Nothing was erased: there is no terminal to ask. Use --yes to erase without a question.")
 

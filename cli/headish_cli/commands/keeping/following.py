@@ -1,4 +1,4 @@
-"""``follow`` and ``position``: every change of a space, and where its feed ends."""
+"""``follow`` and ``position``: print every change of a space, and the cursor at which its feed ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KINDS = ("turn", "move", "record", "definition", "erasure")
 CURSOR_BYTES = 4096
 NOTED_EVERY = 0.25
-"""While the past is read, the cursor file is replaced so often, in seconds; afterwards behind each line."""
+"""The seconds between two writes of the cursor file while the past is read; then it is written after each line."""
 
 
 @click.command("position")
@@ -86,11 +86,12 @@ def follow_command(
             elif change.kind != "pulse":
                 click.echo(_line(store, change))
             sys.stdout.flush()
+            # After the flush: a reader that dies in between sees lines again, never a gap.
             keep.note(change.cursor, is_live=change.kind == "live")
 
 
 class _Kept:
-    """A file with the cursor of the last line that was written."""
+    """A file that keeps the cursor of the last line that was printed."""
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._cursor, self._is_live, self._noted = path, "", False, time.monotonic()
@@ -104,13 +105,15 @@ class _Kept:
 
     def note(self, cursor: str, *, is_live: bool) -> None:
         self._cursor, self._is_live = cursor, self._is_live or is_live
+        # A write syncs to the disk: at each line of a long past, it would take most of the time.
         if self._is_live or time.monotonic() - self._noted > NOTED_EVERY:
             self.write()
 
     def write(self) -> None:
-        """Replace the file at once: whoever reads it finds the old cursor or the new one."""
+        """Replace the file atomically: a reader finds the old cursor or the new one."""
         if self._path is None or not self._cursor:
             return
+        # Beside the file, because a rename is atomic only within a file system.
         part = self._path.with_name(f"{self._path.name}.part")
         with open_target(part) as file:
             file.write(f"{self._cursor}\n")
@@ -130,14 +133,14 @@ def _kept(path: Path | None) -> Iterator[_Kept]:
 
 
 def _record(store: Store, change: Change, *, content: bool) -> dict[str, Any]:
-    """A change as JSON shows it: its kind and cursor first."""
+    """A change as JSON: its kind and cursor, then its fields."""
     import msgspec
 
     record: dict[str, Any] = {"kind": change.kind, "cursor": change.cursor}
     if change.kind == "turn":
         turn = change.turn
-        said = {"content": _content(store, change)} if content else {}
-        return record | {"time": _stamp(change.time), "turn": timed_record(turn) | said}
+        content_field = {"content": _content(store, change)} if content else {}
+        return record | {"time": _stamp(change.time), "turn": timed_record(turn) | content_field}
     fields = {name: getattr(change, name) for name in change.__struct_fields__}
     if "time" in fields:
         fields["time"] = _stamp(fields["time"])
@@ -146,7 +149,7 @@ def _record(store: Store, change: Change, *, content: bool) -> dict[str, Any]:
 
 
 def _content(store: Store, change: TurnChange) -> list[dict[str, Any]] | None:
-    """The blocks of a turn; None where they were erased meanwhile."""
+    """The content blocks of a turn; None if they were erased after the change was read."""
     from headish.values.blocks import to_mapping
 
     try:
@@ -156,7 +159,7 @@ def _content(store: Store, change: TurnChange) -> list[dict[str, Any]] | None:
 
 
 def _line(store: Store, change: Change) -> str:
-    """A change for people."""
+    """A change as a line for people."""
     if change.kind == "live" or change.kind == "pulse":
         return ""
     before = f"{local_time(change.time, 'seconds')}  {change.kind:<10}  "
@@ -183,10 +186,10 @@ def _turn_line(store: Store, change: TurnChange, before: str) -> str:
     name = marks([meta.bookmark]) if meta.bookmark else ""
     id, role = f"{click.style(change.turn.id, fg='yellow')}  ", f"{who(meta)} "
     try:
-        said = words(meta, content_of(store, change.turn.id))
+        text = words(meta, content_of(store, change.turn.id))
     except InputError:
-        said = "(erased)"
-    return lay_out([before, id, role], said, [name], spare=[id])
+        text = "(erased)"
+    return lay_out([before, id, role], text, [name], spare=[id])
 
 
 def _tell_live(*, waits: bool) -> None:
@@ -195,5 +198,5 @@ def _tell_live(*, waits: bool) -> None:
 
 
 def _stamp(moment: Any) -> str:
-    stamped: str = moment.isoformat(timespec="milliseconds")
-    return stamped
+    text: str = moment.isoformat(timespec="milliseconds")
+    return text

@@ -79,8 +79,8 @@ def read_result(
 
 def chat_call(id: str | None, name: str, arguments: str) -> Part:
     """A call of Chat Completions, and of Cohere. One without an id is of the older API, with one call per message."""
-    named = {} if id is None else {"id": id}
-    return {**named, "type": "function", "function": {"name": name, "arguments": arguments}}
+    id_field = {} if id is None else {"id": id}
+    return {**id_field, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def chat_result(id: str | None, content: Any) -> Part:
@@ -90,15 +90,15 @@ def chat_result(id: str | None, content: Any) -> Part:
 
 def anthropic_call(id: str | None, name: str, input: Any) -> Part:
     """A call of Anthropic's."""
-    named = {} if id is None else {"id": id}
-    return {"type": "tool_use", **named, "name": name, "input": input}
+    id_field = {} if id is None else {"id": id}
+    return {"type": "tool_use", **id_field, "name": name, "input": input}
 
 
 def anthropic_result(id: str | None, content: Any, is_error: bool | None = None) -> Part:
     """A result of Anthropic's. ``content`` is None if it says nothing."""
-    said = {} if content is None else {"content": content}
+    content_field = {} if content is None else {"content": content}
     failed = {} if is_error is None else {"is_error": is_error}
-    return {"type": "tool_result", "tool_use_id": id, **said, **failed}
+    return {"type": "tool_result", "tool_use_id": id, **content_field, **failed}
 
 
 def responses_call(id: str | None, name: str, arguments: str) -> Part:

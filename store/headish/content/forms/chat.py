@@ -60,9 +60,9 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
         return NeutralEntry("tool", (read_result(entry, CHAT_RESULT, read_parts, PROVIDER, TRANSPORT),))
     if role not in ROLES:
         raise refuse(f"a chat message has no role {role!r:.80}", "$.role")
-    named = entry.get("name")
+    name = entry.get("name")
     # A name that no attribute may hold is kept as an unknown key.
-    speaker = named if isinstance(named, str) and is_header_value(named) else None
+    speaker = name if isinstance(name, str) and is_header_value(name) else None
     blocks = _read_answer(entry) if role == "assistant" else read_content(entry.get("content"), PROVIDER)
     known = _ASSISTANT if role == "assistant" else _KNOWN
     spoken = read_spoken(entry.get(AUDIO), PROVIDER) if role == "assistant" else []
@@ -71,8 +71,8 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
     further = {key: value for key, value in entry.items() if key not in known | TRANSPORT and not is_nothing(value)}
     if role == "assistant":
         further = without(further, _reasoning_keys(entry))
-    if speaker is None and not is_nothing(named):
-        further["name"] = named
+    if speaker is None and not is_nothing(name):
+        further["name"] = name
     if further:
         blocks.append(ProviderBlock(PROVIDER, {MESSAGE: further}))
     return NeutralEntry(str(role), tuple(blocks), speaker)
@@ -87,16 +87,16 @@ def read_content(content: Any, provider: str, path: str = "$.content", *, media:
 def _read_part(part: Any, path: str, provider: str, media: bool) -> ContentBlock:
     if isinstance(part, str):
         return Text(part)
-    given = object_at(part, path)
-    if given.get("type") == "text" and isinstance(given.get("text"), str):
-        return Text(given["text"], opaque=_beside(given, {"type": "text", "text": given["text"]}, provider))
-    document = read_chat_media(given, provider) if media else None
+    fields = object_at(part, path)
+    if fields.get("type") == "text" and isinstance(fields.get("text"), str):
+        return Text(fields["text"], opaque=_beside(fields, {"type": "text", "text": fields["text"]}, provider))
+    document = read_chat_media(fields, provider) if media else None
     if document is not None:
-        return Document(document.source, document.name, _beside(given, write_chat_media(document), provider, "type"))
-    said = given.get("thinking")
-    if given.get("type") == "thinking" and isinstance(said, str):
-        return Thinking(said, provider=provider, opaque={provider: {PART: without(given, ("thinking", *TRANSPORT))}})
-    return ProviderBlock(provider, {PART: without(given, TRANSPORT)})
+        return Document(document.source, document.name, _beside(fields, write_chat_media(document), provider, "type"))
+    text = fields.get("thinking")
+    if fields.get("type") == "thinking" and isinstance(text, str):
+        return Thinking(text, provider=provider, opaque={provider: {PART: without(fields, ("thinking", *TRANSPORT))}})
+    return ProviderBlock(provider, {PART: without(fields, TRANSPORT)})
 
 
 def _beside(part: Mapping[str, Any], written: Part, provider: str, *less: str) -> dict[str, Any]:
@@ -106,8 +106,8 @@ def _beside(part: Mapping[str, Any], written: Part, provider: str, *less: str) -
 
 def _reasoning_keys(entry: Mapping[str, Any]) -> list[str]:
     """The keys of the message's reasoning. A second one counts only if it says the same; else it is an unknown key."""
-    said = [key for key in _REASONING if isinstance(entry.get(key), str) and entry[key]]
-    return said if len({entry[key] for key in said}) < 2 else said[:1]
+    keys = [key for key in _REASONING if isinstance(entry.get(key), str) and entry[key]]
+    return keys if len({entry[key] for key in keys}) < 2 else keys[:1]
 
 
 def _read_answer(entry: Mapping[str, Any]) -> list[ContentBlock]:
@@ -185,11 +185,11 @@ def _name(said: NeutralEntry) -> Part:
 
 def _message_keys(blocks: Sequence[ContentBlock]) -> Part:
     """The keys of a message that provider blocks keep."""
-    made: Part = {}
+    keys: Part = {}
     for block in blocks:
         if isinstance(block, ProviderBlock) and isinstance(block.data, Mapping):
-            made |= block.data[MESSAGE] if isinstance(block.data.get(MESSAGE), Mapping) else {}
-    return made
+            keys |= block.data[MESSAGE] if isinstance(block.data.get(MESSAGE), Mapping) else {}
+    return keys
 
 
 def _write_answer(blocks: Sequence[ContentBlock], said: NeutralEntry, losses: Losses) -> Part:

@@ -41,19 +41,19 @@ def read_kept(name: str, entry: Entry, *, is_sound: bool = False) -> ForeignMess
     form = FORMS[name]
     if not is_sound and strictjson.encode_read(entry) is None:
         strictjson.check(entry, WHAT)
-    given = entry if is_sound else strictjson.plain(entry)
-    opened = _open_item(given) if form.list_name == "input" else None
+    plain = entry if is_sound else strictjson.plain(entry)
+    opened = _open_item(plain) if form.list_name == "input" else None
     if opened is not None:
         return opened
-    said = _read(form, given)
-    if ProviderBlock in map(type, said.blocks):
-        said = said._replace(blocks=tuple(map(_opened, said.blocks)))
-    read = prove(form, said, [given])
-    last = read.blocks[-1] if len(read.blocks) > len(said.blocks) else None
+    neutral = _read(form, plain)
+    if ProviderBlock in map(type, neutral.blocks):
+        neutral = neutral._replace(blocks=tuple(map(_opened, neutral.blocks)))
+    read = prove(form, neutral, [plain])
+    last = read.blocks[-1] if len(read.blocks) > len(neutral.blocks) else None
     if isinstance(last, ProviderBlock) and "=" in last.data[FORM]:
         # The difference is the entry itself: keeping it would double each such message.
-        rest = {key: value for key, value in given.items() if key not in _SAID and value is not None}
-        return ForeignMessage(said.role, said.blocks, speaker=said.speaker, rest=rest)
+        rest = {key: value for key, value in plain.items() if key not in _SAID and value is not None}
+        return ForeignMessage(neutral.role, neutral.blocks, speaker=neutral.speaker, rest=rest)
     return ForeignMessage(read.role, read.blocks, read.form, read.speaker)
 
 
@@ -69,7 +69,7 @@ def _read_parts(form: Form, entry: Entry) -> NeutralEntry:
     at = "parts" if "parts" in entry else "content"
     parts = entry.get(at)
     try:
-        said = form.read({key: value for key, value in entry.items() if key != at})
+        neutral = form.read({key: value for key, value in entry.items() if key != at})
         listed = list_at(parts, at)
     except InvalidContent:
         role = entry.get("role")
@@ -77,7 +77,7 @@ def _read_parts(form: Form, entry: Entry) -> NeutralEntry:
             role if role in ("user", "system", "developer") else "assistant", (_own(form.provider, entry),)
         )
     blocks = [block for part in listed for block in _read_part(form, {"role": entry.get("role"), at: [part]}, part)]
-    return said._replace(blocks=(*blocks, *said.blocks))
+    return neutral._replace(blocks=(*blocks, *neutral.blocks))
 
 
 def _read_part(form: Form, entry: Entry, part: Any) -> Sequence[ContentBlock]:
@@ -149,8 +149,8 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def _named(key: str, item: Entry) -> dict[str, str]:
-    found = item.get("call_id") or item.get("id")
-    return {key: found} if isinstance(found, str) else {}
+    call_id = item.get("call_id") or item.get("id")
+    return {key: call_id} if isinstance(call_id, str) else {}
 
 
 def _as(said: NeutralEntry, item: Entry, own: tuple[str, ...]) -> ForeignMessage:

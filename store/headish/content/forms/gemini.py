@@ -103,23 +103,23 @@ def _read_call(call: Mapping[str, Any], part: Mapping[str, Any], path: str) -> T
     further = rest_of(call, dict.fromkeys(("id", "name", "args")), TRANSPORT)
     id = call.get("id") or None
     opaque = ({} if id is None else {"id": id}) | beside | ({"functionCall": further} if further else {})
-    given = {} if call.get("args") is None else call["args"]
-    return make_call(call["name"], id, keep(PROVIDER, opaque), path, input=given)
+    arguments = {} if call.get("args") is None else call["args"]
+    return make_call(call["name"], id, keep(PROVIDER, opaque), path, input=arguments)
 
 
 def _read_result(response: Mapping[str, Any], part: Mapping[str, Any], path: str) -> ToolResult:
     beside = rest_of(part, {"functionResponse": None}, TRANSPORT)
     further = rest_of(response, dict.fromkeys(("id", "name", "response", "parts")), TRANSPORT)
-    id, name, said = response.get("id"), response.get("name"), response.get("response")
+    id, name, output = response.get("id"), response.get("name"), response.get("response")
     content: list[ContentBlock] = []
-    only = said if isinstance(said, Mapping) and len(said) == 1 else {}
+    only = output if isinstance(output, Mapping) and len(output) == 1 else {}
     spoken = next(iter(only), None)
     opaque = beside | ({"functionResponse": further} if further else {})
     if spoken in _SPOKEN and isinstance(only[spoken], str):
         content = [Text(only[spoken])]
         opaque |= {"response": "result"} if spoken == "result" else {}
-    elif said is not None:
-        content = [Text(strictjson.encode(said).decode())]
+    elif output is not None:
+        content = [Text(strictjson.encode(output).decode())]
         opaque |= {"response": "json"}
     media = response.get("parts")
     listed = list_at(media, f"{path}.parts") if media is not None else []

@@ -47,10 +47,10 @@ def find_difference(written: Any, given: Any, transport: Collection[str]) -> Dif
     layout, said = _split(patch, transport)
     # Proved at once: where the halves do not give the entry back, whatever its shape, the whole of it is said.
     try:
-        made = apply(said, apply(layout, written))
+        rebuilt = apply(said, apply(layout, written))
     except InvalidContent:
-        made = None
-    return Difference(layout, said) if is_same(made, given) else Difference(None, {"=": given})
+        rebuilt = None
+    return Difference(layout, said) if is_same(rebuilt, given) else Difference(None, {"=": given})
 
 
 def apply(patch: Mapping[str, Any] | None, value: Any) -> Any:
@@ -108,19 +108,19 @@ def _compare(written: Any, given: Any) -> Patch | None:
 
 
 def _compare_keys(written: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Patch]:
-    found: dict[str, Patch] = {key: {"-": True} for key in written if key not in given}
+    patches: dict[str, Patch] = {key: {"-": True} for key in written if key not in given}
     for key, value in given.items():
         if key in written:
             sub = _compare(written[key], value)
             if sub is not None:
-                found[key] = sub
+                patches[key] = sub
             continue
         twin = camel(key) if camel(key) in written else None
         # A copy of another key's value holds no words. Booleans and empty values are alike by chance.
         if twin is None and not is_nothing(value) and not isinstance(value, bool):
             twin = next((other for other in written if is_same(written[other], value)), None)
-        found[key] = {"=": value} if twin is None else _with({"c": twin}, _compare(written[twin], value))
-    return found
+        patches[key] = {"=": value} if twin is None else _with({"c": twin}, _compare(written[twin], value))
+    return patches
 
 
 def _with(patch: Patch, further: Patch | None) -> Patch:
@@ -167,12 +167,12 @@ def _apply(patch: Mapping[str, Any], value: Any) -> Any:
 
 
 def _apply_keys(steps: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    made = dict(value)
+    patched = dict(value)
     for key, sub in steps.items():
         if "-" in sub:
-            del made[key]
+            del patched[key]
         elif "c" in sub:
-            made[key] = _apply(sub["d"], value[sub["c"]]) if "d" in sub else value[sub["c"]]
+            patched[key] = _apply(sub["d"], value[sub["c"]]) if "d" in sub else value[sub["c"]]
         else:
-            made[key] = _apply(sub, made.get(key))
-    return made
+            patched[key] = _apply(sub, patched.get(key))
+    return patched

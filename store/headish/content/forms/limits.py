@@ -84,19 +84,19 @@ def takes(provider: str, media_type: str) -> bool:
 
 def refusal(provider: str, document: Document, size_bytes: int = 0) -> str | None:
     """Why an API does not take a document that is not text; None if it does. ``size_bytes``: how large it is."""
-    known, kind, media_type = MEDIA[provider], kind_of_media(document), media_type_of(document)
+    accepted, kind, media_type = MEDIA[provider], kind_of_media(document), media_type_of(document)
     source = document.source
     if isinstance(source, TurnSource):
         return f"a document that is the turn {source.turn[:80]}, whose bytes only its store has"
     if isinstance(source, UrlSource):
-        return None if {kind, media_type} & {*known.urls} else f"a document at a URL ({media_type or kind})"
+        return None if {kind, media_type} & {*accepted.urls} else f"a document at a URL ({media_type or kind})"
     if isinstance(source, FileSource):
         if source.provider not in (None, provider):
             return f"a file that {source.provider} keeps ({source.file_id[:80]})"
-        return None if {kind, media_type} & {*known.files} else f"a file of its own ({media_type or kind})"
+        return None if {kind, media_type} & {*accepted.files} else f"a file of its own ({media_type or kind})"
     assert isinstance(source, Base64Source)
-    limit_bytes = known.limit_bytes.get(kind)
-    if media_type not in known.types:
+    limit_bytes = accepted.limit_bytes.get(kind)
+    if media_type not in accepted.types:
         return f"a document of type {media_type or 'unknown'}"
     if limit_bytes is not None and size_bytes > limit_bytes:
         return f"a document of type {media_type} of {size_bytes:,} bytes: {limit_bytes:,} fit"

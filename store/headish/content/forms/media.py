@@ -38,8 +38,8 @@ def kind_of_media(document: Document) -> str:
 
 def at_url(url: str, media_type: str | None) -> MediaSource:
     """The source of a URL. A data URL becomes the data that it holds."""
-    found = _DATA_URL.fullmatch(url)
-    return UrlSource(url, media_type) if found is None else Base64Source(found[1], found[2])
+    match = _DATA_URL.fullmatch(url)
+    return UrlSource(url, media_type) if match is None else Base64Source(match[1], match[2])
 
 
 def url_of(source: MediaSource) -> str | None:
@@ -71,8 +71,8 @@ def read_chat_media(part: Mapping[str, Any], provider: str) -> Document | None:
 def _read_file(held: Mapping[str, Any], provider: str, key: str) -> Document | None:
     name = shapes.name(held.get("filename"))
     data, id, url = held.get(key), held.get("file_id"), held.get("file_url")
-    if isinstance(data, str) and (found := _DATA_URL.fullmatch(data)) is not None:
-        return Document(Base64Source(found[1], found[2]), name)
+    if isinstance(data, str) and (match := _DATA_URL.fullmatch(data)) is not None:
+        return Document(Base64Source(match[1], match[2]), name)
     if isinstance(id, str) and id:
         return Document(FileSource(id, provider), name)
     return Document(UrlSource(url), name) if isinstance(url, str) and url else None
@@ -135,8 +135,8 @@ def read_anthropic_media(part: Mapping[str, Any], provider: str) -> Document | N
         return None
     name = part.get("title")
     name = name if not is_image and isinstance(name, str) and name else None
-    made = _read_anthropic_source(source, is_image, provider)
-    return None if made is None else Document(made, name)
+    media_source = _read_anthropic_source(source, is_image, provider)
+    return None if media_source is None else Document(media_source, name)
 
 
 def _read_anthropic_source(source: Mapping[str, Any], is_image: bool, provider: str) -> MediaSource | None:
@@ -153,16 +153,16 @@ def _read_anthropic_source(source: Mapping[str, Any], is_image: bool, provider: 
 def write_anthropic_media(document: Document) -> Part:
     """A document as a block of Anthropic's."""
     source, media_type = document.source, media_type_of(document)
-    said: Part
+    source_part: Part
     if isinstance(source, UrlSource):
-        said = {"type": "url", "url": source.url}
+        source_part = {"type": "url", "url": source.url}
     elif isinstance(source, FileSource):
-        said = {"type": "file", "file_id": source.file_id}
+        source_part = {"type": "file", "file_id": source.file_id}
     else:
-        said = {"type": "base64", "media_type": media_type, "data": getattr(source, "data", "")}
+        source_part = {"type": "base64", "media_type": media_type, "data": getattr(source, "data", "")}
     if kind_of_media(document) == "image":
-        return {"type": "image", "source": said}
-    return {"type": "document", "source": said} | _named("title", document)
+        return {"type": "image", "source": source_part}
+    return {"type": "document", "source": source_part} | _named("title", document)
 
 
 def write_anthropic_text(document: Document) -> Part:
@@ -206,9 +206,11 @@ def write_gemini_media(document: Document) -> Part:
         media_type = source.media_type if media_type_of(document) in RAW else media_type_of(document)
         return {"inlineData": {"mimeType": media_type, "data": source.data}}
     uri = source.url if isinstance(source, UrlSource) else getattr(source, "file_id", "")
-    given = source.media_type
+    mime_type = source.media_type
     # ``image/*`` is a kind for a part that named no type, and no type itself.
-    return {"fileData": {"fileUri": uri} | ({"mimeType": given} if given and not given.endswith("/*") else {})}
+    return {
+        "fileData": {"fileUri": uri} | ({"mimeType": mime_type} if mime_type and not mime_type.endswith("/*") else {})
+    }
 
 
 def _display_name(held: Mapping[str, Any]) -> str | None:

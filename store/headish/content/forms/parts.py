@@ -100,7 +100,8 @@ class Losses:
                 raise self.refuse(f"a block of type {kind_of(block)!r}")
 
     def _takes(self, block: ProviderBlock) -> bool:
-        """Whether a provider block is written. What a form keeps for itself in one is not."""
+        """Whether to write a provider block: only this provider's, and none that just holds a form's difference. Notes
+        what is left out."""
         is_of_form = isinstance(block.data, Mapping) and FORM in block.data
         if block.provider != self.provider:
             if not is_of_form:  # another form's difference holds nothing that the blocks need
@@ -151,31 +152,31 @@ def text_at(value: Any, path: str) -> str:
 def rest_of(part: Mapping[str, Any], written: Mapping[str, Any], transport: Collection[str]) -> Part:
     """The keys of a part that are neither written of its block nor ``transport``, at any depth. Empty ones are left
     out."""
-    kept: Part = {}
+    rest: Part = {}
     for key, value in part.items():
         if key in transport:
             continue
         if key not in written:
             if not is_nothing(value):
-                kept[key] = value
+                rest[key] = value
         elif written[key] is not None and isinstance(value, Mapping) and isinstance(written[key], Mapping):
             inner = rest_of(value, written[key], transport)
             if inner:
-                kept[key] = inner
-    return kept
+                rest[key] = inner
+    return rest
 
 
 def joined(written: Mapping[str, Any], rest: Any) -> Part:
-    """What is written of a block, with the kept keys of its part. A kept key never replaces a written value."""
-    made = dict(written)
+    """Add the kept keys of a part to what is written of its block. A kept key never replaces a written value."""
+    part = dict(written)
     if not rest:  # nearly every part
-        return made
+        return part
     for key, value in rest.items() if isinstance(rest, Mapping) else ():
-        if key not in made:
-            made[key] = value
-        elif isinstance(value, Mapping) and isinstance(made[key], Mapping):
-            made[key] = joined(made[key], value)
-    return made
+        if key not in part:
+            part[key] = value
+        elif isinstance(value, Mapping) and isinstance(part[key], Mapping):
+            part[key] = joined(part[key], value)
+    return part
 
 
 def parts_at(content: Any, path: str, read: Callable[[Any, str], ContentBlock], **beside: Any) -> list[ContentBlock]:
@@ -216,9 +217,9 @@ def make_call(name: Any, id: Any, opaque: Mapping[str, Any], path: str, **argume
     call = {"type": "tool_use", "name": text_at(name, f"{path}.name"), **arguments}
     if id is not None:
         call["id"] = text_at(id, f"{path}.id")
-    made = read_checked({**call, "opaque": opaque} if opaque else call, path)
-    assert type(made) is ToolUse
-    return made
+    block = read_checked({**call, "opaque": opaque} if opaque else call, path)
+    assert type(block) is ToolUse
+    return block
 
 
 def arguments_of(call: ToolUse) -> str:
@@ -238,10 +239,10 @@ def input_of(call: ToolUse) -> Any:
 
 def texts_of(result: ToolResult, losses: Losses) -> str:
     """The text of a result, for a form that takes nothing else. Notes the loss of anything else."""
-    said = [block.text for block in result.content if isinstance(block, Text)]
-    if len(said) < len(result.content):
+    texts = [block.text for block in result.content if isinstance(block, Text)]
+    if len(texts) < len(result.content):
         losses.leave_out("what a result holds beside text", "document")
-    return "\n".join(said)
+    return "\n".join(texts)
 
 
 def without_documents(result: ToolResult) -> bool:

@@ -68,13 +68,13 @@ def read_through(messages: Any, name: str | None, through: Through[T]) -> list[T
 def read_turn(content: Any, turn: Mapping[str, Any]) -> Read | None:
     """Read the content of one turn: an entry of a form, or its parts. None if it could be of any form."""
     name = turn.get("form")
-    given = _plain(content) if isinstance(content, Mapping) or _is_sdk(content) else content
-    if isinstance(given, list | tuple):
-        given = [_plain(each) for each in given]
-    form = _tell_turn(given) if name is None else find_form(name)
+    plain = _plain(content) if isinstance(content, Mapping) or _is_sdk(content) else content
+    if isinstance(plain, list | tuple):
+        plain = [_plain(each) for each in plain]
+    form = _tell_turn(plain) if name is None else find_form(name)
     if form is None:
         return None
-    entries = _as_entries(form, given, turn.get("role"))
+    entries = _as_entries(form, plain, turn.get("role"))
     read = _read(form, entries)
     if turn.get("role") not in (None, read.role):
         raise InvalidArgument(f"the message is of role {read.role}, and role={turn['role']!r:.80}")
@@ -108,49 +108,49 @@ def _is_item(part: Any) -> bool:
 
 
 def _read_body(body: Mapping[str, Any], form: Form | None, through: Through[T]) -> list[T]:
-    given = _plain(body)
+    plain = _plain(body)
     forms = [form] if form is not None else FORMS.values()
-    name = next((each.list_name for each in forms if isinstance(given.get(each.list_name), list | str)), None)
+    name = next((each.list_name for each in forms if isinstance(plain.get(each.list_name), list | str)), None)
     if name is None:
         raise InvalidArgument("a body holds its list as messages, input or contents")
     if form is None:
-        # Of the bodies with `messages`, only Anthropic's has its instructions beside them; else the entries decide.
-        named = {"input": "responses", "contents": "gemini"}.get(name, "anthropic" if "system" in given else None)
-        form = tell_form(given[name]) if named is None else FORMS[named]
+        # Among bodies with `messages`, only Anthropic's has its instructions beside them; else the entries decide.
+        form_name = {"input": "responses", "contents": "gemini"}.get(name, "anthropic" if "system" in plain else None)
+        form = tell_form(plain[name]) if form_name is None else FORMS[form_name]
     instructions = None if form is None else form.system_name
-    further = sorted(given.keys() - {name, instructions, "system_instruction" if name == "contents" else name})
+    further = sorted(plain.keys() - {name, instructions, "system_instruction" if name == "contents" else name})
     if further:
         raise InvalidArgument(f"a body is recorded as its messages alone, without {', '.join(further)[:200]}")
-    entries = given[name]
+    entries = plain[name]
     if isinstance(entries, str):
         entries = [{"role": "user", "content": entries}]
-    system = given.get(instructions or "", given.get("system_instruction") if name == "contents" else None)
-    read = _read_entries(list(entries), form, through)
+    system = plain.get(instructions or "", plain.get("system_instruction") if name == "contents" else None)
+    turns = _read_entries(list(entries), form, through)
     if form is None or system is None:
-        return read
-    return [through(f"system of {form.name}", [system], partial(_read_system, form)), *read]
+        return turns
+    return [through(f"system of {form.name}", [system], partial(_read_system, form)), *turns]
 
 
 def _read_system(form: Form, run: Sequence[Any]) -> Read:
     """The instructions before a body's list, as a turn of the system."""
-    [given] = run
+    [instruction] = run
     if form.list_name == "contents":
-        place = "entry" if isinstance(given, Mapping) else "text"
-        entry = given if place == "entry" else {"parts": [{"text": given}]}
+        place = "entry" if isinstance(instruction, Mapping) else "text"
+        entry = instruction if place == "entry" else {"parts": [{"text": instruction}]}
         read = _read(form, [entry], {"role": "system"})
     else:
         place = "content"
-        read = _read(form, [{"role": "system", "content": given}])
+        read = _read(form, [{"role": "system", "content": instruction}])
     return read._replace(form={**(read.form or {}), "place": place})
 
 
 def _read_entries(entries: Sequence[Any], form: Form | None, through: Through[T]) -> list[T]:
-    told = form or tell_form([_unwrapped(entry) for entry in entries])
-    if told is None:
+    found_form = form or tell_form([_unwrapped(entry) for entry in entries])
+    if found_form is None:
         return [through("plain", [entry], _read_plain) for entry in entries]
-    turns = group(entries) if told.list_name == "input" else [[entry] for entry in entries]
-    way, read = (f"told {told.name}", _read_told) if form is None else (told.name, _read_run)
-    reading = partial(read, told)
+    turns = group(entries) if found_form.list_name == "input" else [[entry] for entry in entries]
+    way, reader = (f"told {found_form.name}", _read_told) if form is None else (found_form.name, _read_run)
+    reading = partial(reader, found_form)
     return [through(way, run, reading) for run in turns]
 
 
@@ -204,10 +204,10 @@ def _read(form: Form, entries: Sequence[Any], implied: Mapping[str, Any] | None 
     if not entries or not all(isinstance(entry, Mapping) for entry in entries):
         raise refuse("it is an object, or a list of objects that belong together")
     strictjson.check(list(entries), WHAT)
-    given = [strictjson.plain(entry) for entry in entries]
-    saids = [form.read({**implied, **entry}) for entry in given]
-    said = NeutralEntry(saids[0].role, tuple(block for each in saids for block in each.blocks), saids[0].speaker)
-    return prove(form, said, given)
+    plain = [strictjson.plain(entry) for entry in entries]
+    saids = [form.read({**implied, **entry}) for entry in plain]
+    neutral = NeutralEntry(saids[0].role, tuple(block for each in saids for block in each.blocks), saids[0].speaker)
+    return prove(form, neutral, plain)
 
 
 def prove(form: Form, said: NeutralEntry, given: Sequence[Any]) -> Read:
@@ -218,10 +218,10 @@ def prove(form: Form, said: NeutralEntry, given: Sequence[Any]) -> Read:
     is_same = strictjson.encode(written) == spelled
     layout, further = (None, None) if is_same else find_difference(written, given, form.transport)
     blocks = said.blocks if further is None else (*said.blocks, ProviderBlock(form.provider, {FORM: further}))
-    kept = {"name": form.name} | ({} if layout is None else {"layout": layout})
+    form_record = {"name": form.name} | ({} if layout is None else {"layout": layout})
     # Hardly any entry has a mark, and its bytes are searched faster than its values.
     cache = asked_cache(given) if _IN_MARKS in spelled else False
-    return Read(said.role, blocks, said.speaker, cache, kept, {})
+    return Read(said.role, blocks, said.speaker, cache, form_record, {})
 
 
 def is_neutral_entry(entry: Any) -> bool:

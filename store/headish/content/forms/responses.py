@@ -125,8 +125,8 @@ def _read_content(
 ) -> list[ContentBlock]:
     """The blocks of a text or of a list of parts. ``media``: as in ``chat.read_content``."""
     beside = beside or {}
-    read = partial(_read_part, beside=beside, media=media)
-    return parts_at(content, path, read, opaque=keep(PROVIDER, beside))
+    read_part = partial(_read_part, beside=beside, media=media)
+    return parts_at(content, path, read_part, opaque=keep(PROVIDER, beside))
 
 
 def _read_part(given: Any, path: str, beside: Mapping[str, Any], media: bool) -> ContentBlock:

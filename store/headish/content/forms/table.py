@@ -55,12 +55,12 @@ def find_form(name: str) -> Form:
 
 def tell_form(entries: Iterable[Any]) -> Form | None:
     """The form of a list, by the first entry that only one form can have; None if there is no such entry."""
-    told = [name for entry in entries if isinstance(entry, Mapping) and (name := _tell_entry(entry)) is not None]
-    if not told:
+    names = [name for entry in entries if isinstance(entry, Mapping) and (name := _tell_entry(entry)) is not None]
+    if not names:
         return None
     # These two win, wherever their entry is: Cohere's messages look like Chat's except for a few keys, and gateways
     # take Anthropic's cache marks in messages of Chat.
-    return FORMS[next((name for name in ("cohere", "chat") if name in told), told[0])]
+    return FORMS[next((name for name in ("cohere", "chat") if name in names), names[0])]
 
 
 def tell_content(content: Any) -> Form | None:

@@ -43,13 +43,13 @@ def write_thread(form: Form, thread: Sequence[TranscriptMessage], drop: Collecti
     instructions: list[tuple[str, Any]] = []
     losses: list[Unmappable] = []
     names: dict[str | None, str] = {}
-    for kept in thread:
-        lost = Losses(form.name, form.provider, kept.message.turn)
-        written, place = write_turn(form, _with_names(form, kept, names), lost)
+    for each in thread:
+        lost = Losses(form.name, form.provider, each.message.turn)
+        written, place = write_turn(form, _with_names(form, each, names), lost)
         losses += [loss for loss in lost.losses if loss.drop not in drop]
         # These APIs have a place for instructions before the list. A turn of their own form says where it was.
-        is_system = form.name in ("anthropic", "gemini") and kept.message.role in _INSTRUCTING
-        if place is not None or (is_system and not entries and not is_own(form, kept)):
+        is_system = form.name in ("anthropic", "gemini") and each.message.role in _INSTRUCTING
+        if place is not None or (is_system and not entries and not is_own(form, each)):
             instructions += [(place or "", entry) for entry in written]
         else:
             entries += written
@@ -61,7 +61,7 @@ def write_thread(form: Form, thread: Sequence[TranscriptMessage], drop: Collecti
 
 def write_turn(form: Form, kept: TranscriptMessage, losses: Losses) -> tuple[list[Any], str | None]:
     """Write one turn. Returns its entries, and their place before the list if they had one."""
-    message, stored = kept.message, kept.system.get(FORM)
+    message, form_record = kept.message, kept.system.get(FORM)
     if message.role is None:
         raise losses.refuse("a bare sequence, which has no role")
     if message.attributes is not NO_ATTRIBUTES:
@@ -69,13 +69,13 @@ def write_turn(form: Form, kept: TranscriptMessage, losses: Losses) -> tuple[lis
     if message.role == "assistant" and not is_own(form, kept):
         message = replace(message, content=tuple(_without_sound(message.content, form, losses)))
     written: Any = form.write(NeutralEntry(str(message.role), message.content, message.attributes.speaker), losses)
-    if not isinstance(stored, Mapping) or stored.get("name") not in (form.name, None):
+    if not isinstance(form_record, Mapping) or form_record.get("name") not in (form.name, None):
         return written, None
-    written = apply(stored.get("layout"), written) if _fits(stored, form) else written
+    written = apply(form_record.get("layout"), written) if _fits(form_record, form) else written
     for block in message.content:
         if isinstance(block, ProviderBlock) and block.provider == form.provider and isinstance(block.data, Mapping):
             written = apply(block.data.get(FORM), written)
-    return written, stored.get("place")
+    return written, form_record.get("place")
 
 
 def _without_sound(blocks: Sequence[ContentBlock], form: Form, losses: Losses) -> Iterator[ContentBlock]:
@@ -93,8 +93,8 @@ def _has_made(form: Form, recording: Document) -> bool:
 
 def is_own(form: Form, kept: TranscriptMessage) -> bool:
     """Whether a turn was given in this form."""
-    stored = kept.system.get(FORM)
-    return isinstance(stored, Mapping) and stored.get("name") == form.name
+    form_record = kept.system.get(FORM)
+    return isinstance(form_record, Mapping) and form_record.get("name") == form.name
 
 
 def body_of(form: Form, written: FormEntries) -> Part:
@@ -108,13 +108,13 @@ def body_of(form: Form, written: FormEntries) -> Part:
 
 def _without_attributes(message: Message, form: Form, losses: Losses) -> Message:
     """The message without the attributes that a form has no place for. Notes what is lost."""
-    given = message.attributes
+    attributes = message.attributes
     # The analysis of a transcript is reasoning: as text, it would become part of the answer.
-    if message.role == "assistant" and given.channel == "analysis" and message.text:
+    if message.role == "assistant" and attributes.channel == "analysis" and message.text:
         losses.leave_out("reasoning without a signature", "thinking")
         message = replace(message, content=tuple(block for block in message.content if not isinstance(block, Text)))
     for field, word in _LOST.items():
-        if getattr(given, field) and not (field == "speaker" and form.name == "chat"):
+        if getattr(attributes, field) and not (field == "speaker" and form.name == "chat"):
             losses.leave_out(f"the {field} of a message", word)
     return message
 

@@ -25,8 +25,8 @@ _OF_ITEMS = frozenset(("id", "status", "annotations"))
 
 def essence_of(blocks: Sequence[ContentBlock]) -> bytes | None:
     """A hash of the words, calls and media of an answer; None if it has none of them."""
-    said = [each for block in blocks if (each := _essential(block)) is not None]
-    return blake3(msgspec.json.encode(said, order="deterministic")).digest(length=16) if said else None
+    essentials = [each for block in blocks if (each := _essential(block)) is not None]
+    return blake3(msgspec.json.encode(essentials, order="deterministic")).digest(length=16) if essentials else None
 
 
 def _essential(block: ContentBlock) -> Any:
@@ -57,8 +57,8 @@ def describe_resent(form: Form, stored: Sequence[ContentBlock], given: list[Any]
 def write_resent(form: Form, stored: Sequence[ContentBlock], resent: Mapping[str, Any]) -> list[Any]:
     """An answer as its client wrote it. Raises: InvalidContent."""
     written: Any = _write(form, stored, resent.get("drops", ()))
-    made: list[Any] = apply(resent.get("layout"), written)
-    return made
+    patched: list[Any] = apply(resent.get("layout"), written)
+    return patched
 
 
 def _write(form: Form, blocks: Sequence[ContentBlock], drops: Sequence[str]) -> list[Any] | None:

@@ -110,8 +110,8 @@ class SentEntry:
     def differs_from(self, stored: Any) -> Patch | None:
         """The layout that turns ``stored``, which says the same, into what was sent; it holds no words. None if they
         are written alike."""
-        given = self.natives[0] if self.is_instruction else self.natives
-        return find_difference(stored, given, self._form.transport | MARKS).layout
+        native = self.natives[0] if self.is_instruction else self.natives
+        return find_difference(stored, native, self._form.transport | MARKS).layout
 
     @property
     def marks(self) -> Patch | None:
@@ -159,8 +159,8 @@ def split_items(form: Form, items: Sequence[Raw]) -> list[list[bytes]]:
     if form.list_name != "input":
         return [[raw] for raw in raws]
     heads = [_read_head(raw) for raw in raws]
-    told = [{"at": at, **_told(head)} for at, head in enumerate(heads)]
-    return [[raws[each["at"]] for each in run] for run in group(told)]
+    numbered = [{"at": at, **_told(head)} for at, head in enumerate(heads)]
+    return [[raws[each["at"]] for each in run] for run in group(numbered)]
 
 
 def role_of_raw(form: Form, raw: bytes) -> Any:

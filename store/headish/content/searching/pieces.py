@@ -29,8 +29,8 @@ def pieces_of(blocks: Iterable[ContentBlock]) -> list[FieldText]:
     if len(listed) == 1 and type(listed[0]) is Text:  # most turns
         return [FieldText("text", listed[0].text)]
     # By the type itself: ``isinstance`` takes five times as long for a struct.
-    said = "".join([block.text for block in listed if type(block) is Text])
-    pieces = [FieldText("text", said)] if said else []
+    text = "".join([block.text for block in listed if type(block) is Text])
+    pieces = [FieldText("text", text)] if text else []
     for block in listed:
         if type(block) is Thinking:
             pieces.append(FieldText("reasoning", block.text))

@@ -64,14 +64,14 @@ def parse_question(text: str) -> Question:
     if len(text) > QUESTION_LIMIT:
         raise InvalidArgument(f"a search takes at most {QUESTION_LIMIT:,} characters, not {len(text):,}")
     try:
-        found = _QuestionReader(text).read()
+        question = _QuestionReader(text).read()
     except _Unreadable:
-        found = _together([_phrase(each) for each in text.split()])
-    if found is None:
+        question = _together([_phrase(each) for each in text.split()])
+    if question is None:
         raise InvalidArgument(f"there is no word to search for in {shown(text)}")
-    if sum(len(phrase.words) for phrase in _phrases(found)) > QUESTION_WORDS_LIMIT:
+    if sum(len(phrase.words) for phrase in _phrases(question)) > QUESTION_WORDS_LIMIT:
         raise InvalidArgument(f"a search takes at most {QUESTION_WORDS_LIMIT} words")
-    return found
+    return question
 
 
 def phrases_of(question: Question) -> list[Phrase]:
@@ -146,10 +146,10 @@ class _QuestionReader:
         self._at = self._depth = 0
 
     def read(self) -> Question | None:
-        found = self._read_any()
+        question = self._read_any()
         if self._at < len(self._tokens):
             raise _Unreadable
-        return found
+        return question
 
     def _read_any(self) -> Question | None:
         parts = [self._read_all()]
@@ -159,19 +159,19 @@ class _QuestionReader:
         return kept[0] if len(kept) == 1 else Any(kept) if kept else None
 
     def _read_all(self) -> Question | None:
-        found = self._read_part()
+        question = self._read_part()
         while self._next() not in (None, ")", "OR"):
             if self._takes("NOT"):
-                left = self._read_part()
-                if found is None:
+                excluded = self._read_part()
+                if question is None:
                     raise _Unreadable
-                found = found if left is None else Without(found, left)
+                question = question if excluded is None else Without(question, excluded)
                 continue
             self._takes("AND")
             if self._next() == "NOT":  # `a AND NOT b` is `a NOT b`
                 continue
-            found = _together([found, self._read_part()])
-        return found
+            question = _together([question, self._read_part()])
+        return question
 
     def _read_part(self) -> Question | None:
         if self._next() in (None, ")", *_OPERATORS):
@@ -183,11 +183,11 @@ class _QuestionReader:
         self._depth += 1
         if self._depth > NESTED:
             raise _Unreadable
-        found = self._read_any()
+        question = self._read_any()
         if not self._takes(")"):
             raise _Unreadable
         self._depth -= 1
-        return found
+        return question
 
     def _next(self) -> str | None:
         """An operator, a parenthesis, or the empty text for anything else; None at the end."""

@@ -1,7 +1,7 @@
 r"""Ignore terminal control sequences when indexing: colours and cursor moves (``\x1b[31m``) are not words.
 
 Tools colour what they print, often inside a word. A colour is left out, so that the word stays whole; any other
-sequence separates words, as it does on the screen. What holds words stays: titles, and the addresses of links. An
+sequence separates words, as it does on the screen. Titles and the addresses of links stay, since they hold words. An
 escape that no tool prints is left as it is, because its letter may belong to a word.
 Source: ECMA-48, 5th edition, sections 5.4 (control sequences) and 8.3.117 (SGR); ISO/IEC 2022 (``\x1b(B``), which
 ``tput sgr0`` prints; xterm's control sequences (``\x1b]``: OSC).
@@ -30,10 +30,10 @@ def places_without(text: str) -> list[int]:
     """The index in the text of each character of ``without_sequences``, and last the length of the text."""
     places: list[int] = []
     at = 0
-    for found in _SEQUENCE.finditer(text):
-        places += range(at, found.start())
-        places += [found.start()] * len(_shown(found))
-        at = found.end()
+    for sequence in _SEQUENCE.finditer(text):
+        places += range(at, sequence.start())
+        places += [sequence.start()] * len(_shown(sequence))
+        at = sequence.end()
     return [*places, *range(at, len(text) + 1)]
 
 

@@ -29,10 +29,10 @@ def snippet_of(text: str, phrases: Iterable[Phrase]) -> Snippet:
     """The part of a text with the most matches; its beginning if there are none."""
     marks = _merged(SearchedText(text).spans(list(phrases)))
     low, high = _window(text, marks)
-    shown = [(max(start, low) - low, min(end, high) - low) for start, end in marks if start < high and end > low]
+    visible = [(max(start, low) - low, min(end, high) - low) for start, end in marks if start < high and end > low]
     before, behind = "…" if low else "", "…" if high < len(text) else ""
     line = before + _in_one_line(text[low:high]) + behind
-    return Snippet(line, tuple((start + len(before), end + len(before)) for start, end in shown))
+    return Snippet(line, tuple((start + len(before), end + len(before)) for start, end in visible))
 
 
 def _in_one_line(text: str) -> str:

@@ -103,10 +103,10 @@ def _parts(phrase: Phrase) -> tuple[bytes, ...] | None:
 def _go_on(written: bytes, end: int, words: Sequence[bytes]) -> int:
     """The end of the last of the words if they follow; -1 if they do not."""
     for word in words:
-        found = _NEXT(written, end)
-        if found is None or not written.startswith(word, found.start()):
+        match = _NEXT(written, end)
+        if match is None or not written.startswith(word, match.start()):
             return -1
-        end = written.find(b" ", found.start() + len(word) - 1)
+        end = written.find(b" ", match.start() + len(word) - 1)
     return end
 
 

@@ -56,16 +56,16 @@ def words_of(text: str) -> list[str]:
     text = without_sequences(text)
     if text.isascii():
         return text.encode().translate(ASCII).decode().split()
-    found: list[str] = []
+    words: list[str] = []
     # The pattern's ``\w`` has the underscore, which separates words in ASCII.
     for run in _RUN.findall(text.replace("_", " ")):
         if run.isascii():
-            found.append(run.lower())
+            words.append(run.lower())
         elif len(run) <= REMEMBERED:
-            found += _words_of_run(run)
+            words += _words_of_run(run)
         else:
-            found += _cut_run(run)
-    return found
+            words += _cut_run(run)
+    return words
 
 
 def signed_words(text: str, sign: str) -> str:
@@ -115,12 +115,12 @@ def _spans_of(text: str) -> tuple[list[str], list[int], list[int]]:
             continue
         for part in _PARTS.finditer(run[0]):
             low, high = start + part.start(), start + part.end()
-            found = _words_of_part(part[0], part[1] is not None)
+            part_words = _words_of_part(part[0], part[1] is not None)
             # A word that changes when it is normalised has no exact place: it gets the range of the whole run.
-            exact = part[1] is not None and len(found) == high - low
-            words += found
-            starts += [low + index if exact else low for index in range(len(found))]
-            ends += [min(low + index + 2, high) if exact else high for index in range(len(found))]
+            exact = part[1] is not None and len(part_words) == high - low
+            words += part_words
+            starts += [low + index if exact else low for index in range(len(part_words))]
+            ends += [min(low + index + 2, high) if exact else high for index in range(len(part_words))]
     return words, starts, ends
 
 
@@ -152,11 +152,13 @@ def _words_of_part(part: str, paired: bool) -> list[str]:
     if part.isascii():
         return [part.lower()]
     if paired:
-        written = unicodedata.normalize("NFKC", part).casefold()
-        kept = "".join(each for each in written if each.isalnum() or unicodedata.category(each)[0] == "M")
-        return [*(kept[index : index + 2] for index in range(len(kept) - 1)), *kept[-1:]]
-    written = unicodedata.normalize("NFKD", _FRACTIONS.sub(r" \g<0>", part)).casefold()
+        folded = unicodedata.normalize("NFKC", part).casefold()
+        letters = "".join(each for each in folded if each.isalnum() or unicodedata.category(each)[0] == "M")
+        return [*(letters[index : index + 2] for index in range(len(letters) - 1)), *letters[-1:]]
+    folded = unicodedata.normalize("NFKD", _FRACTIONS.sub(r" \g<0>", part)).casefold()
     # Marks and joiners are dropped. Any other character that is not a letter, like the stroke of a fraction, separates
     # words.
-    kept = "".join(each if each.isalnum() else "" if unicodedata.category(each)[0] in "MC" else " " for each in written)
-    return unicodedata.normalize("NFC", kept).split()
+    letters = "".join(
+        each if each.isalnum() else "" if unicodedata.category(each)[0] in "MC" else " " for each in folded
+    )
+    return unicodedata.normalize("NFC", letters).split()

@@ -32,6 +32,7 @@ def name_conversation(connection: Connection, space: int, about: ImportedConvers
     conversation = read_conversation(connection, space, earlier)
     record = conversation.record
     noted = shapes.record(record.app.get("import"))
+    # The name is where the last import left it: nobody has moved it since.
     moves = earlier.name is not None and noted.get("tip") == earlier.turn != tip.id
     if moves and earlier.name is not None:
         set_bookmark(connection, space, earlier.name, tip, _recent(tip))

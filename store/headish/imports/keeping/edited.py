@@ -1,8 +1,8 @@
-"""First questions that were edited in the program that an import comes from.
+"""Link the versions of first questions that were edited in the program that an import comes from.
 
 Versions inside a conversation continue the same turns. A first question continues what begins many conversations, or
-nothing, so another version of it must say which turn it supersedes (rule R33, conversations). An import says so of the
-first questions of one source conversation that continue the same turns: each supersedes the first of them.
+nothing, so another version of it must name the turn that it supersedes (rule R33, conversations). An import does so for
+the first questions of one source conversation that continue the same turns: each supersedes the first of them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Edited: TypeAlias = "dict[int, StoredTurn | int]"
 
 
 def edited_among(tree: ImportedTree, where: Sequence[StoredTurn | int], new: Sequence[Draft]) -> Edited:
-    """The first questions of a tree that are new, and stand beside another one. ``where`` is what its messages were met
-    as."""
+    """Return the new first questions of a tree that have another one beside them. ``where`` has the turn or new draft
+    of each of its messages."""
     inside: list[bool] = []
     beside: dict[tuple[int | bytes, ...], list[StoredTurn | int]] = {}
     for index, draft in enumerate(tree.drafts):
@@ -35,21 +35,22 @@ def edited_among(tree: ImportedTree, where: Sequence[StoredTurn | int], new: Seq
         inside.append(goes_on or draft.said.role not in PREAMBLE)
         if not goes_on and draft.said.role == "user":
             beside.setdefault(before, []).append(where[index])
-    found: Edited = {}
+    versions: Edited = {}
     for met in beside.values():
-        # What an import stored before stays as it is.
+        # A stored turn never changes, so it is the one to supersede, wherever it is listed.
         first = next((each for each in met if not isinstance(each, int)), met[0])
         new_ones = (each for each in met if isinstance(each, int) and each != first)
-        found |= {each: first for each in new_ones if new[each].facts.supersedes is None}
-    return found
+        versions |= {each: first for each in new_ones if new[each].facts.supersedes is None}
+    return versions
 
 
 def append_new(
     connection: Connection, space: int, new: Sequence[Draft], mint: Mint, edited: Mapping[int, StoredTurn | int]
 ) -> list[Appended]:
-    """Store what is new. Versions, and what follows them, come last: what they supersede has its id then.
+    """Store the new drafts. Versions and what follows them come last, because a version names the id of the turn that
+    it supersedes.
 
-    An import must not move the names that people set: a turn behind one of them would otherwise take it along.
+    An import must not move the names that people set: a turn that continues one would take it along.
     """
     later = set[int]()
     for index, draft in enumerate(new):
@@ -64,7 +65,8 @@ def append_new(
 
 
 def _moved(draft: Draft, at: Mapping[int, int], stored: Mapping[int, Appended]) -> Draft:
-    """The draft with its references to others where these stand now: ``at`` a place of its batch, or ``stored``."""
+    """Return the draft with its references updated: ``at`` gives the place in its batch, ``stored`` the turns of the
+    batch before."""
     moved = tuple(
         each if not isinstance(each, int) else at[each] if each in at else stored[each].turn.place
         for each in draft.continues

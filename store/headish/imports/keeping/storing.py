@@ -52,7 +52,7 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
     built = append_new(connection, space, met.new, mint, met.edited) if met.new else []
     free = {tree.bookmark: tip for tree, tip in reversed(list(zip(trees, tips, strict=True))) if tree.bookmark}
     # In the order of the names, as every writer locks them: two writers in different orders could wait for each other.
-    named = sum(
+    name_count = sum(
         bookmark_if_free(connection, space, check_name(name), root, said_of(read_mapping(root, "system")))
         for name, root in sorted((name, _stored(root, built)) for name, root in free.items())
     )
@@ -63,8 +63,8 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
         if tree.about
     }
     for about, tip in talks.values():
-        named += name_conversation(connection, space, about, _stored(tip, built))
-    return _imported(trees, len(met.new), named)
+        name_count += name_conversation(connection, space, about, _stored(tip, built))
+    return _imported(trees, len(met.new), name_count)
 
 
 class Preview:
@@ -119,13 +119,13 @@ def preview_trees(
     met.meet_all(trees)
     met.count_new(preview)
     free = {tree.bookmark for tree in trees if tree.bookmark is not None}
-    named = sum(
+    name_count = sum(
         find_bookmark(connection, space, check_name(name)) is None and preview.count_name(name) for name in free
     )
     talks = [tree.about for tree in trees if tree.about is not None]
     new = [about for about in talks if find_named(connection, space, about) is None]
-    named += sum(about.key is None or preview.count_name(about.key.encode()) for about in new)
-    return _imported(trees, len(met.new), named)
+    name_count += sum(about.key is None or preview.count_name(about.key.encode()) for about in new)
+    return _imported(trees, len(met.new), name_count)
 
 
 def _imported(trees: Sequence[ImportedTree], added: int, named: int) -> Imported:
@@ -328,7 +328,7 @@ class _MetMessages:
                 if digest in self._keyless:
                     self._keyless[digest] -= stored.key is None
                 return stored
-            # To the end, not away: a message without a key may still stand for it.
+            # Back to the end of the queue: a message without a key may still be recognised as this turn.
             turns.append(stored)
         self.new.append(draft)
         return len(self.new) - 1

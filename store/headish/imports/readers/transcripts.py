@@ -65,6 +65,7 @@ def outline(
         except StopIteration as end:
             actual_format, around = end.value
             break
+        # A digest does not cover ``system``, so it is not made here.
         draft = make_message_draft(message, limit_bytes, system={})
         digests.append(digest_turn(draft.said, digests[-1:]))
     digests = digests[0 if after is None else 1 :]

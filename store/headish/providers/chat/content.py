@@ -51,8 +51,8 @@ class ContentReader(ReplyReader):
         before = None
         for part in listed(content) or [content]:
             kind = "text" if isinstance(part, str) else text(record(part).get("type"))
-            read = _PARTS.get(kind, ContentReader._keep_part)
-            shown += read(self, {"type": "text", "text": part} if isinstance(part, str) else part, kind == before)
+            reader = _PARTS.get(kind, ContentReader._keep_part)
+            shown += reader(self, {"type": "text", "text": part} if isinstance(part, str) else part, kind == before)
             before = kind
         return shown
 
@@ -73,8 +73,8 @@ class ContentReader(ReplyReader):
         if not isinstance(thinking, str | list):
             return self._keep_part(part, anew)
         block = self.open("thinking") if anew else self.current("thinking")
-        kept = {key: value for key, value in part.items() if key != "thinking"}
-        block.keep({PART: kept | ({} if isinstance(thinking, str) else {"thinking": []})})
+        other_keys = {key: value for key, value in part.items() if key != "thinking"}
+        block.keep({PART: other_keys | ({} if isinstance(thinking, str) else {"thinking": []})})
         shown: list[Delta] = []
         for chunk in [thinking] if isinstance(thinking, str) else thinking:
             piece = chunk if isinstance(chunk, str) else record(chunk).get("text")
@@ -87,8 +87,8 @@ class ContentReader(ReplyReader):
         return shown
 
     def _read_refusal_part(self, part: Mapping[str, Any], anew: bool) -> list[Delta]:
-        said = part.get("refusal")
-        return self.read_refusal(said) if isinstance(said, str) else self._keep_part(part, anew)
+        refusal = part.get("refusal")
+        return self.read_refusal(refusal) if isinstance(refusal, str) else self._keep_part(part, anew)
 
     def _keep_part(self, part: Any, anew: bool) -> list[Delta]:
         """Keep an unknown part in its place."""

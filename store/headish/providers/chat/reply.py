@@ -282,24 +282,24 @@ class ChatReader(ContentReader):
             self._by_id[id] = block
 
     def _keep_probabilities(self, key: str, found: Mapping[str, Any]) -> None:
-        kept = self.details.setdefault(key, {})
+        by_kind = self.details.setdefault(key, {})
         for kind, items in found.items():
             if isinstance(items, list):
-                kept.setdefault(kind, []).extend(items) if isinstance(kept.get(kind, []), list) else None
+                by_kind.setdefault(kind, []).extend(items) if isinstance(by_kind.get(kind, []), list) else None
             elif items is not None:
-                self.keep_detail(kind, items, kept)
+                self.keep_detail(kind, items, by_kind)
 
     def _count(self, usage: Mapping[str, Any]) -> None:
         """Take the token counts."""
         # OpenAI counts cache reads and writes among the prompt's tokens; ours are disjoint.
         details, generated = record(usage.get("prompt_tokens_details")), record(usage.get("completion_tokens_details"))
         prompt = number(usage.get("prompt_tokens"))
-        read, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
+        cached, cache_written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
         self.count(
-            input_tokens=None if prompt is None else prompt - (read or 0) - (written or 0),
+            input_tokens=None if prompt is None else prompt - (cached or 0) - (cache_written or 0),
             output_tokens=number(usage.get("completion_tokens")),
-            cache_creation_input_tokens=written,
-            cache_read_input_tokens=read,
+            cache_creation_input_tokens=cache_written,
+            cache_read_input_tokens=cached,
             reasoning_tokens=number(generated.get("reasoning_tokens")),
             input_audio_tokens=number(details.get("audio_tokens")) or None,
             output_audio_tokens=number(generated.get("audio_tokens")) or None,

@@ -208,14 +208,14 @@ class ChatWriter(RequestWriter):
 
     def _message_part(self, said: Mapping[str, Any], message: Message) -> Part | None:
         """Keys of the message, without those that the API sends but does not take back."""
-        kept = {key: value for key, value in said.items() if key not in OWN_KEYS and key not in NEVER_BACK}
+        sendable = {key: value for key, value in said.items() if key not in OWN_KEYS and key not in NEVER_BACK}
         audio = record(said.get("audio")).get("id")
         if "audio" in said and audio is not None:
-            kept["audio"] = {"id": audio}  # the only key of it that the API takes
-        lost = [key for key in said if key not in kept]
+            sendable["audio"] = {"id": audio}  # the only key of it that the API takes
+        lost = [key for key in said if key not in sendable]
         if lost:
             self.left_out(f"what the message says as {', '.join(lost)[:200]}", message)
-        return {"type": MESSAGE, MESSAGE: kept} if kept else None
+        return {"type": MESSAGE, MESSAGE: sendable} if sendable else None
 
     # Messages.
 

@@ -192,8 +192,8 @@ class CohereReader(ReplyReader):
         return []
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """Take the token counts. ``tokens`` are those that the model saw and made. ``billed_units`` stand for money, and
-        are a detail."""
+        """Take the token counts. ``tokens`` are those that the model saw and made; ``billed_units`` stand for money
+        and go to the details."""
         tokens, cached = record(usage.get("tokens")), number(usage.get("cached_tokens"))
         prompt = number(tokens.get("input_tokens"))
         self.count(
@@ -212,7 +212,7 @@ class CohereReader(ReplyReader):
 
 
 def _singly(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """One event for each object of a list in an event, as some servers send several at once; empty without a list."""
+    """Split an event with a list of objects, as some servers send them, into one event each; empty without one."""
     message = record(record(event.get("delta")).get("message"))
     for key, items in message.items():
         if isinstance(items, list) and len(items) > 1 and key in _MESSAGE.all:

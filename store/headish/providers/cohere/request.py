@@ -78,16 +78,16 @@ class CohereWriter(ChatWriter):
 
     def write_choice(self, choice: Choice) -> Any:
         if choice.mode == "tool":
-            named = self.options.get("tool_mode")
-            self.refuse(f"the option tool_mode={named!r}: it can name no tool, only say auto, any or none")
+            tool_mode = self.options.get("tool_mode")
+            self.refuse(f"the option tool_mode={tool_mode!r}: it can name no tool, only say auto, any or none")
         return {"any": "REQUIRED", "none": "NONE"}.get(choice.mode)
 
     def check(self, placed: Part, tools: Sequence[ToolDefinition]) -> None:
         super().check(placed, tools)
         others = [
             word
-            for word, there in (("tools", tools or placed.get("tools")), ("documents", placed.get("documents")))
-            if there
+            for word, value in (("tools", tools or placed.get("tools")), ("documents", placed.get("documents")))
+            if value
         ]
         for key in ALONE:
             if key in placed and others:

@@ -34,10 +34,10 @@ class Spoken(PlainResult, frozen=True):
 
 def find_dialect(name: str | None) -> Dialect:
     """The dialect of this name; OpenAI's own for None. Raises: UnknownFormat."""
-    found = DIALECTS.get(name or DEFAULT)
-    if found is None:
+    dialect = DIALECTS.get(name or DEFAULT)
+    if dialect is None:
         raise UnknownFormat(str(name), tuple(DIALECTS), "dialect")
-    return found
+    return dialect
 
 
 def check_dialect(provider: str, name: str) -> None:
@@ -71,10 +71,10 @@ def _described(host: str) -> str:
 
 
 def _is_at(address: Address, host: str) -> bool:
-    given = address.host.removesuffix(".")  # with the dot of the DNS root, a name is the same host
+    server_host = address.host.removesuffix(".")  # with the dot of the DNS root, a name is the same host
     if host.startswith("loopback:"):
         return address.is_loopback and host == f"loopback:{address.port}"
-    return given.endswith(host) if host.startswith(".") else given == host
+    return server_host.endswith(host) if host.startswith(".") else server_host == host
 
 
 OPENAI_LIMIT = "max_completion_tokens"

@@ -248,10 +248,10 @@ def _sound(details: object) -> int | None:
 
 def camel(value: object) -> Mapping[str, Any]:
     """A record with its keys in the API's spelling; some clients write them with underscores."""
-    given = record(value)
-    if given.keys() <= _SEEN:
-        return given  # the API's own spelling: no copy
-    return {camel_key(str(key)): each for key, each in given.items()}
+    fields = record(value)
+    if fields.keys() <= _SEEN:
+        return fields  # the API's own spelling: no copy
+    return {camel_key(str(key)): each for key, each in fields.items()}
 
 
 _SEEN = _RESPONSE | _CANDIDATE | _CONTENT_KEYS | _USAGE.all
@@ -267,9 +267,9 @@ def grown(before: Any, value: Any) -> Any:
         return value
     merged: dict[str, Any] = before if isinstance(before, dict) else {}
     for key, each in value.items():
-        known = merged.get(key)
-        if isinstance(each, list) and isinstance(known, list) and each[: len(known)] != known:
-            known += each
+        earlier = merged.get(key)
+        if isinstance(each, list) and isinstance(earlier, list) and each[: len(earlier)] != earlier:
+            earlier += each
         elif each is not None:
             merged[key] = list(each) if isinstance(each, list) else each
     return merged

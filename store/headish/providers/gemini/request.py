@@ -95,11 +95,11 @@ class GeminiWriter(RequestWriter):
         Ids are optional on both sides. They pair a call and its result only if both have one, else name and order do.
         Models before Gemini 3 give none, and some versions of the API refuse the key, so no other id is sent.
         """
-        given = name(record(block.opaque.get(self.provider)).get("id"))
-        if given is None or block.id is None:
+        own_id = name(record(block.opaque.get(self.provider)).get("id"))
+        if own_id is None or block.id is None:
             return {}
-        self.ids[block.id] = block.id if given in self._given else given  # a thread may hold a call twice
-        self._given.add(given)
+        self.ids[block.id] = block.id if own_id in self._given else own_id  # a thread may hold a call twice
+        self._given.add(own_id)
         return {"id": self.ids[block.id]}
 
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
@@ -133,11 +133,11 @@ class GeminiWriter(RequestWriter):
     def _beside(self, opaque: Mapping[str, Any], message: Message) -> Part:
         """Gemini's opaque data of a part, such as a signature, which goes back on the same part."""
         own = record(opaque.get(self.provider))
-        kept = {key: value for key, value in own.items() if key not in _OURS}
-        if kept and message.role != "assistant":
+        sendable = {key: value for key, value in own.items() if key not in _OURS}
+        if sendable and message.role != "assistant":
             self.left_out(f"what {self.provider} keeps beside a text of role {message.role}", message)
             return {}
-        return self._checked(kept, message)
+        return self._checked(sendable, message)
 
     def _checked(self, kept: Part, message: Message) -> Part:
         if "thoughtSignature" in kept and not is_signature(kept["thoughtSignature"]):

@@ -115,8 +115,8 @@ class OpenAIWriter(OpenAIShapedWriter):
         called["id"] = spell_id(self.dialect, called["id"])
         if self.dialect.keys is None:
             return part
-        known = ("id", "type", "function", "custom", TOOL_CALL)
-        further = {key: value for key, value in called.items() if key not in known}
+        standard_keys = ("id", "type", "function", "custom", TOOL_CALL)
+        further = {key: value for key, value in called.items() if key not in standard_keys}
         kept = self._kept(further, f"what the call of {block.name} says as", message)
         for key in further.keys() - kept.keys():
             del called[key]
@@ -136,10 +136,10 @@ class OpenAIWriter(OpenAIShapedWriter):
 
     def check_parameters(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """The parameters that the server takes. The others are refused or noted with the dialect's reason."""
-        given = {name: value for name, value in params.items() if value is not None}
-        for name in given.keys() & self.dialect.refused.keys():
+        set_params = {name: value for name, value in params.items() if value is not None}
+        for name in set_params.keys() & self.dialect.refused.keys():
             self.refuse(f"params.{name}, for {self.dialect.title}: {self.dialect.refused[name]}")
-        for name in sorted(given.keys() & self.dialect.ignored.keys()):
+        for name in sorted(set_params.keys() & self.dialect.ignored.keys()):
             self.note(f"the option params.{name} is not sent to {self.dialect.title}: {self.dialect.ignored[name]}")
         left_out = self.dialect.refused.keys() | self.dialect.ignored.keys()
         return {name: value for name, value in params.items() if name not in left_out}
@@ -158,9 +158,9 @@ class OpenAIWriter(OpenAIShapedWriter):
 
     def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         body = super().body(model, tools, placed)
-        given = record(record(self.options.get("params")).get(self.provider))
+        own_params = record(record(self.options.get("params")).get(self.provider))
         # Set to false by hand, or refused by the server and not set by hand: the person may know better.
-        if given.get(STREAM_OPTIONS, STREAM_OPTIONS not in self.dialect.refused) is False:
+        if own_params.get(STREAM_OPTIONS, STREAM_OPTIONS not in self.dialect.refused) is False:
             body.pop(STREAM_OPTIONS, None)
         return body
 

@@ -119,13 +119,13 @@ class OpenAIResponsesReader(ItemReader):
         """Take the token counts."""
         # OpenAI counts cache reads and writes as input; ours are disjoint.
         prompt, details = number(usage.get("input_tokens")), record(usage.get("input_tokens_details"))
-        read, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
+        cached, cache_written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
         self.details |= present(cache_write_tokens_details=details.get("cache_write_tokens_details"))
         self.count(
-            input_tokens=None if prompt is None else prompt - (read or 0) - (written or 0),
+            input_tokens=None if prompt is None else prompt - (cached or 0) - (cache_written or 0),
             output_tokens=number(usage.get("output_tokens")),
-            cache_creation_input_tokens=written,
-            cache_read_input_tokens=read,
+            cache_creation_input_tokens=cache_written,
+            cache_read_input_tokens=cached,
             reasoning_tokens=number(record(usage.get("output_tokens_details")).get("reasoning_tokens")),
         )
 

@@ -30,6 +30,7 @@ from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 from headish.values.shapes import listed, name, present, record
 
+# The server stores nothing, so reasoning can go back only in this form.
 INCLUDE = ("reasoning.encrypted_content",)
 _REASONED = (Thinking, ProviderBlock)
 INPUTS = ("input_text", "input_image", "input_file")
@@ -79,13 +80,13 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def _followed(self, message: Message) -> list[Part]:
         """The parts of a message with reasoning, or with items of the provider's own."""
-        sent: list[Part | None] = []
+        all_parts: list[Part | None] = []
         for block in message.content:
-            sent += super().parts(replace(message, content=(block,))) or [None]
+            all_parts += super().parts(replace(message, content=(block,))) or [None]
         staying: list[Part] = []
         followed = False
         # From the end, because the API refuses reasoning without an item after it.
-        for part in reversed(sent):
+        for part in reversed(all_parts):
             followed = part is not None and (followed or part.get("type") != "reasoning")
             if part is not None and followed:
                 staying.append(part)

@@ -41,14 +41,14 @@ def prove(value: Any) -> bytes:
 def _read_back(value: Any) -> tuple[bytes, Any]:
     """The JSON of a value, and the copy that it gives back."""
     try:
-        written = strictjson.encode(value)
-        copied = msgspec.json.decode(written)
+        data = strictjson.encode(value)
+        copied = msgspec.json.decode(data)
         is_equal = copied == value  # much faster than a step of Python for each value, and nearly always true
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         _refuse(error)
     if not is_equal:
         strictjson.check(value, WHAT)  # a tuple is as good as a list, but no number may become null
-    return written, copied
+    return data, copied
 
 
 def _refuse(error: Exception) -> NoReturn:

@@ -111,12 +111,12 @@ class _Ledger:
     def standing(self) -> list[int]:
         """For each message, the number of messages before it that keep any content. The difference of two of them tells
         whether something stands between a call and its result."""
-        kept = (bool(self.contents.get(index, message.content)) for index, message in enumerate(self.messages))
-        return list(accumulate(kept, initial=0))
+        keeps_content = (bool(self.contents.get(index, message.content)) for index, message in enumerate(self.messages))
+        return list(accumulate(keeps_content, initial=0))
 
 
 def settle(messages: Sequence[Message]) -> Settlement:
-    """The messages with each call's result directly behind the message that calls, and notes on the repairs.
+    """The messages with each call's result directly after the message that calls, and notes on the repairs.
 
     Results of one message form one ``tool`` message, in the order of the calls. Ids that are missing, illegal or used
     twice are replaced by ids made from the turn's id and the call's position, the same every time. A message that held
@@ -130,10 +130,10 @@ def settle(messages: Sequence[Message]) -> Settlement:
     ledger.contents = {index: _rewritten(ledger, index, messages[index]) for index in calling}
     settled: list[Message] = []
     turns: dict[int, tuple[TurnId, ...]] = {}
-    done = 0
+    next_index = 0
     for index in calling:
-        settled += messages[done:index]  # nearly every message: as it is
-        done, message, content = index + 1, messages[index], ledger.contents[index]
+        settled += messages[next_index:index]  # nearly all messages, unchanged
+        next_index, message, content = index + 1, messages[index], ledger.contents[index]
         if content:
             settled.append(message if content == message.content else replace(message, content=content))
         if index in ledger.orphans:
@@ -141,7 +141,7 @@ def settle(messages: Sequence[Message]) -> Settlement:
         if index in ledger.calls:
             turns[len(settled)] = _turns_of(ledger, index)
             settled.append(_settle_calls(ledger, index))
-    settled += messages[done:]
+    settled += messages[next_index:]
     return Settlement(settled, turns, ledger.notes, ledger.orphan_notes, ledger.id_notes)
 
 

@@ -36,10 +36,10 @@ def rest_of(value: Any, known: KnownKeys) -> Any:
             return [item for each in value if (item := rest_of(each, known)) is not None] or None
         if not isinstance(value, Mapping):
             return value  # something else than the table expects
-    taken, inner = known
+    all_keys, inner = known
     rest = None
-    if not value.keys() <= taken:
-        rest = {key: each for key, each in value.items() if key not in taken and says(each)}
+    if not value.keys() <= all_keys:
+        rest = {key: each for key, each in value.items() if key not in all_keys and says(each)}
     for key in inner:
         if key in value and (remainder := rest_of(value[key], inner[key])) is not None and says(remainder):
             rest = {**(rest or {}), key: remainder}

@@ -73,8 +73,8 @@ class BlockMapper(ABC):
             [block] = message.content
             part = _MAPPERS[type(block)](self, block, message)
             return [] if part is None else [part]
-        made = [_MAPPERS[type(block)](self, block, message) for block in message.content]
-        return [part for part in made if part is not None]
+        mapped = [_MAPPERS[type(block)](self, block, message) for block in message.content]
+        return [part for part in mapped if part is not None]
 
     def note(self, what: str, message: Message | None = None) -> None:
         """Note that something is not sent as it is stored."""
@@ -168,8 +168,8 @@ class BlockMapper(ABC):
     def own(self, block: ProviderBlock, message: Message) -> Part | None:
         if block.provider != self.provider:
             kind = block.data.get("type") if isinstance(block.data, Mapping) else None
-            named = f" ({kind[:80]})" if isinstance(kind, str) else ""
-            return self.left_out(f"a block of {block.provider}{named}", message)
+            suffix = f" ({kind[:80]})" if isinstance(kind, str) else ""
+            return self.left_out(f"a block of {block.provider}{suffix}", message)
         if isinstance(block.data, Mapping) and block.data.keys() == {FORM}:
             return self.left_out("what a message says where its form has no place for it", message)
         if not isinstance(block.data, Mapping) or message.role not in ("user", "assistant"):
@@ -278,11 +278,11 @@ class BlockMapper(ABC):
 
     def check_media(self) -> None:
         """Refuse a request with more media than the provider takes."""
-        known = MEDIA[self.provider]
-        if known.image_limit is not None and self.images > known.image_limit:
-            self.refuse(f"{self.images} images: {known.image_limit} fit")
-        if known.total_bytes is not None and self.media_bytes > known.total_bytes:
-            self.refuse(f"documents of {self.media_bytes:,} bytes: {known.total_bytes:,} fit")
+        limits = MEDIA[self.provider]
+        if limits.image_limit is not None and self.images > limits.image_limit:
+            self.refuse(f"{self.images} images: {limits.image_limit} fit")
+        if limits.total_bytes is not None and self.media_bytes > limits.total_bytes:
+            self.refuse(f"documents of {self.media_bytes:,} bytes: {limits.total_bytes:,} fit")
 
     def _note_name(self, block: Document, kind: str, message: Message) -> None:
         if block.name is not None:

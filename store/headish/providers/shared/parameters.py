@@ -110,10 +110,10 @@ def _place_common(
 
 
 def _reserved(report: Reporter, provider: str, own: Mapping[str, Any]) -> bool:
-    taken = sorted(RESERVED & own.keys())
-    if taken:
-        report.refuse(f"params.{provider}.{taken[0]}: that is what the thread says")
-    return bool(taken)
+    reserved = sorted(RESERVED & own.keys())
+    if reserved:
+        report.refuse(f"params.{provider}.{reserved[0]}: that is what the thread says")
+    return bool(reserved)
 
 
 def _at(path: str, value: Any) -> Body:

@@ -157,7 +157,7 @@ class ReplyReader(ABC):
     # For the providers' readers.
 
     def open(self, kind: str, **said: Any) -> OpenBlock:
-        """Begin a block behind the others."""
+        """Begin a block after the others."""
         block = OpenBlock(kind, len(self.blocks), **said)
         self.blocks.append(block)
         return block
@@ -281,13 +281,15 @@ class ReplyReader(ABC):
         return msgspec.structs.replace(tool_use, partial=partial, opaque=opaque)
 
     def _stop_reason(self, content: tuple[ContentBlock, ...]) -> str:
+        # A broken connection is not a failure of the provider: then the answer is merely incomplete.
         if self.error is not None and not self._broken:
             return "error"
         if not self.done:
             return "incomplete"
         if self.refused:
-            return "refusal"
+            return "refusal"  # OpenAI ends a refusal with an ordinary ``stop``
         reason = "end_turn" if self.stop is None else self.stops.get(self.stop, self.odd_stop)
+        # Gemini and OpenAI's Responses have no word of their own for an end with calls.
         calls = any(isinstance(block, ToolUse) for block in content)
         return "tool_use" if reason == "end_turn" and calls else reason
 

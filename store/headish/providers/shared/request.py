@@ -111,6 +111,7 @@ class RequestWriter(BlockMapper):
             params = {**params, "max_tokens": self.settings.max_tokens}
         model = self.settings.model or params.get("model")
         tools = self._read_tools()
+        # The option ``search`` adds a tool, so parameters of tools have a place with it alone, too.
         has_tools = bool(tools) or self.options.get("search") is True
         params = self.check_parameters(params)
         self.strict = params.get("strict") is True
@@ -259,6 +260,7 @@ class RequestWriter(BlockMapper):
     def _taken_names(self) -> set[str]:
         """The names that the thread's tools share with the provider's own; the thread's go out under another name."""
         names = {tool.get("name") for tool in self.settings.tools if isinstance(tool, Mapping)}
+        # From the options: the parameters are placed after the messages, whose calls need the names already.
         own = record(record(self.options.get("params")).get(self.provider)).get("tools")
         tools = [record(tool) for tool in listed(own)]
         if self.search_tool is not None and self.options.get("search") is True:

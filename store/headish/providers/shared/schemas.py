@@ -91,10 +91,10 @@ def strict_problem(schema: Any, path: str = "$") -> str | None:
     if unknown is not None:
         return f"{path} has {unknown}"
     if schema.get("type") == "object" or "properties" in schema:
-        named, required = record(schema.get("properties")), set(_required(schema))
+        properties, required = record(schema.get("properties")), set(_required(schema))
         if schema.get("additionalProperties") is not False:
             return f"{path} allows other properties (additionalProperties is not false)"
-        optional = next((name for name in named if name not in required), None)
+        optional = next((name for name in properties if name not in required), None)
         if optional is not None:
             return f"{path} does not require {optional[:80]!r}"
     return next((problem for problem in _problems_below(schema, path) if problem is not None), None)

@@ -62,10 +62,10 @@ def _healed(reply: Reply) -> Reply:
 
 def _read(blocks: list[dict[str, Any]], provider: str) -> tuple[ContentBlock, ...]:
     """The blocks of healed values. A value that is no longer a valid block is kept whole, as the provider's own."""
-    read: list[ContentBlock] = []
+    content: list[ContentBlock] = []
     for block in blocks:
         try:
-            read += read_content([block])
+            content += read_content([block])
         except InvalidContent:
-            read.append(ProviderBlock(provider, {"unreadable": block}, partial=True))
-    return tuple(read)
+            content.append(ProviderBlock(provider, {"unreadable": block}, partial=True))
+    return tuple(content)

@@ -14,6 +14,7 @@ from headish.errors import InvalidArgument
 from headish.providers.shared.schemas import clean_schema
 
 _REWRITTEN = re.compile(r"_[0-9a-f]{8}\Z")
+# As MCP, Anthropic and OpenAI spell it: definitions may come from any of them.
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
 
 

@@ -32,7 +32,7 @@ NAME_LIMIT = 100
 
 
 class Server(Struct, frozen=True, omit_defaults=True):
-    """The server that was asked. It has no key, but says where to find it, as a pointer does."""
+    """The server of a batch. Like a pointer, it names the variable that has the key, never the key itself."""
 
     base_url: str | None = None
     key_env: str | None = None
@@ -90,13 +90,13 @@ def plan_job(name: str, requests: Sequence[Request]) -> tuple[Job, list[BatchReq
     _check_same(requests, one_model=api.one_model)
     # Random, so that a batch whose creation was cut off can be found among others at the provider.
     token = secrets.token_hex(8)
-    wanted = [BatchRequest(f"{token}-{number}", each.body) for number, each in enumerate(requests, 1)]
-    size = sum(len(msgspec.json.encode(each.body)) for each in wanted)
+    batch_requests = [BatchRequest(f"{token}-{number}", each.body) for number, each in enumerate(requests, 1)]
+    size = sum(len(msgspec.json.encode(each.body)) for each in batch_requests)
     if size > api.most_bytes:
         raise TooLarge("the requests of the batch", size, api.most_bytes)
     entries = [
         JobEntry(each.id, msgspec.structs.replace(About.of_request(request), batch=name))
-        for each, request in zip(wanted, requests, strict=True)
+        for each, request in zip(batch_requests, requests, strict=True)
     ]
     job = Job(
         provider=first.provider,
@@ -107,7 +107,7 @@ def plan_job(name: str, requests: Sequence[Request]) -> tuple[Job, list[BatchReq
         model=first.model if len({each.model for each in requests}) == 1 else None,
         ptr=first.ptr if len({each.ptr for each in requests}) == 1 else None,
     )
-    return job, wanted
+    return job, batch_requests
 
 
 def _check_same(requests: Sequence[Request], *, one_model: bool) -> None:
@@ -166,8 +166,8 @@ def show_job(name: str, job: Job, settled: Mapping[str, Settled]) -> Batch:
     """A batch with the outcomes of its requests, by their ids."""
     entries = []
     for each in job.entries:
-        found = settled.get(each.id, Settled())
-        entries.append(BatchEntry(each.id, each.about.turns, each.about.bookmark, found.turn, found.error))
+        outcome = settled.get(each.id, Settled())
+        entries.append(BatchEntry(each.id, each.about.turns, each.about.bookmark, outcome.turn, outcome.error))
     return Batch(name, job.provider, job.model, job.ptr, job.state, job.remote, job.time, tuple(entries))
 
 

@@ -34,13 +34,13 @@ def trim_reply(kept: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fit(value: Mapping[str, Any], limit_bytes: int) -> dict[str, Any]:
     fitting: dict[str, Any] = {}
-    left = limit_bytes - len("{}")
+    room = limit_bytes - len("{}")
     for key, each in value.items():
-        named = _size(key) + len(":,")
-        part = each if named + _size(each) <= left else _part(each, left - named)
+        key_size = _size(key) + len(":,")
+        part = each if key_size + _size(each) <= room else _part(each, room - key_size)
         if part is not None:
             fitting[key] = part
-            left -= named + _size(part)
+            room -= key_size + _size(part)
     return fitting
 
 
@@ -51,10 +51,10 @@ def _part(value: Any, limit_bytes: int) -> Any:
     if not isinstance(value, list):
         return None
     items: list[Any] = []
-    left = limit_bytes - len("[]")
+    room = limit_bytes - len("[]")
     for item in value:
-        left -= _size(item) + len(",")
-        if left < 0:
+        room -= _size(item) + len(",")
+        if room < 0:
             break
         items.append(item)
     return items or None

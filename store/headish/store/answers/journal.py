@@ -57,9 +57,9 @@ class About(Struct, frozen=True, omit_defaults=True):
     def of_request(cls, request: Request) -> About:
         """Note what the reply to a request belongs to.
 
-        Of a pointer only the name is kept: its server is looked up when the question is asked again.
+        Keeps only the name of a pointer: its server is looked up when the question is asked again.
         """
-        named = request.ptr is None
+        without_pointer = request.ptr is None
         return cls(
             provider=request.provider,
             turns=request.turns,
@@ -67,8 +67,8 @@ class About(Struct, frozen=True, omit_defaults=True):
             model=request.model,
             ptr=request.ptr,
             tool_names=dict(request.tool_names),
-            base_url=request.base_url if named else None,
-            key_env=request.key_env if named else None,
+            base_url=request.base_url if without_pointer else None,
+            key_env=request.key_env if without_pointer else None,
             params=dict(request.params),
             dialect=request.dialect,
             schema=request.schema,
@@ -76,10 +76,10 @@ class About(Struct, frozen=True, omit_defaults=True):
 
     @property
     def asked(self) -> dict[str, Any]:
-        """Who was asked, as the turn's meta keeps it."""
-        said = {"ptr": self.ptr, "base_url": self.base_url, "key_env": self.key_env, "params": self.params or None}
-        said |= {"batch": self.batch, "dialect": self.dialect}
-        return {key: value for key, value in said.items() if value is not None}
+        """The pointer or server that was asked, and how, as the turn's meta stores it."""
+        fields = {"ptr": self.ptr, "base_url": self.base_url, "key_env": self.key_env, "params": self.params or None}
+        fields |= {"batch": self.batch, "dialect": self.dialect}
+        return {key: value for key, value in fields.items() if value is not None}
 
 
 class Journal:
@@ -175,11 +175,11 @@ def _keep(journal: weakref.ref[Journal], wake: threading.Event, tick: float) -> 
     while True:
         wake.wait(tick)
         wake.clear()
-        kept = journal()
-        if kept is None or not kept.keep():
+        open_journal = journal()
+        if open_journal is None or not open_journal.keep():
             return
         # Otherwise this thread's own variable would keep the journal alive while the thread waits.
-        del kept
+        del open_journal
 
 
 def _milliseconds() -> int:

@@ -74,14 +74,14 @@ def reply_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
     """
     message = Message(role="assistant", content=reply.content)
     checked = {} if about.schema is None else check_reply(about, reply)
-    kept = reply.to_meta() | about.asked | checked
+    meta = reply.to_meta() | about.asked | checked
     try:
-        return make_message_draft(message, limit_bytes, system={"reply": kept})
+        return make_message_draft(message, limit_bytes, system={"reply": meta})
     except TooLarge as error:
         # Only the meta, which is limited under this name, can be trimmed without losing words of the answer.
         if error.what != "transcript":
             raise
-        return make_message_draft(message, limit_bytes, system={"reply": trim_reply(kept)})
+        return make_message_draft(message, limit_bytes, system={"reply": trim_reply(meta)})
 
 
 def fitting_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
@@ -91,11 +91,11 @@ def fitting_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
         return reply_draft(about, reply, limit_bytes)
     except TooLarge:
         sizes = list(accumulate(len(encode_payload((block,))) for block in reply.content))
-        kept = bisect_right(sizes, limit_bytes)
-        note = Note(f"of the answer's {len(reply.content)} blocks the first {kept} are kept: it is too large")
+        count = bisect_right(sizes, limit_bytes)
+        note = Note(f"of the answer's {len(reply.content)} blocks the first {count} are kept: it is too large")
         notes = (*reply.notes, note)
         return reply_draft(
-            about, replace(reply, content=reply.content[:kept], incomplete=True, notes=notes), limit_bytes
+            about, replace(reply, content=reply.content[:count], incomplete=True, notes=notes), limit_bytes
         )
 
 

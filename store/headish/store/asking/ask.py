@@ -69,11 +69,11 @@ def ask(
     """
     if compact is not None:
         continues, options = _compact(space, continues, ptr, compact, options)
-    said = say(
+    question = say(
         space, content, continues=continues, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=servers,
         system=system, model=model, inherited=inherited,
     )  # fmt: skip
-    return _listen(open_answer(space, *said, ptr=ptr, to=to, model=model, tools=tools, **options), on_delta)
+    return _listen(open_answer(space, *question, ptr=ptr, to=to, model=model, tools=tools, **options), on_delta)
 
 
 @door()
@@ -100,24 +100,24 @@ def say(
     space._check_writable()
     if content is None:
         if any(each is not None for each in (bookmark, servers, system, inherited)):
-            said = "bookmark, servers, system and inherited"
-            raise InvalidArgument(f"{said} belong to something that is said: give content")
+            arguments = "bookmark, servers, system and inherited"
+            raise InvalidArgument(f"{arguments} belong to something that is said: give content")
         return _as_headishes(continues), None
     if system is not None and continues is not None:
         raise InvalidArgument(
             "system begins a thread; on one that exists, a turn of the role system says it: "
             "headish add --role system -c HEADISH, or add_turn(…, role='system')"
         )
-    kept = _check_asked(space, None if continues is None else _as_headishes(continues), ptr, to, model, servers)
+    ptr_to_set = _check_asked(space, None if continues is None else _as_headishes(continues), ptr, to, model, servers)
     names: TurnOptions = {"continues": continues, "bookmark": bookmark, "force": force}
-    names |= {"provider_ptr": kept, "servers": servers, "inherited": inherited}
+    names |= {"provider_ptr": ptr_to_set, "servers": servers, "inherited": inherited}
     if system is None:
         turn = add_turn(space, content, **names)
     else:
-        begun: dict[str, Any] = {"content": system, "role": "system"}
+        instruction: dict[str, Any] = {"content": system, "role": "system"}
         # 0 is the index of the system turn in the same call.
-        asked: dict[str, Any] = {**names, "content": content, "continues": 0}
-        turn = add_turns(space, [begun, asked])[1]
+        question: dict[str, Any] = {**names, "content": content, "continues": 0}
+        turn = add_turns(space, [instruction, question])[1]
     # The turn, not its name: another writer may move the name before the request is made.
     return turn.id, turn.meta.bookmark
 
@@ -210,23 +210,23 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
     """Make the request of a reply anew: for the server that was named for that reply, else for the thread's
     provider."""
     parents = list(turn.meta.continues)
-    # What a turn from elsewhere says of its server must not decide where the thread and a key go now.
+    # A turn from elsewhere must not decide which server gets the thread and a key now.
     reply = {} if has_arrived(space, turn.id) else turn.meta.reply
-    given = {key: value for key, value in settings.items() if value is not None}
+    own = {key: value for key, value in settings.items() if value is not None}
     if "params" in reply:
-        given.setdefault("params", reply["params"])
-    before = {"to": reply.get("provider"), "model": reply.get("model"), **given}
-    if "base_url" in reply and not given.keys() & {"to", "ptr"}:
+        own.setdefault("params", reply["params"])
+    before = {"to": reply.get("provider"), "model": reply.get("model"), **own}
+    if "base_url" in reply and not own.keys() & {"to", "ptr"}:
         # A thread must not go from a local server to a provider only because the address was not given again.
-        there = {} if "base_url" in given else {"base_url": reply["base_url"], "dialect": reply.get("dialect")}
-        asked = request(space, parents, **{**there, **before})
+        server = {} if "base_url" in own else {"base_url": reply["base_url"], "dialect": reply.get("dialect")}
+        asked = request(space, parents, **{**server, **before})
         asked = replace(asked, ptr=None, cloud=cloud_at(asked.provider, reply["base_url"]), headers={})
         return replace(asked, base_url=reply["base_url"], key_env=reply.get("key_env"))
-    if reply.get("provider") and _names_nobody(space, parents, given):
+    if reply.get("provider") and _names_nobody(space, parents, own):
         # Ask who replied before: the default may be another one by now.
-        given = {"ptr": reply["ptr"], **given} if "ptr" in reply else before
+        own = {"ptr": reply["ptr"], **own} if "ptr" in reply else before
     try:
-        return request(space, parents, **given)
+        return request(space, parents, **own)
     except UnknownPointer as error:
         if error.name is not None or not reply.get("provider"):
             raise
@@ -313,19 +313,19 @@ def _check_asked(
     any."""
     if to is not None:
         check_provider(to)
-    named = None if ptr is None else check_name(ptr, "provider pointer")
-    kept = ptr
-    if named is None and to is None:
+    ptr_name = None if ptr is None else check_name(ptr, "provider pointer")
+    ptr_to_set = ptr
+    if ptr_name is None and to is None:
         options = acting_options(space, headish) if headish else {}
-        named = space._read(lambda connection: choose_pointer(connection, space._number, options, None, model))
-        if named is None:
+        ptr_name = space._read(lambda connection: choose_pointer(connection, space._number, options, None, model))
+        if ptr_name is None:
             raise UnknownPointer(None)
-        kept = stored_name(named) if pointer_named(options) is None else None
-    if named is not None:
-        space._read(partial(find_pointer, space=space._number, name=named))
+        ptr_to_set = stored_name(ptr_name) if pointer_named(options) is None else None
+    if ptr_name is not None:
+        space._read(partial(find_pointer, space=space._number, name=ptr_name))
     for server in servers or ():
         space._read(partial(find_tools, space=space._number, server=check_name(server, "server")))
-    return kept
+    return ptr_to_set
 
 
 def _as_headishes(continues: Continues) -> Headishes:

@@ -111,10 +111,10 @@ class Batches:
         ]
         if not requests:
             raise InvalidArgument("a batch needs a head, or several")
-        name, revision, job, wanted = self._keep(name, requests)
+        name, revision, job, batch_requests = self._keep(name, requests)
         api = find_batch_api(job.provider, job.server.cloud)
         try:
-            remote = api.create(self._remote(job, timeouts), job.token, job.model, wanted)
+            remote = api.create(self._remote(job, timeouts), job.token, job.model, batch_requests)
         except BaseException as error:
             # The provider may have made the batch although its answer was lost. Forgetting it here would lose answers
             # that are paid for.
@@ -194,8 +194,8 @@ class Batches:
     def _keep(self, name: str | None, requests: Sequence[Request]) -> tuple[str, int, Job, Any]:
         """Store a batch before its provider is asked. Raises: RecordChanged if the name is taken."""
         if name is not None:
-            job, wanted = plan_job(check_batch_name(name), requests)
-            return name, self._objects.put(BATCH, name, encode_job(job), expect=ABSENT), job, wanted
+            job, batch_requests = plan_job(check_batch_name(name), requests)
+            return name, self._objects.put(BATCH, name, encode_job(job), expect=ABSENT), job, batch_requests
         taken = {each.key for each in self._objects.list(BATCH, prefix="batch-", limit=ALL)}
         number = 1
         while True:
@@ -203,9 +203,9 @@ class Batches:
             number += 1
             if name in taken:
                 continue
-            job, wanted = plan_job(name, requests)
+            job, batch_requests = plan_job(name, requests)
             try:
-                return name, self._objects.put(BATCH, name, encode_job(job), expect=ABSENT), job, wanted
+                return name, self._objects.put(BATCH, name, encode_job(job), expect=ABSENT), job, batch_requests
             except RecordChanged:
                 continue  # another writer took it
 
@@ -223,11 +223,11 @@ class Batches:
         api = find_batch_api(job.provider, job.server.cloud)
         remote = self._remote(job, timeouts)
         if job.remote is None:
-            found = api.find(remote, job.token, len(job.entries), job.time)
-            if found is None:
+            remote_id = api.find(remote, job.token, len(job.entries), job.time)
+            if remote_id is None:
                 reason = "the provider has no such batch, or none that can be told from others"
                 raise UncertainBatch(name, job.provider, reason)
-            job = self._save(name, revision, replace(job, remote=found))
+            job = self._save(name, revision, replace(job, remote=remote_id))
         return job, api.look(remote, job.remote or "")
 
     def _save(self, name: str, revision: int, job: Job) -> Job:

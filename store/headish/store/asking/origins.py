@@ -36,8 +36,8 @@ SAMPLING = frozenset((
 def has_arrived(space: Space, turn_id: TurnId) -> bool:
     """Whether a turn came from elsewhere, by a bundle or a remote. Cost: two statements."""
     number = space._number
-    stored = space._read(lambda connection: turn_by_id(connection, number, turn_id))
-    return stored is not None and space._read(lambda connection: arrived(connection, number, stored.seq))
+    turn = space._read(lambda connection: turn_by_id(connection, number, turn_id))
+    return turn is not None and space._read(lambda connection: arrived(connection, number, turn.seq))
 
 
 def is_strangers(space: Space, turn_id: TurnId) -> bool:
@@ -45,8 +45,8 @@ def is_strangers(space: Space, turn_id: TurnId) -> bool:
     number = space._number
 
     def work(connection: Connection) -> bool:
-        stored = turn_by_id(connection, number, turn_id)
-        return stored is not None and bool(_strangers_among(connection, number, [stored.seq]))
+        turn = turn_by_id(connection, number, turn_id)
+        return turn is not None and bool(_strangers_among(connection, number, [turn.seq]))
 
     return space._read(work)
 
@@ -66,10 +66,10 @@ def acting_walk(
     notes: list[Note] = []
     for turn in walked:
         if turn.inherited and turn.seq in strangers:
-            kept, left = _acting(decode_mapping(turn.inherited, turn.id, "inherited"))
-            turn = replace(turn, inherited=strictjson.encode(kept) if kept else None)
-            if left:
-                notes.append(Note(f"options from elsewhere are left out: {', '.join(left)}", turn.id))
+            in_effect, barred = _acting(decode_mapping(turn.inherited, turn.id, "inherited"))
+            turn = replace(turn, inherited=strictjson.encode(in_effect) if in_effect else None)
+            if barred:
+                notes.append(Note(f"options from elsewhere are left out: {', '.join(barred)}", turn.id))
         acting.append(turn)
     return acting, tuple(notes)
 
@@ -79,13 +79,13 @@ def acting_options(space: Space, headishes: Headishes) -> dict[str, Any]:
     number = space._number
 
     def work(connection: Connection, places: list[Place]) -> dict[str, Any]:
-        said = walk_inherited(connection, number, places)
-        if not said:
+        inherited = walk_inherited(connection, number, places)
+        if not inherited:
             return {}
-        stored = turns_by_ids(connection, number, [TurnId(turn) for turn, _ in said])
-        strangers = _strangers_among(connection, number, [each.seq for each in stored.values()])
-        barred = {id for id, each in stored.items() if each.seq in strangers}
-        return fold_options((turn, _only_acting(turn, data) if turn in barred else data) for turn, data in said)
+        turns = turns_by_ids(connection, number, [TurnId(turn) for turn, _ in inherited])
+        strangers = _strangers_among(connection, number, [each.seq for each in turns.values()])
+        barred = {id for id, each in turns.items() if each.seq in strangers}
+        return fold_options((turn, _only_acting(turn, data) if turn in barred else data) for turn, data in inherited)
 
     return space._read_from(headishes, work)
 
@@ -97,11 +97,11 @@ def _only_acting(turn: str, inherited: bytes) -> bytes:
 def _acting(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Split a stranger's options into those that may take effect and the paths of the others."""
     params = options.get("params")
-    given = params if isinstance(params, Mapping) else {}
-    kept = {key: value for key, value in given.items() if key in SAMPLING}
-    left = [key for key in options if key != "params" or not isinstance(params, Mapping)]
-    left += [f"params.{key}" for key in given if key not in SAMPLING]
-    return ({"params": kept} if kept else {}), left
+    settings = params if isinstance(params, Mapping) else {}
+    sampling = {key: value for key, value in settings.items() if key in SAMPLING}
+    barred = [key for key in options if key != "params" or not isinstance(params, Mapping)]
+    barred += [f"params.{key}" for key in settings if key not in SAMPLING]
+    return ({"params": sampling} if sampling else {}), barred
 
 
 def _strangers_among(connection: Connection, space: int, seqs: Sequence[int]) -> set[int]:

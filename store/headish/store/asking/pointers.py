@@ -140,10 +140,10 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
             rows = definition_history(connection, space._number, POINTER, encoded)
             return [read_named_pointer(row) for row in rows]
 
-        found = space._read(work)
-        if not found:
+        pointers = space._read(work)
+        if not pointers:
             raise UnknownPointer(name)
-        return found
+        return pointers
 
     def __repr__(self) -> str:
         return f"<Pointers of the space {self._space.space!r}>"

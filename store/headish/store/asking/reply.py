@@ -166,10 +166,10 @@ def _with_options(space: Space, about: About, options: Mapping[str, Any]) -> Abo
     ptr, pointer, tools = space._read(work)
     params = options.get("params")
     params = params if isinstance(params, Mapping) else {}
-    asked, schema = params.get("model"), params.get("schema")
+    model, schema = params.get("model"), params.get("schema")
     about = replace(
         about,
-        model=pointer.model if pointer else asked if isinstance(asked, str) else None,
+        model=pointer.model if pointer else model if isinstance(model, str) else None,
         ptr=ptr.decode() if ptr and pointer else None,
         dialect=pointer.spelling if pointer else None,
         schema=dict(schema) if isinstance(schema, Mapping) else None,
@@ -224,14 +224,14 @@ def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
     draft = fitting_draft(about, reply, space._payload_limit_bytes)
 
     def work(connection: Connection, mint: Mint) -> Appended | StoredTurn:
-        found = streams.lock_stream(connection, space._number, stream)
-        if found is not None and found.outcome == FINISHED:
-            return _stored(connection, space, found)
+        locked = streams.lock_stream(connection, space._number, stream)
+        if locked is not None and locked.outcome == FINISHED:
+            return _stored(connection, space, locked)
         # The journal goes first: on SQLite the turn then takes its pages, and the file holds the answer only once.
         streams.remove_journal(connection, space._number, stream)
-        appended = _append(connection, space, _behind(connection, space, about, found), draft, mint)
-        if found is not None:
-            streams.close_stream(connection, space._number, found.id, FINISHED, appended.turn.id)
+        appended = _append(connection, space, _behind(connection, space, about, locked), draft, mint)
+        if locked is not None:
+            streams.close_stream(connection, space._number, locked.id, FINISHED, appended.turn.id)
         return appended
 
     stored = space._store(work)
@@ -256,8 +256,8 @@ def _left_name(space: Space, about: About, draft: Draft) -> bytes | None:
     if about.bookmark is None or space._remembered is None or len(draft.payload) > INLINE_BYTES:
         return None
     name = about.bookmark.encode()
-    left = space._remembered.names.get(name)
-    return name if left is not None and (left.id,) == about.turns else None
+    remembered = space._remembered.names.get(name)
+    return name if remembered is not None and (remembered.id,) == about.turns else None
 
 
 def _write(space: Space, about: About, draft: Draft, connection: Connection, mint: Mint) -> Written:
@@ -270,7 +270,7 @@ def _append(connection: Connection, space: Space, about: About, draft: Draft, mi
 
 def _stored(connection: Connection, space: Space, ended: StoredStream) -> StoredTurn:
     """The turn of a stream that was finished before: the answer to the first commit was lost."""
-    stored = None if ended.turn is None else turn_by_id(connection, space._number, ended.turn)
-    if stored is None:
+    turn = None if ended.turn is None else turn_by_id(connection, space._number, ended.turn)
+    if turn is None:
         raise UnknownStream(ended.id)
-    return stored
+    return turn

@@ -145,9 +145,9 @@ def lint(
         refused = [Finding("refused", str(error))]
         provider, asked = _ask(space, headish, to, ptr, TokenLimit(), tools)
     spoken = _dialect_of(provider, asked.pointer, base_url, dialect)
-    found = lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
+    findings = lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
     stored = _stored(space, asked, provider, {}, base_url, budget)
-    return refused + found + ([] if stored is None else [Finding("note", **_told_stored(stored).to_dict())])
+    return refused + findings + ([] if stored is None else [Finding("note", **_told_stored(stored).to_dict())])
 
 
 def _continue_stored(
@@ -177,11 +177,11 @@ def _stored(
     set."""
     if provider != RESPONSES:
         return None
-    given = asked.window.options.get("params")
-    params = merge(given if isinstance(given, Mapping) else {}, own)
+    thread_params = asked.window.options.get("params")
+    params = merge(thread_params if isinstance(thread_params, Mapping) else {}, own)
     # ``params.openai_responses`` is for this provider alone, and overrides the general ``params``.
-    named = params.get(RESPONSES)
-    wish = {**params, **(named if isinstance(named, Mapping) else {})}.get("continue_stored")
+    provider_params = params.get(RESPONSES)
+    wish = {**params, **(provider_params if isinstance(provider_params, Mapping) else {})}.get("continue_stored")
     if wish is not None and not isinstance(wish, bool):
         raise InvalidArgument(f"params.continue_stored is true or false, not {shown(wish)}")
     if not wish:
@@ -199,8 +199,8 @@ def _is_its_server(reply: Mapping[str, Any], asked: RequestParts, base_url: str 
     if "ptr" in reply:
         return base_url is None and reply["ptr"] == asked.ptr
     pointer = asked.pointer
-    here = base_url or (pointer.base_url if pointer else None)
-    return bool(reply.get("base_url") == here and (pointer is None or pointer.cloud is None))
+    server_url = base_url or (pointer.base_url if pointer else None)
+    return bool(reply.get("base_url") == server_url and (pointer is None or pointer.cloud is None))
 
 
 def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, named: str | None) -> str | None:
@@ -226,14 +226,14 @@ def _ask(
 ) -> tuple[str, RequestParts]:
     if to is not None:
         check_provider(to)
-    named = None if ptr is None else check_name(ptr, "provider pointer")
+    ptr_name = None if ptr is None else check_name(ptr, "provider pointer")
     listed = parse_headishes(headish)
     if not listed:
         raise InvalidArgument("a request needs a headish")
     first = listed[0].bookmark
     asked, walked, fit = space._read_from(
         [each.text for each in listed],
-        lambda connection, places: _gather(connection, space._number, places, first, to, named, limit),
+        lambda connection, places: _gather(connection, space._number, places, first, to, ptr_name, limit),
     )
     if limit.budget is not None:
         # Outside of the transaction: ``count`` is the caller's function, and must not hold it open.
@@ -319,10 +319,10 @@ def choose_pointer(
 
     If ``to`` names a provider, ``model`` is one of its models, and no default applies.
     """
-    named = pointer_as_model(connection, space, model) if to is None else None
-    named = named or pointer_named(options)
-    if named is not None or to is not None:
-        return named
+    ptr_name = pointer_as_model(connection, space, model) if to is None else None
+    ptr_name = ptr_name or pointer_named(options)
+    if ptr_name is not None or to is not None:
+        return ptr_name
     default = find_default(connection, space)
     return None if default is None else check_name(default, "provider pointer")
 
@@ -346,8 +346,8 @@ def _in_container(asked: RequestParts, provider: str) -> ContextWindow:
     own: Any = params.get("anthropic") if isinstance(params, Mapping) else None
     if provider != "anthropic" or asked.container is None or not (isinstance(own, Mapping) and own.get("tools")):
         return asked.window
-    given = {"container": asked.container, **own}
-    return replace(asked.window, options={**asked.window.options, "params": {**params, "anthropic": given}})
+    with_container = {"container": asked.container, **own}
+    return replace(asked.window, options={**asked.window.options, "params": {**params, "anthropic": with_container}})
 
 
 def _with_params(window: ContextWindow, params: Mapping[str, Any]) -> ContextWindow:

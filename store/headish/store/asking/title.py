@@ -34,9 +34,9 @@ def ask_title(space: Space, headish: str = "@", *, ptr: str) -> str:
     """
     name = check_name(ptr, "provider pointer")
     pointer = space._read(partial(find_pointer, space=space._number, name=name))
-    shown = [message for _, message in messages(space, headish, limit=TURNS_SHOWN)]
-    said = "\n\n".join(f"{each.role}: {each.text[:CHARACTERS_SHOWN]}" for each in shown if each.text)
-    question = Message(role="user", content=(Text(ASKED + said),))
+    recent = [message for _, message in messages(space, headish, limit=TURNS_SHOWN)]
+    excerpt = "\n\n".join(f"{each.role}: {each.text[:CHARACTERS_SHOWN]}" for each in recent if each.text)
+    question = Message(role="user", content=(Text(ASKED + excerpt),))
     options: dict[str, Any] = {"params": dict(pointer.params)} if pointer.params else {}
     # In case the model quotes the title, or adds line breaks, all the same.
     title = _call(pointer, ContextWindow((question,), options)).strip().strip("\"'“”«»").strip()
@@ -52,10 +52,10 @@ def _call(pointer: Pointer, window: ContextWindow) -> str:
     from headish.providers.stream import Stream
 
     dialect = pointer.spelling
-    asked = prepare_request(pointer.provider, window, model=pointer.model, stream=False, dialect=dialect)
+    request = prepare_request(pointer.provider, window, model=pointer.model, stream=False, dialect=dialect)
     stream = Stream(pointer.provider, model=pointer.model, dialect=dialect)
-    given = {**pointer.server, "timeouts": Timeouts.of(None, pointer.timeouts)}
-    with open_call(pointer.provider, asked.body, model=pointer.model, stream=False, **given) as call:
+    options = {**pointer.server, "timeouts": Timeouts.of(None, pointer.timeouts)}
+    with open_call(pointer.provider, request.body, model=pointer.model, stream=False, **options) as call:
         for event in call:
             stream.feed(event)
     return join_texts(stream.finish().content)

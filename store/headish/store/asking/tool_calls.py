@@ -105,15 +105,15 @@ def named_turn(space: Space, headish: str) -> tuple[Turn, str | None]:
 
 def _results(calls: Sequence[tuple[ToolUse, str | None]], run: Run, approve: Approve | None) -> list[ContentBlock]:
     """Run the approved calls. Return a result for each call, in order: its own, or why it was not run."""
-    said = [_word(call, reason, approve) for call, reason in calls]
-    approved = [call for (call, _), word in zip(calls, said, strict=True) if word is True]
-    given = run(approved) if approved else []
-    if len(given) != len(approved):
-        raise InvalidArgument(f"{len(approved)} calls were to be run, and {len(given)} results came")
-    if not all(isinstance(each, ToolResult) for each in given):
+    words = [_word(call, reason, approve) for call, reason in calls]
+    approved = [call for (call, _), word in zip(calls, words, strict=True) if word is True]
+    results = run(approved) if approved else []
+    if len(results) != len(approved):
+        raise InvalidArgument(f"{len(approved)} calls were to be run, and {len(results)} results came")
+    if not all(isinstance(each, ToolResult) for each in results):
         raise InvalidArgument("the result of a call is a ToolResult")
-    ran = map(_named, approved, given)
-    return [next(ran) if word is True else _refused(call, word) for (call, _), word in zip(calls, said, strict=True)]
+    ran = map(_named, approved, results)
+    return [next(ran) if word is True else _refused(call, word) for (call, _), word in zip(calls, words, strict=True)]
 
 
 def _word(call: ToolUse, reason: str | None, approve: Approve | None) -> bool | str:

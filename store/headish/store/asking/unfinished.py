@@ -53,11 +53,11 @@ def fetch_all(space: Space, wait_seconds: float) -> Fetched:
         running: list[Turn] = []
         for turn in waiting:
             fetched = _fetch(space, turn, fetched, running)
-        left = end - time.monotonic()
-        if not running or left <= 0:
+        seconds_left = end - time.monotonic()
+        if not running or seconds_left <= 0:
             return replace(fetched, running=tuple(running))
         waiting = running
-        time.sleep(min(POLL_SECONDS, left))
+        time.sleep(min(POLL_SECONDS, seconds_left))
 
 
 def kept_elsewhere(space: Space) -> Iterator[Turn]:
@@ -81,14 +81,14 @@ def _fetch(space: Space, turn: Turn, fetched: Fetched, running: list[Turn]) -> F
         if isinstance(status, str) and status in RUNNING:
             running.append(turn)
             return fetched
-        made = _store(space, turn, response)
+        completed = _store(space, turn, response)
     except (CallError, InputError, CorruptRecord) as error:
         # The server is busy, which says nothing about the answer: it may still be there at the next look.
         if isinstance(error, CallRefused) and error.transient:
             running.append(turn)
             return fetched
         return replace(fetched, failed=(*fetched.failed, (turn, error)))
-    return fetched if made is None else replace(fetched, turns=(*fetched.turns, made))
+    return fetched if completed is None else replace(fetched, turns=(*fetched.turns, completed))
 
 
 def _ask(space: Space, turn: Turn) -> Mapping[str, Any]:
@@ -147,8 +147,8 @@ def _is_known(connection: Connection, space: Space, turn: Turn) -> bool:
     parent = turn_by_id(connection, space._number, turn.meta.continues[0])
     if parent is None:
         return False
-    for stored in listings.children(connection, space._number, parent.place):
-        reply = complete_turn(connection, space._number, stored, space._options_at).meta.reply
+    for child in listings.children(connection, space._number, parent.place):
+        reply = complete_turn(connection, space._number, child, space._options_at).meta.reply
         if reply.get("response_id") == turn.meta.reply["response_id"] and not reply.get("incomplete"):
             return True
     return False

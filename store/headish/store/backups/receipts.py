@@ -92,8 +92,8 @@ def apply_receipts(backend: Backend, space: int, mark: str, name: str, receipts:
 def _apply(
     connection: Connection, space: int, name: str, receipt: Receipt, not_reached: tuple[str, ...], mint: Mint
 ) -> int:
-    said = ErasureGrounds(receipt.reason, receipt.by, not_reached)
-    names = erase_marked(connection, space, receipt, said, mint) if receipt.names else 0
+    grounds = ErasureGrounds(receipt.reason, receipt.by, not_reached)
+    names = erase_marked(connection, space, receipt, grounds, mint) if receipt.names else 0
     ends = _places(connection, space, name, receipt)
     if not ends:
         return names
@@ -104,13 +104,13 @@ def _apply(
         repeats="titles" in receipt.counts,
         names="records" in receipt.counts,
     )
-    found, _ = erase(connection, space, ends, wish, said, mint)
+    found, _ = erase(connection, space, ends, wish, grounds, mint)
     return names + len(found.turns)
 
 
 def _places(connection: Connection, space: int, name: str, receipt: Receipt) -> list[Place]:
-    here = turns_by_ids(connection, space, [each.id for each in receipt.turns])
+    turns = turns_by_ids(connection, space, [each.id for each in receipt.turns])
     for each in receipt.turns:
-        if each.id in here and here[each.id].seal.hex() != each.seal:
+        if each.id in turns and turns[each.id].seal.hex() != each.seal:
             raise InvalidBackup(name, f"turn {each.id} has another seal than the receipt that erased it says")
-    return [here[each.id].place for each in receipt.turns if each.id in here]
+    return [turns[each.id].place for each in receipt.turns if each.id in turns]

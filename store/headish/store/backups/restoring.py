@@ -86,11 +86,11 @@ def restore_file(
             return restored
         if kind is not FrameKind.SPACE:
             raise InvalidBackup(name, f"a frame of the kind {kind.name} stands where a space begins")
-        found = stored_name(_field(value, "name", bytes, name))
-        if only is not None and found != only:
+        space_name = stored_name(_field(value, "name", bytes, name))
+        if only is not None and space_name != only:
             _skip(frames)
             continue
-        restored.append(_restore_space(backend, frames, name, to or found, progress, receipts))
+        restored.append(_restore_space(backend, frames, name, to or space_name, progress, receipts))
     return restored
 
 
@@ -181,8 +181,8 @@ def _finish(backend: Backend, space: int, mark: str, name: str, counts: Counts, 
 def _verify(backend: Backend, space: int, mark: str, name: str) -> None:
     problems = [each for each in verify_space(backend, space).problems if not _is_the_mark(each.what, mark)]
     if problems:
-        told = "; ".join(f"{each.subject}: {each.what}" for each in problems[:PROBLEMS_SHOWN])
-        raise InvalidBackup(name, f"what was put back does not verify ({len(problems)} problems): {told}")
+        examples = "; ".join(f"{each.subject}: {each.what}" for each in problems[:PROBLEMS_SHOWN])
+        raise InvalidBackup(name, f"what was put back does not verify ({len(problems)} problems): {examples}")
 
 
 def _is_the_mark(what: str, mark: str) -> bool:
@@ -212,7 +212,7 @@ def _rows(value: Any, file: str) -> Rows:
 
 
 def _field(value: Any, name: str, kind: type, file: str) -> Any:
-    found = value.get(name) if isinstance(value, Mapping) else None
-    if not isinstance(found, kind):
+    field = value.get(name) if isinstance(value, Mapping) else None
+    if not isinstance(field, kind):
         raise InvalidBackup(file, f"a frame has no {name}")
-    return found
+    return field

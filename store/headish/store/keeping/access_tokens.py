@@ -87,8 +87,8 @@ class AccessTokens:
     def _check_rights(self, rights: Sequence[str]) -> str:
         wrong = [each for each in rights if each not in RIGHTS]
         if wrong or not rights:
-            told = f", not {shown(wrong[0])}" if wrong else ""
-            raise InvalidArgument(f"rights are one or more of {', '.join(RIGHTS)}{told}")
+            suffix = f", not {shown(wrong[0])}" if wrong else ""
+            raise InvalidArgument(f"rights are one or more of {', '.join(RIGHTS)}{suffix}")
         return ",".join(each for each in RIGHTS if each in rights)
 
     def __repr__(self) -> str:
@@ -96,12 +96,12 @@ class AccessTokens:
 
 
 def _all_tokens(connection: Connection) -> builtins.list[Token]:
-    found: builtins.list[Token] = []
+    tokens: builtins.list[Token] = []
     for number in spaces_with_tokens(connection):
         name = name_of_space(connection, number)
         if name is not None:
-            found += _tokens(connection, number, name)
-    return found
+            tokens += _tokens(connection, number, name)
+    return tokens
 
 
 def _tokens(connection: Connection, number: int, name: bytes) -> builtins.list[Token]:

@@ -133,11 +133,11 @@ def _write_frames(
             writer, spaces, turns = write_spaces(connection, connections.backend.target, file, names, progress)
             return Backup(path, writer.size_bytes, writer.digest(), tuple(spaces), turns)
 
-        found = connections.backend.read(work)
+        result = connections.backend.read(work)
         file.flush()
         file.seek(0)
         _check_frames(file, path, verify)
-    return found
+    return result
 
 
 def _check_frames(file: BinaryIO, path: str, verify: Verify) -> None:
@@ -166,10 +166,10 @@ def _restore_to_file(opened: BinaryIO, target: str, chosen: _Chosen) -> Restored
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with whole_file(path, _OURS_ALONE) as part:
         with closing(Connections.open(part)) as connections:
-            found = _restore_into(connections, opened, chosen)
+            restored = _restore_into(connections, opened, chosen)
         with closing(sqlite3.connect(part)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")  # otherwise a write-ahead log keeps the name of the part
-    return replace(found, target=target)
+    return replace(restored, target=target)
 
 
 def _restore_into(connections: Connections, opened: BinaryIO, chosen: _Chosen) -> Restored:

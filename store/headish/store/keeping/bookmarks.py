@@ -44,10 +44,10 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
 
         def work(connection: Connection) -> TurnId:
             place = find_bookmark(connection, space._number, encoded)
-            found = None if place is None else parent_at(connection, space._number, place)
-            if found is None:
+            turn = None if place is None else parent_at(connection, space._number, place)
+            if turn is None:
                 raise UnknownBookmark(name)
-            return found.id
+            return turn.id
 
         return space._read(work)
 
@@ -99,8 +99,8 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
         Cost: two statements for each 64 ids, however many names there are.
         """
         space, listed = self._space, [known_id(each, "names") for each in ids]
-        found = space._read(lambda connection: names_of_turns(connection, space._number, listed))
-        return {turn_id: [stored_name(name) for name in names] for turn_id, names in found.items()}
+        names_by_turn = space._read(lambda connection: names_of_turns(connection, space._number, listed))
+        return {turn_id: [stored_name(name) for name in names] for turn_id, names in names_by_turn.items()}
 
     def set(self, name: str, headish: str, *, expect: str | Absent | None = None) -> Bookmark:
         """Set a name, or move it anywhere. ``name@{1}`` as ``headish`` undoes the last move.
@@ -157,8 +157,8 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
         space, encoded, expected = self._space, check_name(name), read_expect(expect)
 
         def work(connection: Connection) -> tuple[Moved, builtins.list[Turn]]:
-            moved, left = undo_name(connection, space._number, encoded, n, expected)
-            return moved, complete_turns(connection, space._number, left, space._options_at)
+            moved, turns = undo_name(connection, space._number, encoded, n, expected)
+            return moved, complete_turns(connection, space._number, turns, space._options_at)
 
         def settle(connection: Connection, done: tuple[Moved, builtins.list[Turn]]) -> bool:
             return is_logged(connection, space._number, encoded, done[0])

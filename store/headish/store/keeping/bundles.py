@@ -167,9 +167,9 @@ def rewrite_bundle(
     rewriting = Rewriting(read_receipts(erasures))
     with _opened(path) as file:
         rewriting.look(BundleReader(file, name))
-    with _opened(path) as file, whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as written:
-        done = rewriting.write(BundleReader(file, name), written)
-    return replace(done, path=target)
+    with _opened(path) as file, whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as output:
+        rewritten = rewriting.write(BundleReader(file, name), output)
+    return replace(rewritten, path=target)
 
 
 def _by(path: str | os.PathLike[str]) -> bytes:
@@ -211,11 +211,11 @@ def _part(connection: Connection, space: int, ends: Sequence[Place]) -> BundlePa
     for place, at in names_of_segments(connection, space, segments).items():
         # A name that moved on from one of these turns to a turn outside is found, too.
         if any(each.chain == place.chain and each.low <= place.pos <= each.high for each in segments):
-            stored = turn_at(connection, space, place)
-            assert stored is not None
-            names += [SentName(bytes(name), stored.id, stored.digest) for name in at]
+            turn = turn_at(connection, space, place)
+            assert turn is not None
+            names += [SentName(bytes(name), turn.id, turn.digest) for name in at]
     firsts = (find_first(connection, space, end) for end in ends)
     subjects = [each.name for each in names] + [first.id.encode() for first in firsts if first is not None]
     records = find_records(connection, space, subjects).values() if subjects else ()
-    said = [record_as_sent(bytes(each.subject), each.revision, 0, bytes(each.data)) for each in records]
-    return BundlePart(ends, sorted(names, key=lambda each: each.name), said)
+    sent_records = [record_as_sent(bytes(each.subject), each.revision, 0, bytes(each.data)) for each in records]
+    return BundlePart(ends, sorted(names, key=lambda each: each.name), sent_records)

@@ -109,10 +109,10 @@ def read_call(stored: StoredCall) -> PassedCall:
 
 
 def _find(connection: Connection, space: int, id: str) -> StoredCall:
-    found = find_call(connection, space, id.lower())
-    if found is None:
+    call = find_call(connection, space, id.lower())
+    if call is None:
         raise UnknownCall(id)
-    return found
+    return call
 
 
 class _Rebuilding:
@@ -128,17 +128,17 @@ class _Rebuilding:
         if facts.form is None or facts.envelope is None or (self._call.tip is None and facts.entries):
             raise InvalidArgument(f"the call {self._call.id} holds no conversation that was read")
         form = FORMS[facts.form]
-        written = [self._written(form, at, turn) for at, turn in enumerate(self._turns())]
+        messages = [self._written(form, at, turn) for at, turn in enumerate(self._turns())]
         # The provider kept the turns before these, and the client did not send them.
-        written = written[facts.begins :]
-        made = [self._patched(at, natives) for at, natives in enumerate(written)]
+        messages = messages[facts.begins :]
+        patched = [self._patched(at, natives) for at, natives in enumerate(messages)]
         envelope = self._envelope(facts.envelope)
         body = dict(envelope)
         if facts.volatile or facts.has_system:
             # The client sent the system prompt beside its list.
-            given = made.pop(0)[0] if facts.has_system else []
-            body[str(form.system_name)] = _with_volatile(given, facts)
-        entries = [entry for natives in made for entry in natives]
+            system = patched.pop(0)[0] if facts.has_system else []
+            body[str(form.system_name)] = _with_volatile(system, facts)
+        entries = [entry for natives in patched for entry in natives]
         body[form.list_name] = entries[0]["content"] if facts.is_text and len(entries) == 1 else entries
         return body
 
@@ -156,31 +156,31 @@ class _Rebuilding:
     def _written(self, form: Form, at: int, turn: StoredTurn) -> list[Any]:
         """The message of a turn, or of the turn that ``CallFacts.system`` names in its place."""
         replaced = self._facts.system.get(str(at))
-        said = turn if replaced is None else turn_by_id(self._connection, self._space, replaced)
-        if said is None or said.erased is not None:
+        source = turn if replaced is None else turn_by_id(self._connection, self._space, replaced)
+        if source is None or source.erased is not None:
             raise InvalidArgument(f"something that the call {self._call.id} sent is erased")
-        blocks = read_blocks(said, read_payload(self._connection, self._space, said))
-        resent = self._resent(said)
-        spoken = said if replaced is None else replace(said, role=turn.role, attributes=None)
-        written = write_natives(form, spoken, blocks) if resent is None else write_resent(form, blocks, resent)
-        if written is None:
-            raise InvalidArgument(f"turn {said.id} cannot be written as the client of {self._call.id} sent it")
-        return written
+        blocks = read_blocks(source, read_payload(self._connection, self._space, source))
+        resent = self._resent(source)
+        spoken = source if replaced is None else replace(source, role=turn.role, attributes=None)
+        natives = write_natives(form, spoken, blocks) if resent is None else write_resent(form, blocks, resent)
+        if natives is None:
+            raise InvalidArgument(f"turn {source.id} cannot be written as the client of {self._call.id} sent it")
+        return natives
 
     def _resent(self, said: StoredTurn) -> Mapping[str, Any] | None:
-        """How the client wrote what an answer's turn does not say, when it sent the answer again."""
+        """Return how the client wrote an answer that it sent again; None if the turn of the answer says it all."""
         key = said.key or b""
         if not key.startswith(ANSWER_KEY):
             return None
-        found = find_call(self._connection, self._space, key.removeprefix(ANSWER_KEY).decode())
-        return None if found is None else decode_facts(found.data).resent
+        call = find_call(self._connection, self._space, key.removeprefix(ANSWER_KEY).decode())
+        return None if call is None else decode_facts(call.data).resent
 
     def _patched(self, at: int, natives: list[Any]) -> list[Any]:
         patch = self._facts.patches.get(str(at))
         is_instruction = at == 0 and self._facts.has_system
-        given: Any = natives[0] if is_instruction else natives
-        made: Any = apply(patch, given)
-        return [made] if is_instruction else made
+        original: Any = natives[0] if is_instruction else natives
+        patched: Any = apply(patch, original)
+        return [patched] if is_instruction else patched
 
     def _envelope(self, key: str) -> dict[str, Any]:
         whole = self._object(key)

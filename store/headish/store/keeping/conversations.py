@@ -71,8 +71,8 @@ class Conversations(SpacePart):
         checked, space = (check_key(key) or "").encode(), self._space
 
         def work(connection: Connection) -> builtins.list[Conversation]:
-            found = find_parts(connection, space._number, checked, limit)
-            return [read_conversation(connection, space._number, each) for each in found]
+            subjects = find_parts(connection, space._number, checked, limit)
+            return [read_conversation(connection, space._number, each) for each in subjects]
 
         return space._read(work)
 
@@ -102,8 +102,8 @@ class Conversations(SpacePart):
         from headish.history.conversations.saying import check_changes
 
         find = _finder(subject)
-        given = {"title": title, "tags": tags, "archived": archived, "pinned": pinned, "key": key, "app": app}
-        changes = check_changes(given)
+        fields = {"title": title, "tags": tags, "archived": archived, "pinned": pinned, "key": key, "app": app}
+        changes = check_changes(fields)
         if (
             expect is not None
             and not isinstance(expect, Absent)
@@ -248,8 +248,8 @@ def _read_cursor(after: object) -> tuple[tuple[int, bytes] | None, int]:
     without a name."""
     if after is None:
         return (NEWEST, b""), NEWEST
-    found = re.fullmatch(_CURSOR, after, re.ASCII) if isinstance(after, str) else None
-    number = int(found[2] or found[5]) if found else NEWEST + 1
-    if found is None or number > NEWEST:
+    match = re.fullmatch(_CURSOR, after, re.ASCII) if isinstance(after, str) else None
+    number = int(match[2] or match[5]) if match else NEWEST + 1
+    if match is None or number > NEWEST:
         raise InvalidArgument(f"after is what a page of this list gave as its own, not {shown(after)}")
-    return ((number, bytes.fromhex(found[3])), NEWEST) if found[1] else (None, number)
+    return ((number, bytes.fromhex(match[3])), NEWEST) if match[1] else (None, number)

@@ -82,7 +82,7 @@ def erase(
     """
     wish = _read_wish(scope, said_before, meta=meta, content=content, repeats=repeats, names=not keep_name)
     spooled = count_spooled(space._database, space.space)
-    said = _not_reaching(_read_said(reason, by, space._open_backend()), spooled)
+    grounds = _not_reaching(_read_said(reason, by, space._open_backend()), spooled)
     parsed = parse_headishes(headish)
     if not parsed:
         raise InvalidArgument("an erasure needs a headish")
@@ -91,19 +91,19 @@ def erase(
             lambda connection: plan(connection, space._number, _ends(connection, space, parsed), wish).found
         )
         return Erasure(replace(found, copies=tuple(space._backend.copies()), spooled=spooled))
-    kept = KeptIds(space._database.mint)
+    mint = KeptIds(space._database.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt | None]:
         # If the database asks for the work again, it mints the same ids, and after a lost answer they tell whether it
         # was stored.
-        kept.rewind()
-        found, receipt = erase_turns(connection, space._number, _ends(connection, space, parsed), wish, said, kept)
+        mint.rewind()
+        found, receipt = erase_turns(connection, space._number, _ends(connection, space, parsed), wish, grounds, mint)
         for name in found.names_gone:
-            taken = forget_name(connection, space._number, check_name(name), said, kept)
-            receipt = receipt or taken
+            of_name = forget_name(connection, space._number, check_name(name), grounds, mint)
+            receipt = receipt or of_name
         return found, receipt
 
-    found, receipt = space._write(work, lambda connection, _: _is_stored(connection, space._number, kept))
+    found, receipt = space._write(work, lambda connection, _: _is_stored(connection, space._number, mint))
     found = replace(found, copies=tuple(space._backend.copies()), spooled=spooled)
     return _finish(space._database, found, receipt, scrub=scrub)
 
@@ -155,21 +155,21 @@ def erase_whole(
     """Erase a space: delete its rows, but keep its entry in the list of spaces, for its receipts."""
     name = check_name(space, "space")
     spooled = count_spooled(connections, space)
-    said = _not_reaching(_read_said(reason, by, connections.backend), spooled)
+    grounds = _not_reaching(_read_said(reason, by, connections.backend), spooled)
     if dry_run:
         found = connections.backend.read(partial(_find_whole, connections=connections, name=name, space=space))
         return Erasure(replace(found, spooled=spooled))
-    kept = KeptIds(connections.mint)
+    mint = KeptIds(connections.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt, str, int]:
-        kept.rewind()
+        mint.rewind()
         number = _number_of(connection, connections, name, space)
         inside = connection.within(number)
         lock_space(inside, number)
-        return *erase_space(inside, number, said, kept), number
+        return *erase_space(inside, number, grounds, mint), number
 
     def settle(connection: Connection, done: tuple[Found, Receipt, str, int]) -> bool:
-        return _is_stored(connection.within(done[3]), done[3], kept)
+        return _is_stored(connection.within(done[3]), done[3], mint)
 
     found, receipt, became, _ = connections.backend.write(work, settle)
     found = replace(found, copies=tuple(connections.backend.copies()), spooled=spooled)
@@ -181,18 +181,18 @@ def erase_bookmark(
 ) -> Erasure:
     """Erase the name of a bookmark: give it another name, and keep its moves."""
     number = space._number
-    said = _read_said(reason, by, space._open_backend())
+    grounds = _read_said(reason, by, space._open_backend())
     copies = tuple(space._backend.copies())
     if dry_run:
         found = space._read(lambda connection: find_name(connection, number, name))
         return Erasure(replace(found, copies=copies))
-    kept = KeptIds(space._database.mint)
+    mint = KeptIds(space._database.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt, str]:
-        kept.rewind()
-        return erase_name(connection, number, name, said, kept)
+        mint.rewind()
+        return erase_name(connection, number, name, grounds, mint)
 
-    found, receipt, became = space._write(work, lambda connection, _: _is_stored(connection, number, kept))
+    found, receipt, became = space._write(work, lambda connection, _: _is_stored(connection, number, mint))
     return _finish(space._database, replace(found, copies=copies), receipt, scrub=scrub, became=became)
 
 
@@ -203,8 +203,8 @@ def collect_all(connections: Connections, *, dry_run: bool = False, forced: bool
     for number, _ in backend.read(space_numbers):
         work = partial(collect, space=number, dry_run=dry_run)
         inside = backend.within(number)
-        found = inside.read(work) if dry_run else inside.write(partial(_collect_locked, space=number))
-        payloads, size, streams = payloads + found[0], size + found[1], streams + found[2]
+        counts = inside.read(work) if dry_run else inside.write(partial(_collect_locked, space=number))
+        payloads, size, streams = payloads + counts[0], size + counts[1], streams + counts[2]
     files = tuple(backend.remove_parts(dry_run=dry_run))
     if dry_run:
         return Collected(payloads, size, streams, files)
@@ -255,8 +255,8 @@ def _finish(
 
 
 def _on_a_server(connections: Connections) -> str:
-    """Remove erased values from a server's statistics, which everybody can read; dead rows nobody can read. Return why
-    bytes are still on its disk."""
+    """Remove erased values from a server's statistics, which everybody can read. Dead rows stay: nobody can read them.
+    Return why bytes are still on its disk."""
     why = connections.backend.forget_statistics()
     return (
         f"{SERVER}; its statistics may hold words of it until the owner of the tables does that ({why})"

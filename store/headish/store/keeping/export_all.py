@@ -124,18 +124,18 @@ def export_folder(
         os.makedirs(base, exist_ok=True)
     except OSError as error:
         raise DatabaseUnavailable(base, f"it cannot be written ({error.strerror})") from error
-    done = Folder(base)
+    result = Folder(base)
     for each in exported:
         path = os.path.join(base, file_name(each.subject, each.title, ending_of(format)))
         if each.text:
             try:
-                done = done.plus(written=write_file(path, each.text.encode(), overwrite))
+                result = result.plus(written=write_file(path, each.text.encode(), overwrite))
             except FileTaken as error:
                 each = each.refuse(error)
-        done = done.plus(refused=each.refused is not None, notes=len(each.notes))
+        result = result.plus(refused=each.refused is not None, notes=len(each.notes))
         if told is not None:
             told(each, path)
-    return done
+    return result
 
 
 def file_name(subject: str, title: str, ending: str) -> str:
@@ -179,8 +179,8 @@ def _all(space: Space) -> Iterator[tuple[str, str, str]]:
     while cursor is not None:
         nameless = Conversations(space).list(limit=_PAGE, after=cursor, archived=None)
         for entry in nameless.entries:
-            found = entry.conversation
-            yield found.subject, entry.title, found.turn
+            conversation = entry.conversation
+            yield conversation.subject, entry.title, conversation.turn
         cursor = nameless.after
 
 

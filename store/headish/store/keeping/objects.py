@@ -31,8 +31,8 @@ class Objects(SpacePart):
     @door()
     def get(self, kind: str, key: str) -> Object:
         """The object of a kind that has this key. Raises: UnknownObject (an InputError and a KeyError)."""
-        space, wanted = self._space, (check_kind(kind), check_key(key))
-        row = space._read(lambda connection: find_object(connection, space._number, *wanted))
+        space, kind_and_key = self._space, (check_kind(kind), check_key(key))
+        row = space._read(lambda connection: find_object(connection, space._number, *kind_and_key))
         if row is None:
             raise UnknownObject(kind, key)
         return read_object(row)
@@ -77,13 +77,13 @@ class Objects(SpacePart):
 
         Raises: UnknownObject, RecordChanged, InvalidArgument.
         """
-        space, wanted, expected = self._space, (check_kind(kind), check_key(key)), _read_revision(expect)
+        space, kind_and_key, expected = self._space, (check_kind(kind), check_key(key)), _read_revision(expect)
 
         def settle(connection: Connection, revision: int) -> bool:
-            row = find_object(connection, space._number, *wanted)
+            row = find_object(connection, space._number, *kind_and_key)
             return row is None or row[2] > revision  # gone, or made anew by another writer
 
-        space._write(lambda connection: remove_object(connection, space._number, *wanted, expected), settle)
+        space._write(lambda connection: remove_object(connection, space._number, *kind_and_key, expected), settle)
 
     def __repr__(self) -> str:
         return f"<Objects of the space {self._space.space!r}>"

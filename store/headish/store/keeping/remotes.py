@@ -150,10 +150,10 @@ class Remotes(SpacePart):
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
-        wanted = set(space._read(lambda connection: ids_of_erasures(connection, space._number)))
+        erasures = set(space._read(lambda connection: ids_of_erasures(connection, space._number)))
         invited = set(map(machine_of, remote.state.invited))
         return [
-            describe_device(device, each, wanted, own=index == 0 and not remote.is_live, invited=device in invited)
+            describe_device(device, each, erasures, own=index == 0 and not remote.is_live, invited=device in invited)
             for index, (device, each) in enumerate(remote.logs)
         ]
 
@@ -270,19 +270,19 @@ class Remotes(SpacePart):
         """
         space = self._space
         remotes = space._read(lambda connection: read_remotes(connection, space._number))
-        told: dict[str, tuple[str, ...]] = {}
+        unreached: dict[str, tuple[str, ...]] = {}
         for receipt in space._read(lambda connection: ids_of_erasures(connection, space._number)):
             lines = tuple(line for each in remotes if (line := tell_unreached(each, receipt)))
             if lines:
-                told[receipt] = lines
-        return told
+                unreached[receipt] = lines
+        return unreached
 
     @door()
     def pending_erasures(self) -> builtins.list[Receipt]:
         """The erasures of other stores that nobody has confirmed here: those from remotes whose ``erasures`` is ask."""
         space = self._space
-        found = space._read(lambda connection: pending_notices(connection, space._number))
-        return [receipt for _, receipt in found]
+        notices = space._read(lambda connection: pending_notices(connection, space._number))
+        return [receipt for _, receipt in notices]
 
     @door()
     def erase_pending(self, ids: Collection[str] | None = None) -> int:

@@ -23,25 +23,27 @@ def find_serve_folder(target: str | os.PathLike[str]) -> Path | None:
 
     Raises: InvalidArgument if this is not a database.
     """
-    found = identify(target)
-    if found is None:
+    identity = identify(target)
+    if identity is None:
         return None
-    if "://" not in found.target:
-        return Path(f"{found.target}.serve")
+    if "://" not in identity.target:
+        return Path(f"{identity.target}.serve")
     from platformdirs import user_state_path  # late: few programs serve or erase
 
-    return user_state_path("headish") / "serve" / hashlib.sha256(_name_of(found.target).encode()).hexdigest()[:16]
+    return user_state_path("headish") / "serve" / hashlib.sha256(_name_of(identity.target).encode()).hexdigest()[:16]
 
 
 def _name_of(url: str) -> str:
     """The address and name of a database on a server, without login, password and options: after a new password the
     waiting calls must be found again, and an erasure by another login must count them."""
     try:
-        told = server_arguments(parse_url(url))
+        arguments = server_arguments(parse_url(url))
     except ValueError:
         return url  # opening it will refuse it
-    host, port = str(told.get("host") or "").lower(), str(told.get("port") or POSTGRESQL_PORT)
-    return "\0".join((host, port, str(told.get("dbname") or told.get("user") or ""), str(told.get("service") or "")))
+    host, port = str(arguments.get("host") or "").lower(), str(arguments.get("port") or POSTGRESQL_PORT)
+    return "\0".join(
+        (host, port, str(arguments.get("dbname") or arguments.get("user") or ""), str(arguments.get("service") or ""))
+    )
 
 
 def count_spooled(connections: Connections, space: str) -> int:

@@ -50,13 +50,13 @@ def audit(
 
 def count_by_author(audited: Iterable[Audited]) -> list[Authored]:
     """Count what each author wrote, by name; changes without an author come last."""
-    found: dict[str | None, Authored] = {}
+    by_author: dict[str | None, Authored] = {}
     for each in audited:
-        before = found.get(each.author, Authored(each.author, {}, each.time, each.time))
+        before = by_author.get(each.author, Authored(each.author, {}, each.time, each.time))
         counts = {**before.counts, each.kind: before.counts.get(each.kind, 0) + 1}
         first, last = min(before.first, each.time), max(before.last, each.time)
-        found[each.author] = Authored(each.author, counts, first, last)
-    return sorted(found.values(), key=lambda each: (each.author is None, each.author or ""))
+        by_author[each.author] = Authored(each.author, counts, first, last)
+    return sorted(by_author.values(), key=lambda each: (each.author is None, each.author or ""))
 
 
 def _audited(
@@ -84,16 +84,16 @@ def _line(change: Change) -> Audited | None:
         case MoveChange(name=name, old=old, new=new, was=was):
             return _audit(change, None, name, _moved(old, new, was))
         case RecordChange(subject=subject, revision=revision):
-            told = "nothing is said of it any more" if revision is None else f"revision {revision} is said of it now"
-            return _audit(change, None, subject, told)
+            what = "nothing is said of it any more" if revision is None else f"revision {revision} is said of it now"
+            return _audit(change, None, subject, what)
         case DefinitionChange(of=of, name=name, number=number, removed=removed):
             return _audit(change, None, name, f"{of} {'removed' if removed else 'set'}, number {number} of its history")
         case ErasureChange(number=number, receipt=receipt):
             by, reason = receipt.get("by"), receipt.get("reason")
-            told = f"erased: {reason}" if isinstance(reason, str) else "erased"
+            what = f"erased: {reason}" if isinstance(reason, str) else "erased"
             if receipt.get("scope") == SCRUB:
-                told = "what was erased before is off the disk"
-            return _audit(change, by if isinstance(by, str) else None, str(number), told)
+                what = "what was erased before is off the disk"
+            return _audit(change, by if isinstance(by, str) else None, str(number), what)
         case _:  # ``live`` and ``pulse`` change nothing
             return None
 
@@ -105,8 +105,8 @@ def _audit(
     what: str,
     said_by: str | None = None,
 ) -> Audited:
-    named = author if isinstance(author, str) else None
-    return Audited(change.cursor, change.time, change.kind, named, subject, what, said_by)
+    author_name = author if isinstance(author, str) else None
+    return Audited(change.cursor, change.time, change.kind, author_name, subject, what, said_by)
 
 
 def _moved(old: str | None, new: str | None, was: str | None) -> str:

@@ -30,9 +30,9 @@ def siblings(space: Space, headish: str, *, versions: bool = False) -> Siblings:
     """
 
     def work(connection: Connection, stored: StoredTurn) -> Siblings:
-        found = find_versions(connection, space._number, stored, halves=versions)
-        turns = complete_turns(connection, space._number, found, space._options_at)
-        return Siblings(tuple(turns), [each.id for each in found].index(stored.id))
+        stored_versions = find_versions(connection, space._number, stored, halves=versions)
+        turns = complete_turns(connection, space._number, stored_versions, space._options_at)
+        return Siblings(tuple(turns), [each.id for each in stored_versions].index(stored.id))
 
     return space._read_at(headish, work)
 
@@ -48,8 +48,8 @@ def versions(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, Version]:
     listed = [known_id(each, "versions") for each in ids]
 
     def work(connection: Connection) -> dict[TurnId, Version]:
-        found = turns_by_ids(connection, space._number, listed)
-        seen = [VersionLink(each.id, each.place, each.supersedes) for each in found.values()]
+        turns = turns_by_ids(connection, space._number, listed)
+        seen = [VersionLink(each.id, each.place, each.supersedes) for each in turns.values()]
         return number_versions(connection, space._number, seen)
 
     return space._read(work)
@@ -69,6 +69,6 @@ def diff(space: Space, first: str, second: str | None = None) -> Diff:
     from headish.history.edits.differences import diff_branches  # late: a log asks for versions alone
     from headish.history.edits.ranges import parse_range
 
-    asked = parse_range(first)
+    parsed = parse_range(first)
     other = None if second is None else parse_headish(second)
-    return space._read(lambda connection: diff_branches(connection, space._number, asked, other, space._options_at))
+    return space._read(lambda connection: diff_branches(connection, space._number, parsed, other, space._options_at))

@@ -102,8 +102,8 @@ def export(
             training.look(walked)
         options = _with_model(connection, space, resolve_options(walked))
         thread = kept_thread(walked, raw=raw, for_people=as_user)
-        filled = with_documents(connection, space._number, [kept.message for kept in thread])
-        thread = [kept._replace(message=message) for kept, message in zip(thread, filled, strict=True)]
+        filled = with_documents(connection, space._number, [entry.message for entry in thread])
+        thread = [entry._replace(message=message) for entry, message in zip(thread, filled, strict=True)]
         return thread, options, _tools(connection, space, options, must_know=for_completion)
 
     thread, options, tools = space._read_from(headish, work)
@@ -169,7 +169,7 @@ def _is_written_by_forms(thread: Sequence[TranscriptMessage], format: str, stric
     """Whether the forms write this format: no strict interchange does, or a turn was recorded in some form."""
     from headish.content.forms.writing import is_form
 
-    return format not in strict or any(is_form(kept.system) for kept in thread)
+    return format not in strict or any(is_form(entry.system) for entry in thread)
 
 
 def _write_form(thread: Sequence[TranscriptMessage], form: Form, drop: Collection[str], ending: Ending) -> str:
@@ -179,8 +179,8 @@ def _write_form(thread: Sequence[TranscriptMessage], form: Form, drop: Collectio
 
     if ending.completes or ending.trains or ending.tight:
         raise InvalidArgument(f"{form.name} is a list of messages: no prompt, no text to train with, and no layout")
-    given = _with_ids(form, thread) if form.name != "gemini" else thread  # Gemini refuses ids that it did not make
-    body = body_of(form, write_thread(form, given, drop_words(drop)))
+    entries = _with_ids(form, thread) if form.name != "gemini" else thread  # Gemini refuses ids that it did not make
+    body = body_of(form, write_thread(form, entries, drop_words(drop)))
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -190,9 +190,9 @@ def _with_ids(form: Form, thread: Sequence[TranscriptMessage]) -> list[Transcrip
     from headish.content.forms.writing import is_own
     from headish.providers.shared.ledger import with_ids
 
-    own = [index for index, kept in enumerate(thread) if is_own(form, kept)]
-    messages = with_ids([kept.message for kept in thread], own)
-    return [kept._replace(message=message) for kept, message in zip(thread, messages, strict=True)]
+    own = [index for index, entry in enumerate(thread) if is_own(form, entry)]
+    messages = with_ids([entry.message for entry in thread], own)
+    return [entry._replace(message=message) for entry, message in zip(thread, messages, strict=True)]
 
 
 def _with_model(connection: Connection, space: Space, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,9 +206,9 @@ def _with_model(connection: Connection, space: Space, options: Mapping[str, Any]
 def model_of(connection: Connection, space: Space, options: Mapping[str, Any]) -> str | None:
     """The model that a thread asks: what its ``params`` name, else that of its pointer, if there is one."""
     params = options.get("params")
-    named = params.get("model") if isinstance(params, Mapping) else None
-    if named is not None:
-        return named if isinstance(named, str) else None
+    model = params.get("model") if isinstance(params, Mapping) else None
+    if model is not None:
+        return model if isinstance(model, str) else None
     try:
         ptr = pointer_named(options)
         return None if ptr is None else find_pointer(connection, space._number, ptr).model

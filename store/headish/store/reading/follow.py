@@ -143,8 +143,8 @@ def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
     # A shallow copy shares the connections of the store, which remain the store's to close.
     view: Any = copy(space)
     view._owns_database, view._awaited = False, Awaited(parsed, float(timeout))
-    found: S = view
-    return found
+    result: S = view
+    return result
 
 
 def position(space: Space) -> str:
@@ -169,27 +169,27 @@ def _follow(
     space: Space, cursor: Cursor | None, wanted: _Wanted, wait: bool, pulse: float | None
 ) -> Iterator[Change | Pause]:
     reader = _Reader(space, wanted, cursor)
-    pause, is_live, said = SHORTEST_PAUSE, False, time.monotonic()
+    pause, is_live, last_yield = SHORTEST_PAUSE, False, time.monotonic()
     while True:
         page = space._read(partial(read_page, space=space._number, after=reader.at))
         for change in reader.changes(page):
             yield change
-            pause, said = SHORTEST_PAUSE, time.monotonic()
+            pause, last_yield = SHORTEST_PAUSE, time.monotonic()
         # Also past unwanted changes, so that a filter reads each of them only once.
         reader.at = page.end
         if page.is_last and not is_live:
             is_live = True
             yield Live(str(reader.at.cursor))
-            said = time.monotonic()
-        left = None if pulse is None else said + pulse - time.monotonic()
-        if left is not None and left <= 0:
+            last_yield = time.monotonic()
+        until_pulse = None if pulse is None else last_yield + pulse - time.monotonic()
+        if until_pulse is not None and until_pulse <= 0:
             yield Pulse(str(reader.at.cursor))
-            said = time.monotonic()
+            last_yield = time.monotonic()
             continue
         if page.is_last:
             if not wait:
                 return
-            yield Pause(pause if left is None else min(pause, left))
+            yield Pause(pause if until_pulse is None else min(pause, until_pulse))
             pause = min(2 * pause, LONGEST_PAUSE)
 
 
@@ -264,8 +264,8 @@ class _Reader:
         for segment in space._read(lambda connection: find_brought(connection, space._number, old, new)):
             for low in range(segment.low, segment.high + 1, PAGE):
                 part = Segment(segment.chain, low, min(segment.high, low + PAGE - 1))
-                stored = space._read(partial(read_brought, space=space._number, segment=part))
-                others = [each for each in stored if not isinstance(what, StoredTurn) or each.seq != what.seq]
+                turns = space._read(partial(read_brought, space=space._number, segment=part))
+                others = [each for each in turns if not isinstance(what, StoredTurn) or each.seq != what.seq]
                 for turn in self._complete(others).values():
                     yield TurnChange(str(at.cursor), turn.time, turn)
 
@@ -288,8 +288,8 @@ def _of_change(numbered: Numbered, cursor: str) -> Change:
             try:
                 record = None if data is None else read_record(data)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                told = f"what is said of the conversation {stored_name(subject)!r}"
-                raise CorruptRecord(told, f"it does not decode ({error})") from None
+                record_name = f"what is said of the conversation {stored_name(subject)!r}"
+                raise CorruptRecord(record_name, f"it does not decode ({error})") from None
             return RecordChange(cursor, when, stored_name(subject), record, revision)
         case LoggedErasure(number, id, receipt):
             return ErasureChange(cursor, when, number, id, _read_receipt(receipt, number))

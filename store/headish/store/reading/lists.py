@@ -39,7 +39,7 @@ def children(
     Cost: three statements, and one for each 64 turns; three more for each 64 answers that grew.
     Raises: InvalidArgument for a ``limit`` below 1.
     """
-    wanted, start = check_limit(limit), position(after, lambda stored: stored.seq, 0)
+    page_size, start = check_limit(limit), position(after, lambda stored: stored.seq, 0)
 
     def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
         behind, hidden = (
@@ -47,10 +47,10 @@ def children(
             () if versions else hidden_in_space(connection, space._number),
         )
         # Any of the hidden turns may be on the page, so ask for as many more.
-        asked = min(wanted + len(hidden), ALL)
-        page = listings.children(connection, space._number, stored.place, after=behind, limit=asked)
-        found = [each for each in page if each.id not in hidden][:wanted]
-        return complete_turns(connection, space._number, found, space._options_at)
+        read_limit = min(page_size + len(hidden), ALL)
+        page = listings.children(connection, space._number, stored.place, after=behind, limit=read_limit)
+        listed = [each for each in page if each.id not in hidden][:page_size]
+        return complete_turns(connection, space._number, listed, space._options_at)
 
     return space._read_at(headish, work)
 
@@ -77,26 +77,26 @@ def heads(
     Raises: InvalidArgument for a ``limit`` below 1 or another order.
     """
     check_order(by, ("start", "tip"), "heads")
-    wanted = check_limit(limit)
+    page_size = check_limit(limit)
     # A branch is a chain, and chains are numbered as they begin.
     start = position(after, lambda stored: stored.chain if by == "start" else stored.seq, ALL)
-    read = listings.heads if by == "start" else listings.heads_by_tip
+    read_heads = listings.heads if by == "start" else listings.heads_by_tip
 
     def work(connection: Connection) -> list[Turn]:
-        before, found = start(connection, space._number), list[StoredTurn]()
+        before, listed = start(connection, space._number), list[StoredTurn]()
         unlisted = NOTHING_UNLISTED if versions and twins else unlisted_in_space(connection, space._number)
         halves = set[TurnId]() if versions else unlisted.halves
         folds = unlisted.has_arrivals and not twins
-        while len(found) < wanted:
-            page = read(connection, space._number, before=before, limit=wanted - len(found), erased=erased)
+        while len(listed) < page_size:
+            page = read_heads(connection, space._number, before=before, limit=page_size - len(listed), erased=erased)
             same = folded_twins(connection, space._number, [each.id for each in page]) if folds else set[TurnId]()
             left_out = halves | same
-            found += [each for each in page if each.id not in left_out]
+            listed += [each for each in page if each.id not in left_out]
             # Nothing was left out, so the page is as long as was asked for, or it is the last one.
             if not left_out or not page:
                 break
             before = page[-1].chain if by == "start" else page[-1].seq
-        return complete_turns(connection, space._number, found, space._options_at)
+        return complete_turns(connection, space._number, listed, space._options_at)
 
     return space._read(work)
 
@@ -112,15 +112,15 @@ def turns(space: Space, after: str | None = None) -> Iterator[Turn]:
 
 def read_range(space: Space, seq: int, count: int) -> list[Turn]:
     """Read ``count`` turns from a commit number on. Raises: CorruptTurn if one is missing."""
-    found: list[Turn] = []
-    while len(found) < count:
-        start, limit = seq - 1 + len(found), min(PAGE_TURNS, count - len(found))
+    result: list[Turn] = []
+    while len(result) < count:
+        start, limit = seq - 1 + len(result), min(PAGE_TURNS, count - len(result))
         page = space._read(partial(_page, space=space, seq=start, limit=limit))
         # Commit numbers have no gaps (ADR 0008), so a missing one is damage.
         if [number for number, _ in page] != list(range(start + 1, start + 1 + limit)):
             raise CorruptTurn(f"with commit number {start + 1}", "it or one behind it is missing")
-        found += [turn for _, turn in page]
-    return found
+        result += [turn for _, turn in page]
+    return result
 
 
 @door()
@@ -137,15 +137,15 @@ def tree(space: Space, headish: str = "@", *, limit: int | None = None, versions
     ``limit``, one more that counts the tree up to it.
     Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.
     """
-    wanted = check_limit(limit)
+    most = check_limit(limit)
 
     def work(connection: Connection, stored: StoredTurn) -> list[TreeTurn]:
         where = (connection, space._number, stored.place)
-        if limit is not None and (part := read_conversation_part(*where, wanted, halves=versions)) is not None:
+        if limit is not None and (part := read_conversation_part(*where, most, halves=versions)) is not None:
             return part
-        if limit is None or has_at_most(*where, wanted):
+        if limit is None or has_at_most(*where, most):
             return read_whole_tree(*where, halves=versions)
-        return read_part(*where, wanted, halves=versions)
+        return read_part(*where, most, halves=versions)
 
     return Tree(space._read_at(headish, work))
 

@@ -72,7 +72,7 @@ def stretch(
     Raises: UnknownTurn if ``around`` is not in the thread; InvalidArgument for ``start`` with ``around`` or ``onward``,
     and for numbers out of range; CorruptTurn.
     """
-    wanted = check_limit(limit)
+    length = check_limit(limit)
     if start is not None and (around is not None or onward):
         raise InvalidArgument("a stretch begins at start, or lies around a turn: not both")
     if start is not None and (type(start) is not int or start < 0):
@@ -84,14 +84,14 @@ def stretch(
         at = at if middle is None else find_turn(connection, space._number, middle)
         end = newest_end(connection, space._number, stored.place) if onward else stored.place
         place = None if at is None else (at.id, at.place)
-        read, digests, onwards = read_stretch(connection, space._number, end, wanted, around=place, start=start)
+        piece, digests, onwards = read_stretch(connection, space._number, end, length, around=place, start=start)
         if not faces or not (
-            any(turn.attributes.hidden for turn in read.turns)
+            any(turn.attributes.hidden for turn in piece.turns)
             or is_covered(connection, space._number, digests, onwards)
         ):
-            return read
+            return piece
         seen = _faces(walk(connection, space._number, [end]))
-        return replace(read, faces={turn.id: seen[turn.id] for turn in read.turns if turn.id in seen})
+        return replace(piece, faces={turn.id: seen[turn.id] for turn in piece.turns if turn.id in seen})
 
     return space._read_at(headish, work)
 
@@ -147,10 +147,10 @@ def render_pieces(
         links = read_links(connection, space._number, stored.place)
         setting = [row[:4] for row in rows if row[3] is not None]
         options = fold_options(order_inherited([stored.place], links, setting))
-        shown = _describe(connection, space, headish, stored, title, options, links)
+        facts = _describe(connection, space, headish, stored, title, options, links)
         if not any(map(is_marked, rows)):
-            return shown, {}
-        return shown, _faces(walk(connection, space._number, [stored.place], links))
+            return facts, {}
+        return facts, _faces(walk(connection, space._number, [stored.place], links))
 
     return _stream(space, *space._read_at(headish, work), debug)
 
@@ -162,7 +162,7 @@ def _render_whole(space: Space, headish: str, format: str, branches: bool, debug
     def work(connection: Connection, stored: StoredTurn) -> ThreadPage:
         links = read_links(connection, space._number, stored.place)
         walked = walk(connection, space._number, [stored.place], links)
-        shown = _describe(connection, space, headish, stored, title, resolve_options(walked), links)
+        facts = _describe(connection, space, headish, stored, title, resolve_options(walked), links)
         if branches:
             tree = read_conversation_tree(connection, space._number, stored.place)
             faces = _faces_of_tree(connection, space, walked, tree)
@@ -173,7 +173,7 @@ def _render_whole(space: Space, headish: str, format: str, branches: bool, debug
                 _faces(walked),
             )
         thread = [each.id for each in walked]
-        return make_page(thread, tree, title=shown.title, debug=debug, model=shown.model, faces=faces)
+        return make_page(thread, tree, title=facts.title, debug=debug, model=facts.model, faces=faces)
 
     return render(space._read_at(headish, work), format)
 
@@ -192,17 +192,17 @@ def _stream(space: Space, shown: _PageFacts, faces: Mapping[TurnId, Face], debug
     first = next(following)
     title = shown.title or find_title(chain(first, chain.from_iterable(entries(PIECE_TURNS))))
     page = ThreadPage(title, shown.head, (), debug, shown.model)
-    written = ("".join(map(write_entry, each)) for each in chain([first], following))
-    return stream_html(page, chain([open_section(FIRST_SECTION)], written, [CLOSE_SECTION]))
+    pieces = ("".join(map(write_entry, each)) for each in chain([first], following))
+    return stream_html(page, chain([open_section(FIRST_SECTION)], pieces, [CLOSE_SECTION]))
 
 
 def _stretches(space: Space, shown: _PageFacts, start: int, *, named: bool) -> Iterator[tuple[TreeTurn, ...]]:
     # The total is known after the first read; until then, assume one turn.
     total = start + 1
     while start < total:
-        read = space._read(partial(_read_piece, space=space._number, shown=shown, start=start, named=named))
-        yield read.turns
-        start, total = start + PIECE_TURNS, read.total
+        piece = space._read(partial(_read_piece, space=space._number, shown=shown, start=start, named=named))
+        yield piece.turns
+        start, total = start + PIECE_TURNS, piece.total
 
 
 def _read_piece(connection: Connection, space: int, shown: _PageFacts, start: int, named: bool) -> Stretch:
@@ -226,16 +226,16 @@ def _describe(
     options: Mapping[str, Any],
     links: Mapping[int, Sequence[Place]],
 ) -> _PageFacts:
-    named = title or _title(connection, space, headish)
-    return _PageFacts(stored.id, stored.place, links, named, model_of(connection, space, options))
+    page_title = title or _title(connection, space, headish)
+    return _PageFacts(stored.id, stored.place, links, page_title, model_of(connection, space, options))
 
 
 def _title(connection: Connection, space: Space, headish: str) -> str | None:
     """The title of a headish's conversation; None if it has no title, or if there are several conversations or none."""
     parsed = parse_headish(headish)
-    named = parse_headish(parsed.name) if parsed.name is not None and parsed.bookmark is None else parsed
+    subject = parse_headish(parsed.name) if parsed.name is not None and parsed.bookmark is None else parsed
     try:
-        return title_of(connection, space._number, named)
+        return title_of(connection, space._number, subject)
     except (UnknownConversation, UnknownTurn, Ambiguous, InvalidArgument):
         return None
 

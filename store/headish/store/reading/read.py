@@ -31,10 +31,10 @@ def find(space: Space, key: str) -> Turn | None:
     from headish.content.facts import read_key
     from headish.history.writing.keys import find_by_key
 
-    wanted = read_key(key)
+    encoded = read_key(key)
 
     def work(connection: Connection) -> Turn | None:
-        stored = find_by_key(connection, space._number, wanted)
+        stored = find_by_key(connection, space._number, encoded)
         return None if stored is None else complete_turn(connection, space._number, stored, space._options_at)
 
     return space._read(work)

@@ -108,14 +108,14 @@ def verify(space: Space, progress: Progress | None = None) -> Report:
 
 def verify_all(backend: Backend, progress: Progress | None = None) -> dict[str, Report]:
     """Verify every space: the work of ``Database.verify``."""
-    found = [Problem("database", what) for what in backend.check_integrity()]
+    damage = [Problem("database", what) for what in backend.check_integrity()]
     spaces, problems = check_spaces(backend)
-    reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=(*found, *problems))}
+    reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=(*damage, *problems))}
     # By number: a space with a damaged name cannot be opened, but its rows must be checked, too. Damaged names may be
     # equal or empty.
     for number, name in spaces:
-        told = f"{name} ({number})" if name in reports else name
-        reports[told] = verify_space(backend.within(number), number, progress)
+        label = f"{name} ({number})" if name in reports else name
+        reports[label] = verify_space(backend.within(number), number, progress)
     return reports
 
 

@@ -80,7 +80,7 @@ def search(
         raise InvalidRole(role)
     filters = (role, model, since, until, name, tag, tool)
     is_empty = not query.strip() and any(each is not None for each in filters)
-    asked = Criteria(EVERYTHING if is_empty else parse_question(query), wanted_fields, role, model, tool)
+    criteria = Criteria(EVERYTHING if is_empty else parse_question(query), wanted_fields, role, model, tool)
     times = _milliseconds("since", since), _milliseconds("until", until)
     number, waits = space._number, not space._open_backend().read_only
 
@@ -91,21 +91,21 @@ def search(
             return None
         within = [of_names(connection, number, name)] if name is not None else []
         within += [of_tag(connection, number, tag)] if tag is not None else []
-        sought = HitFilter(asked, *times, within, order, limit)
-        hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
+        sought = HitFilter(criteria, *times, within, order, limit)
+        hits = _hits(connection, space, criteria, find_matches(connection, number, sought, state))
         unlisted = unlisted_in_space(connection, number) if hits and not (versions and twins) else NOTHING_UNLISTED
 
         def left_out_of(hits: list[Hit]) -> set[TurnId]:
-            found = set() if versions else unlisted.halves
+            hidden = set() if versions else unlisted.halves
             folds = unlisted.has_arrivals and not twins
-            return found | folded_twins(connection, number, [hit.turn.id for hit in hits]) if folds else found
+            return hidden | folded_twins(connection, number, [hit.turn.id for hit in hits]) if folds else hidden
 
         left_out = left_out_of(hits)
         count = sum(hit.turn.id in left_out for hit in hits)
         if count and len(hits) == limit:  # fill the page up
             # Twice as many, because some of those that move up may be left out, too.
             sought = sought._replace(limit=min(LIMIT, limit + 2 * count))
-            hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
+            hits = _hits(connection, space, criteria, find_matches(connection, number, sought, state))
             left_out = left_out_of(hits)
         return [hit for hit in hits if hit.turn.id not in left_out][:limit]
 
@@ -164,11 +164,13 @@ def _hits(connection: Connection, space: Space, asked: Criteria, found: Sequence
     if not found:
         return []
     page = page_of(connection, space._number, [match.source.seq for match in found])
-    shown = [page[match.source.seq] for match in found]
+    matched = [page[match.source.seq] for match in found]
     # The page knows the parents of most turns. Those of a chain that continues other turns are left out, and read
     # later.
-    read = {turn.place: (before,) if before else () for turn, before, is_linked in shown if before or not is_linked}
-    turns = complete_turns(connection, space._number, [each.turn for each in shown], space._options_at, read)
+    parents = {
+        turn.place: (before,) if before else () for turn, before, is_linked in matched if before or not is_linked
+    }
+    turns = complete_turns(connection, space._number, [each.turn for each in matched], space._options_at, parents)
     reached = reach(connection, space._number, [match.source.place for match in found])
     phrases = phrases_of(asked.question)
     hits = []

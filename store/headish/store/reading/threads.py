@@ -49,20 +49,20 @@ def log(
     """
     if role is not None and role not in ROLES:
         raise InvalidRole(role)
-    wanted = Selection(
+    selection = Selection(
         role=role,
         since=read_moment(since, "since"),
         until=read_moment(until, "until", ends=True),
         grep=None if grep is None else grep.casefold(),
     )
 
-    asked = parse_range(headish)
+    parsed = parse_range(headish)
 
     def work(connection: Connection) -> list[Turn]:
-        segments = find_segments(connection, space._number, asked)
+        segments = find_segments(connection, space._number, parsed)
         walked: Iterator[StoredTurn] = read_backwards(connection, space._number, segments)
-        if not wanted.is_all:
-            walked = select_turns(connection, space._number, walked, wanted)
+        if not selection.is_all:
+            walked = select_turns(connection, space._number, walked, selection)
         return complete_turns(connection, space._number, islice(walked, limit), space._options_at)
 
     return space._read(work)
@@ -118,13 +118,13 @@ def messages(
 
     def work(connection: Connection, stored: StoredTurn) -> list[TranscriptMessage]:
         if holds_overlays(connection, space._number, stored.place):
-            kept = kept_thread(walk(connection, space._number, [stored.place]))
-            kept = kept if limit is None else kept[max(0, len(kept) - limit) :]
+            entries = kept_thread(walk(connection, space._number, [stored.place]))
+            entries = entries if limit is None else entries[max(0, len(entries) - limit) :]
         else:
-            found = walk_messages(connection, space._number, stored.place, limit, space._options_at)
-            kept = [TranscriptMessage(message, turn.meta.system) for turn, message in found]
-        filled = with_documents(connection, space._number, [message for message, _ in kept])
-        return [each._replace(message=message) for each, message in zip(kept, filled, strict=True)]
+            pairs = walk_messages(connection, space._number, stored.place, limit, space._options_at)
+            entries = [TranscriptMessage(message, turn.meta.system) for turn, message in pairs]
+        filled = with_documents(connection, space._number, [message for message, _ in entries])
+        return [each._replace(message=message) for each, message in zip(entries, filled, strict=True)]
 
     target, words = find_form(form), drop_words(drop)
     written = write_thread(target, space._read_at(headish, work), words)

@@ -68,15 +68,15 @@ def measure_thread(
     from headish.history.budgets.replies import read_fit
     from headish.history.reading.options import resolve_options
 
-    named = None if ptr is None else check_name(ptr, "provider pointer")
+    ptr_name = None if ptr is None else check_name(ptr, "provider pointer")
 
     def work(connection: Connection, places: list[Place]) -> Any:
         walked = walk(connection, space._number, places)
         options = resolve_options(walked)
-        pointer = _pointer(connection, space, named, options)
+        pointer = _pointer(connection, space, ptr_name, options)
         served = _tools(connection, space, options)
-        asked = model or (pointer.model if pointer else None)
-        return walked, pointer, served, None if count is not None else read_fit(connection, space._number, asked)
+        asked_model = model or (pointer.model if pointer else None)
+        return walked, pointer, served, None if count is not None else read_fit(connection, space._number, asked_model)
 
     walked, pointer, served, fit = space._read_from(headish, work)
     measured = measure(walked, [*served, *(tools or ())], count, fill=partial(fill_documents, space))
@@ -128,7 +128,7 @@ def _tools(connection: Connection, space: Space, options: Mapping[str, Any]) -> 
 
 def _model_of(measured: Measured, pointer: Pointer | None) -> str | None:
     params = measured.window.options.get("params")
-    named = params.get("model") if isinstance(params, Mapping) else None
-    if isinstance(named, str):
-        return named
+    model = params.get("model") if isinstance(params, Mapping) else None
+    if isinstance(model, str):
+        return model
     return pointer.model if pointer else None

@@ -91,20 +91,20 @@ class ReadTransaction:
     @step
     def turn_of_key(self, key: str) -> TurnId | None:
         """The turn that has a key, even if another one supersedes it; None if there is none, or it was erased."""
-        stored = turn_by_key(self._connection, self._number, key.encode())
-        return None if stored is None or stored.erased is not None else self._seen(stored)
+        turn = turn_by_key(self._connection, self._number, key.encode())
+        return None if turn is None or turn.erased is not None else self._seen(turn)
 
     @step
     def first(self, end: str, turns: int = 1) -> TurnId | None:
         """The id of the thread's turn number ``turns``, counted from 1, or of its last turn if it is shorter; None if
         there is none."""
-        place, left = self._end(end), turns
+        place, remaining = self._end(end), turns
         for chain, low, high in [] if place is None else self._segments(place):
             place = Place(chain, high)
-            if left <= high - low + 1:
-                place = Place(chain, low + left - 1)
+            if remaining <= high - low + 1:
+                place = Place(chain, low + remaining - 1)
                 break
-            left -= high - low + 1
+            remaining -= high - low + 1
         if place is None or turns < 1:
             return None
         return self._seen(self._stored(place))
@@ -151,9 +151,9 @@ class ReadTransaction:
         place = self._end(end)
         if place is None:
             return []
-        kept = kept_thread(walk(self._connection, self._number, [place]))
-        filled = with_documents(self._connection, self._number, [message for message, _ in kept])
-        return [each._replace(message=message) for each, message in zip(kept, filled, strict=True)]
+        entries = kept_thread(walk(self._connection, self._number, [place]))
+        filled = with_documents(self._connection, self._number, [message for message, _ in entries])
+        return [each._replace(message=message) for each, message in zip(entries, filled, strict=True)]
 
     # Names
 
@@ -178,16 +178,16 @@ class ReadTransaction:
         if self._named(name) is not None:
             return name
         record = None if key is None else record_by_key(self._connection, self._number, key.encode())
-        found = None if record is None else stored_name(record.subject)
-        if found is not None and as_turn_id(found) is None and (removed or self._named(found) is not None):
-            return found if self._was_named(found) else None
+        subject = None if record is None else stored_name(record.subject)
+        if subject is not None and as_turn_id(subject) is None and (removed or self._named(subject) is not None):
+            return subject if self._was_named(subject) else None
         return name if removed and self._was_named(name) else None
 
     @step
     def key_of(self, name: str) -> str | None:
         """The key of the conversation that has a name. Raises: CorruptRecord."""
-        stored = find_record(self._connection, self._number, name.encode())
-        return None if stored is None else read_record(stored.data).key
+        record = find_record(self._connection, self._number, name.encode())
+        return None if record is None else read_record(record.data).key
 
     @step
     def names_at(self, turn: TurnId, limit: int = PAGE) -> builtins.list[str]:
@@ -195,15 +195,15 @@ class ReadTransaction:
         stored = turn_by_id(self._connection, self._number, turn)
         if stored is None:
             return []
-        found = bookmarks_at(self._connection, self._number, stored.place, stored.head, limit)
-        return [stored_name(each) for each in found]
+        names = bookmarks_at(self._connection, self._number, stored.place, stored.head, limit)
+        return [stored_name(each) for each in names]
 
     @step
     def names_through(self, turn: TurnId, limit: int = PAGE) -> builtins.list[str]:
         """The names whose threads hold a turn. Cost: looks at every name of the space."""
         place = self._end(turn)
-        found = [] if place is None else names_in(self._connection, self._number, place, limit)
-        return [stored_name(each) for each in found]
+        names = [] if place is None else names_in(self._connection, self._number, place, limit)
+        return [stored_name(each) for each in names]
 
     # Objects
 
@@ -270,23 +270,23 @@ class ReadTransaction:
         turn_id = as_turn_id(end)
         if turn_id is None:
             return self._named(end)
-        stored = turn_by_id(self._connection, self._number, turn_id)
-        if stored is None:
+        turn = turn_by_id(self._connection, self._number, turn_id)
+        if turn is None:
             raise UnknownTurn(end)
-        return self._places.setdefault(end, stored.place)
+        return self._places.setdefault(end, turn.place)
 
     def _ends(self, ends: Iterable[str]) -> builtins.list[Place]:
         return [place for place in map(self._end, dict.fromkeys(ends)) if place is not None]
 
     def _thread(self, end: str, limit: int | None, known: Collection[TurnId]) -> builtins.list[SpokenTurn | TurnId]:
         place = None if limit == 0 else self._end(end)
-        found: builtins.list[SpokenTurn | TurnId] = []
+        turns: builtins.list[SpokenTurn | TurnId] = []
         for each in [] if place is None else self._last_segments(place, limit):
             ids = self._known_ids(each, known) if known else []
-            found += ids
+            turns += ids
             if len(ids) <= each.high - each.low:
-                found += self._read(each._replace(low=each.low + len(ids)))
-        return found
+                turns += self._read(each._replace(low=each.low + len(ids)))
+        return turns
 
     def _segments(self, end: Place) -> builtins.list[Segment]:
         return [*arrange([end], read_links(self._connection, self._number, end))]
@@ -311,13 +311,13 @@ class ReadTransaction:
 
     def _known_ids(self, segment: Segment, known: Collection[TurnId]) -> builtins.list[TurnId]:
         """The ids of the turns of a range up to the first that is not known, or was erased."""
-        found = ids_of_range(self._connection, self._number, segment)
-        if len(found) != segment.high - segment.low + 1:
+        rows = ids_of_range(self._connection, self._number, segment)
+        if len(rows) != segment.high - segment.low + 1:
             raise _missing(segment)
-        ids: builtins.list[TurnId] = [turn for turn, erased in found if erased is None]
-        if len(ids) == len(found) and all(map(known.__contains__, ids)):  # nearly always
+        ids: builtins.list[TurnId] = [turn for turn, erased in rows if erased is None]
+        if len(ids) == len(rows) and all(map(known.__contains__, ids)):  # nearly always
             return ids
-        return [turn for turn, _ in takewhile(lambda each: each[1] is None and each[0] in known, found)]
+        return [turn for turn, _ in takewhile(lambda each: each[1] is None and each[0] in known, rows)]
 
     def _read(self, segment: Segment) -> builtins.list[SpokenTurn]:
         turns = said_range(self._connection, self._number, segment)

@@ -57,7 +57,7 @@ def run_write(space: Space, work: Callable[[WriteTransaction], T]) -> T:
         # Passed as ``quick``, too: the transaction locks the space itself, as late as it can.
         result, transaction = space._write(run, settle, run)
     except OutcomeUnknown as error:
-        error.ids = tuple(appended.turn.id for each in tried for done in each._written for appended in done.built)
+        error.ids = tuple(appended.turn.id for each in tried for written in each._written for appended in written.built)
         raise
     except _Raised as raised:
         raise raised.error from raised.error.__cause__

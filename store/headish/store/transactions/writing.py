@@ -103,9 +103,9 @@ class WriteTransaction(ReadTransaction):
             return []
         written = self._extend_remembered(name, drafts)
         if written is None:
-            found = self.conversation(name, key)
-            written = self._append(_linked(drafts, found, name))
-            if found is None:
+            bookmark = self.conversation(name, key)
+            written = self._append(_linked(drafts, bookmark, name))
+            if bookmark is None:
                 self._say_first(name, key, app, written.built[-1].turn.id)
         return self._added(written)
 
@@ -120,12 +120,12 @@ class WriteTransaction(ReadTransaction):
         encoded, place = check_name(name), self._named(name)
         walked = () if place is None else walk_first_parents(self._connection, self._number, place)
         places = [each.place for each in islice(walked, turns)]
-        said = [self._read(Segment(chain, pos, pos))[0] for chain, pos in places]
+        undone = [self._read(Segment(chain, pos, pos))[0] for chain, pos in places]
         going = free_end(self._connection, self._number, places, encoded) if erase is not None else []
         moved, _ = undo_name(self._connection, self._number, encoded, turns, None)
         self._note_move(name, moved)
         self._erase(going, Wish("turn", meta=True), erase or "")
-        return said[::-1]
+        return undone[::-1]
 
     # Names
 
@@ -258,19 +258,19 @@ class WriteTransaction(ReadTransaction):
     def _extend_remembered(self, name: str, drafts: Sequence[Draft]) -> Written | None:
         """Append after the turn where this store left the name: the shortest way, which locks the space itself. Returns
         None, and changes nothing, where that is not possible."""
-        known = self._space._remembered or NOTHING
-        left = known.names.get(check_name(name))
+        remembered = self._space._remembered or NOTHING
+        left = remembered.names.get(check_name(name))
         # If the space is locked already, something was read under the lock, and the short way would save nothing.
         if self._is_locked or left is None or not all(map(_is_small, drafts)):
             return None
-        written = append_all_remembered(self._number, drafts, left, known.numbers, self._open, self._mint)
+        written = append_all_remembered(self._number, drafts, left, remembered.numbers, self._open, self._mint)
         self._is_locked = written is not None
         return written
 
     def _added(self, written: Written) -> list[TurnId]:
         self._written.append(written)
-        for name, named in written.moved.items():
-            self._places[name.decode()] = named.place
+        for name, left in written.moved.items():
+            self._places[name.decode()] = left.place
         ids = [self._seen(each.turn) for each in written.built]
         first, space = ids[0], self._number
         self._is_stored = lambda connection: turn_by_id(connection, space, first) is not None
@@ -312,13 +312,13 @@ class WriteTransaction(ReadTransaction):
     def _say_first(self, name: str, key: str | None, app: Mapping[str, Any] | None, turn: TurnId) -> None:
         """Give a conversation that was just made its key and ``app``."""
         encoded = name.encode()
-        stored = find_record(self._connection, self._number, encoded)
-        said = {field: value for field, value in (("key", key), ("app", app)) if value is not None}
-        if not said or (stored is not None and read_record(stored.data) != Record()):
+        record = find_record(self._connection, self._number, encoded)
+        changes = {field: value for field, value in (("key", key), ("app", app)) if value is not None}
+        if not changes or (record is not None and read_record(record.data) != Record()):
             return  # its name was removed once: it keeps its old record
         try:
             change_record(
-                self._connection, self._number, ListedConversation(encoded, None, turn), check_changes(said), None
+                self._connection, self._number, ListedConversation(encoded, None, turn), check_changes(changes), None
             )
         except (KeyTaken, InvalidContent):
             return  # a conversation without a name has the key, or ``app`` is too large: do without

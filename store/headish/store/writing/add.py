@@ -121,10 +121,10 @@ def store_remembered(
 ) -> Written:
     """Store drafts the ``quick`` way if this store remembers the ``end`` and the space has not changed since, else the
     ``careful`` way. Remember what was stored."""
-    known = space._remembered or NOTHING
-    left = known.names.get(end) if isinstance(end, bytes) else None if end is None else known.ends.get(end)
+    remembered = space._remembered or NOTHING
+    left = remembered.names.get(end) if isinstance(end, bytes) else None if end is None else remembered.ends.get(end)
     written = space._store(
-        careful, None if left is None else partial(quick, space._number, drafts, left, known.numbers)
+        careful, None if left is None else partial(quick, space._number, drafts, left, remembered.numbers)
     )
     # Remembered only after the commit. If other threads wrote meanwhile, the commit numbers show it.
     space._remembered = remember(space._remembered or NOTHING, written)

@@ -98,7 +98,7 @@ def _copy_into(space: Space, to: Space, parsed: Sequence[Headish], keep: bool) -
             lambda reading: _copy(Side(reading, space._number), target, parsed, to._database.mint, keep=keep)
         )
 
-    return to._open_backend().write(work, lambda connection, done: _has_tips(connection, to._number, done))
+    return to._open_backend().write(work, lambda connection, copied: _has_tips(connection, to._number, copied))
 
 
 def _copy(source: Side, target: Side, parsed: Sequence[Headish], mint: Mint, *, keep: bool) -> Copied:
@@ -130,12 +130,12 @@ def _has(connection: Connection, target: int, kind: str, name: str) -> bool:
 
 def _arriving(connection: Connection, source: int, ids: Collection[TurnId]) -> tuple[TurnId, ...]:
     """The ids of open streams that answer one of the turns."""
-    found = []
+    arriving = []
     for stream in open_streams(connection, source):
         try:
             about = msgspec.json.decode(stream.about, type=About)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             continue  # damaged: ``verify`` says so
         if not set(about.turns).isdisjoint(ids):
-            found.append(stream.id)
-    return tuple(found)
+            arriving.append(stream.id)
+    return tuple(arriving)

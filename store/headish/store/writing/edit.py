@@ -38,7 +38,7 @@ def edit(
     which blocks are meant, and where several branches follow; InvalidContent, TooLarge; BookmarkMoved; CorruptTurn;
     TurnErased if the turn, or one that would be kept, was erased. Nothing is stored then.
     """
-    asked = PlannedEdit(
+    plan = PlannedEdit(
         headish=parse_headish(headish),
         wanted=read_wanted(content, json=bool(json)),
         keep=keep,
@@ -46,5 +46,5 @@ def edit(
         author=space._author,
         limit_bytes=space._payload_limit_bytes,
     )
-    done = space._store(lambda connection, mint: edit_turn(connection, space._number, asked, mint))
-    return Edited(space._as_turn(done.edited), name_of(done), done.tip, done.kept)
+    result = space._store(lambda connection, mint: edit_turn(connection, space._number, plan, mint))
+    return Edited(space._as_turn(result.edited), name_of(result), result.tip, result.kept)

@@ -120,10 +120,10 @@ def import_file(
         path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
         given = ImportSource(file, path, name, ImportNotes(name, told), _limit(space), progress)
         check_fits(given, format)
-        done = _import_known(space, given, format, dry_run, force=force)
-        if not (done.trees or done.messages or done.broken):
+        imported = _import_known(space, given, format, dry_run, force=force)
+        if not (imported.trees or imported.messages or imported.broken):
             refuse_nothing(given, format)
-        return done
+        return imported
 
 
 @door()
@@ -147,21 +147,21 @@ def import_changed(
     space._check_writable()
     if is_address(source):
         raise InvalidArgument("a database on a server is not kept imported: import it anew, which adds what is new")
-    done = Imported()
+    total = Imported()
     for path in _changed(space, source, format):
-        stamp = stamp_of(path)  # before it is read: what is written meanwhile then changes the next stamp
+        stamp = stamp_of(path)  # before the file is read: whatever is written meanwhile then changes the next stamp
         if stamp is None and os.path.isdir(source):
             continue  # removed meanwhile
         try:
-            read = _import_log(space, path, format, stamp, progress, told)
-            done = done.plus(read)
+            imported = _import_log(space, path, format, stamp, progress, told)
+            total = total.plus(imported)
         except (InvalidImport, InvalidTranscript) as error:
             if told is not None:
                 told(_refusal(path, error))
-            done = done.plus(Imported(broken=1))
+            total = total.plus(Imported(broken=1))
         else:
-            _put_stamp(space, path, stamp, is_open=read.held_back > 0)
-    return done
+            _put_stamp(space, path, stamp, is_open=imported.held_back > 0)
+    return total
 
 
 def _import_log(
@@ -184,7 +184,7 @@ def _import_log(
             tail = tail if tail is not None and is_known else LogTail()
             file.seek(tail.offset)
             given = ImportSource(file, path, path, ImportNotes(path, told), _limit(space), progress, tail=tail)
-            done = _import_trees(space, given, find_reader(TAILED), dry_run=False)
+            imported = _import_trees(space, given, find_reader(TAILED), dry_run=False)
             tail.settle(file, stamp)
     except OSError:
         return import_file(space, path, format, progress=progress, told=told)  # which says what is wrong with it
@@ -192,7 +192,7 @@ def _import_log(
     # A dict keeps its order, and each tail was taken out before it was put back: the first ones are the longest unused.
     for oldest in list(space._tails)[:-TAILS_LIMIT]:
         del space._tails[oldest]
-    return done
+    return imported
 
 
 TAILED = "claude-code"
@@ -247,18 +247,18 @@ def _import_other(
         raise UnknownFormat(str(format), (*list_formats(), *FORMATS, *API_READERS))
     with SourceFile(source, rewindable=True) as (file, name):
         # A completion begins inside a header, where nothing tells its format (2.2 unless it is named).
-        found = format or ("2.2" if settings["start_role"] else detect_file(file, name))
-        if found in READERS or not is_own:
-            _refuse_names(found, names.bookmark, names.continues)
+        detected = format or ("2.2" if settings["start_role"] else detect_file(file, name))
+        if detected in READERS or not is_own:
+            _refuse_names(detected, names.bookmark, names.continues)
             path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
             given = ImportSource(file, path, name, ImportNotes(name, told), _limit(space), progress)
-            return _import_known(space, given, found, dry_run, force=names.force)
+            return _import_known(space, given, detected, dry_run, force=names.force)
         if dry_run:
-            raise InvalidArgument(f"a transcript ({found}) is not counted beforehand; convert it to look at it")
+            raise InvalidArgument(f"a transcript ({detected}) is not counted beforehand; convert it to look at it")
         importing = ThreadImport(space._read, space._store, space._number, space._payload_limit_bytes)
-        done = importing.run(file, name, found, names, keep_raw, progress, settings)
+        imported = importing.run(file, name, detected, names, keep_raw, progress, settings)
     bring_up_to_date_quietly(space)
-    return done
+    return imported
 
 
 def _import_server(
@@ -308,37 +308,39 @@ def _import_known(space: Space, given: ImportSource, format: str, dry_run: bool 
         return _import_trees(space, given, find_reader(format), dry_run)
 
     def recall(connection: Connection) -> ExportMemory:
-        known = KnownExports() if force else read_known(connection, space._number, format)
-        noted = read_noted(connection, space._number, (talk.key for talk in known.talks.values()))
-        return ExportMemory(format, _limit(space), known, noted)
+        exports = KnownExports() if force else read_known(connection, space._number, format)
+        noted = read_noted(connection, space._number, (talk.key for talk in exports.talks.values()))
+        return ExportMemory(format, _limit(space), exports, noted)
 
     memory = space._read(recall)
     mark = memory.mark_file(given.file)
-    known = memory.find_file(mark)
+    earlier = memory.find_file(mark)
     # The same bytes were imported before. The caller's progress still has to reach its end.
-    if known is not None:
+    if earlier is not None:
         if given.progress is not None:
             given.progress(memory.file_bytes)
-        return known
-    done = _import_trees(space, given._replace(known=memory), find_reader(format), dry_run).plus(memory.skipped)
+        return earlier
+    imported = _import_trees(space, given._replace(known=memory), find_reader(format), dry_run).plus(memory.skipped)
     if not dry_run:
-        space._write(lambda connection: memory.remember(connection, space._number, mark, done))
-    return done
+        space._write(lambda connection: memory.remember(connection, space._number, mark, imported))
+    return imported
 
 
 def _import_trees(space: Space, given: ImportSource, reader: ImportReader, dry_run: bool | Preview) -> Imported:
     preview = dry_run if isinstance(dry_run, Preview) else Preview() if dry_run else None
-    done = Imported()
+    imported = Imported()
     for trees in in_tree_batches(read_trees(reader, given)):
         if preview is not None:
-            done = done.plus(space._read(bind(preview_trees, space=space._number, trees=trees, preview=preview)))
+            imported = imported.plus(
+                space._read(bind(preview_trees, space=space._number, trees=trees, preview=preview))
+            )
         else:
-            done = done.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
+            imported = imported.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
     # Now, so that the next search need not wait for the indexing of a large import.
     if preview is None:
         bring_up_to_date_quietly(space)
     notes = given.notes
-    return replace(done, broken=notes.broken, held_back=notes.held_back, unmapped=dict(notes.counts))
+    return replace(imported, broken=notes.broken, held_back=notes.held_back, unmapped=dict(notes.counts))
 
 
 def _limit(space: Space) -> int:

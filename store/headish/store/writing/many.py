@@ -81,12 +81,12 @@ class TurnAdder:
         """Store the rest, and return all that was stored."""
         if last := self._batch.take():
             self._end(last)
-        read = partial(read_range, self._space)
+        read_turns = partial(read_range, self._space)
         if self._puts:
             return StoredTurns(
-                read, *_add_together(self._space, self._unstored, self._puts, carries_names=self._carries_names)
+                read_turns, *_add_together(self._space, self._unstored, self._puts, carries_names=self._carries_names)
             )
-        return StoredTurns(read, self._stored, self._count)
+        return StoredTurns(read_turns, self._stored, self._count)
 
     def _end(self, drafts: list[Draft]) -> None:
         if self._puts:
@@ -128,17 +128,17 @@ def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earli
 def _append(
     space: Space, drafts: list[Draft], stream: BatchPlace, carries_names: bool
 ) -> Sequence[Appended | StoredTurn]:
-    given: dict[str, Any] = {"stream": stream, "carries_names": carries_names}
+    options: dict[str, Any] = {"stream": stream, "carries_names": carries_names}
     # Most drafts have no key and name no other turn: they are not looked up.
     if any(draft.facts.is_looked_up for draft in drafts):
-        return space._store(lambda connection, mint: append_once(connection, space._number, drafts, mint, **given))
+        return space._store(lambda connection, mint: append_once(connection, space._number, drafts, mint, **options))
     end = is_line(drafts, stream.first_index) if carries_names else None
     return store_remembered(
         space,
         end,
         drafts,
         append_all_remembered,
-        lambda connection, mint: append_batch(connection, space._number, drafts, mint, **given),
+        lambda connection, mint: append_batch(connection, space._number, drafts, mint, **options),
     ).built
 
 

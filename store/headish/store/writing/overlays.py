@@ -106,8 +106,8 @@ def replace(space: Space, headish: str, content: Content, *, continues: str | No
     and the attributes stay. The rest is as in ``summarize``.
     """
     wanted = _wanted(space, REPLACE, headish, None, continues, expect)
-    given = _read_blocks(content)
-    new = content if isinstance(content, str) else given
+    blocks = _read_blocks(content)
+    new = content if isinstance(content, str) else blocks
 
     def write(thread: SeenThread, indexes: list[int]) -> Blocks:
         return put_in_place(thread.messages[indexes[0]], new)
@@ -245,10 +245,10 @@ def _ask_and_lay(space: Space, wanted: OverlayPlan, ptr: str, call: Mapping[str,
     from headish.store.answers.summaries import ask_summary  # late: most processes ask for none
 
     space._check_writable()
-    named = check_name(ptr, "provider pointer")
+    ptr_name = check_name(ptr, "provider pointer")
 
     def work(connection: Connection) -> tuple[Covering, Pointer]:
-        return find_covered(connection, space._number, wanted), find_pointer(connection, space._number, named)
+        return find_covered(connection, space._number, wanted), find_pointer(connection, space._number, ptr_name)
 
     (thread, indexes, _), pointer = space._read(work)
     covered = tuple(thread.walked[index].id for index in indexes)

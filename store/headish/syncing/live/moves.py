@@ -1,7 +1,7 @@
-"""Names on their way to a store that answers: each with the turn at which it was seen there, which is its lease.
+"""Names on their way to a store that answers: each with the turn at which it was seen there, its lease.
 
-A name goes forward; or sideways, where the name of here was once where that of there is: then whoever moved it here
-knew of that turn (as ``--force-if-includes`` of git). Where both sides moved it, it stays.
+A name moves forward. It moves sideways if the bookmark here was once at the turn where it is there: then whoever moved
+it here knew of that turn (as git's ``--force-if-includes`` judges). If both sides moved it, it stays.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REMOVED
 
 
 class NameWishes(NamedTuple):
-    """What a push does with names beside moving them forward: ``delete`` those there that were removed here, and take
-    those that are at one of ``leases`` there wherever they are here."""
+    """What a push does with names beside moving them forward. ``delete`` removes there what was removed here. A name
+    that is at one of ``leases`` there moves to its turn here in any direction."""
 
     delete: bool = False
     leases: frozenset[TurnId] = frozenset()
@@ -45,8 +45,8 @@ class NameWishes(NamedTuple):
 
 
 class ChosenMoves(NamedTuple):
-    """What is to be said there, and the names that stay because both sides moved them. ``waits``: something is said
-    there that was not read yet, and is met by the next pull."""
+    """The moves and records to send, and the names that stay because both sides moved them. ``waits``: a record there
+    was not read yet, and the next pull must merge it first."""
 
     moves: list[NameLease]
     says: list[Say]
@@ -57,16 +57,17 @@ class ChosenMoves(NamedTuple):
 def choose_moves(
     connection: Connection, space: int, remote: OpenRemote, head: LiveHead, pattern: str, wishes: NameWishes
 ) -> ChosenMoves:
-    """What is to be said there. ``pattern`` is that of the names that may be moved there.
+    """Choose the moves and records to send. ``pattern`` is that of the names that this store may move there.
 
-    What was removed or said there since it was last read stays as it is: a pull, which compares all three, comes first.
-    Cost: about five statements for each name that is elsewhere there.
+    A name or record that changed there since it was last read stays: a pull, which compares all three states, comes
+    first. Cost: about five statements for each name that is at another turn there.
     """
     chosen = ChosenMoves([], [], [])
     there = {each.name: each for each in head.names}
     seen = bookmarks_of_device(connection, space, remote.name, remote.name)
     own = all_names(connection, space)
     for name in own:
+        # Removed there while it stayed here: pushing it would make it again, so the next pull reports it first.
         is_removed = name.name in seen and name.name not in there and seen[name.name].turn == name.turn
         if not is_removed and fnmatchcase(stored_name(name.name), pattern):
             _choose(connection, space, remote, name, there.get(name.name), wishes.leases, chosen)
@@ -77,10 +78,10 @@ def choose_moves(
             for name, each in seen.items()
             if each.turn and name in there and name not in names and has_log(connection, space, name)
         )
-    said = {each.subject: each for each in head.records}
+    records_there = {each.subject: each for each in head.records}
     waits = False
     for record in all_records(connection, space):
-        other = said.get(record.subject)
+        other = records_there.get(record.subject)
         if (other is None or other.data != record.data) and fnmatchcase(stored_name(record.subject), pattern):
             if other is None or _is_read(seen.get(record.subject), other):
                 chosen.says.append(Say(record, hash_said(None if other is None else other.data)))
@@ -90,6 +91,7 @@ def choose_moves(
 
 
 def _is_read(seen: RemoteBookmark | None, there: SentRecord) -> bool:
+    """Whether the record there is the one that this store read or sent last."""
     return seen is not None and seen.record is not None and seen.record == hashes_of(there.data)
 
 
@@ -101,7 +103,7 @@ def _choose(
         if remote.state.gone.get(stored_name(name.name)) != name.turn:
             chosen.moves.append(NameLease(name.name, name.turn, None))
         return
-    if there.turn == name.turn or there.digest == name.digest:
+    if there.turn == name.turn or there.digest == name.digest:  # equal digests are equal threads
         return
     at, here = as_turn_id(there.turn), turn_by_id(connection, space, TurnId(name.turn))
     other = None if at is None else turn_by_id(connection, space, at)
@@ -117,7 +119,7 @@ def _choose(
 
 
 def only_sent(connection: Connection, space: int, chosen: ChosenMoves, end: int) -> ChosenMoves:
-    """The same without names of turns behind a commit number, which have not gone there: the next push moves them.
+    """Return the same without names of turns above a commit number, which were not sent: the next push moves them.
 
     Cost: one statement.
     """
@@ -127,7 +129,7 @@ def only_sent(connection: Connection, space: int, chosen: ChosenMoves, end: int)
 
 
 def send_moves(wire: Talk, chosen: ChosenMoves) -> Iterator[tuple[NameLeases, LeaseAnswers]]:
-    """Say it, and what became of each part of it. A round trip for each ``MOVES_AT_ONCE`` names.
+    """Send the moves and records. Yields each part with its answers, after a round trip for each ``MOVES_AT_ONCE``.
 
     Raises: InvalidBundle.
     """
@@ -143,12 +145,11 @@ def send_moves(wire: Talk, chosen: ChosenMoves) -> Iterator[tuple[NameLeases, Le
 def note_moved(
     connection: Connection, space: int, remote: OpenRemote, asked: NameLeases, moved: LeaseAnswers
 ) -> list[ArrivedName]:
-    """Keep where names are there now, and what is said of conversations; what became of each name that moved, or that
-    could not."""
+    """Store where names are there now, and the records that were taken. Returns the names that moved or could not."""
     seen = bookmarks_of_device(connection, space, remote.name, remote.name)
     turns = {name: each.turn for name, each in seen.items()}
     records = {name: each.record for name, each in seen.items()}
-    told: list[ArrivedName] = []
+    arrived: list[ArrivedName] = []
     gone: list[bytes] = []
     for move, there in zip(asked.moves, moved.names, strict=True):
         if move.turn is None and there.outcome == REMOVED:
@@ -157,26 +158,26 @@ def note_moved(
             turns[move.name] = TurnId(move.turn)
         if there.outcome not in (SAME, AHEAD):
             turn = TurnId(move.turn or move.seen or "")
-            # Each side counts its own turns first.
-            told.append(ArrivedName(stored_name(move.name), turn, there.outcome, there.there, there.here))
+            # The other store's ``here`` is ``there`` for this one.
+            arrived.append(ArrivedName(stored_name(move.name), turn, there.outcome, there.there, there.here))
     for say, is_said in zip(asked.says, moved.said, strict=True):
         if is_said:
             records[say.record.subject] = hashes_of(say.record.data)
-    said = [
+    rows = [
         (name, turns.get(name), records.get(name))
         for name in sorted({*turns, *records} - {*gone})
         if name not in seen or (seen[name].turn, seen[name].record) != (turns.get(name), records.get(name))
     ]
-    write_remote_bookmarks(connection, space, remote.name, remote.name, said)
+    write_remote_bookmarks(connection, space, remote.name, remote.name, rows)
     forget_remote_bookmarks(connection, space, remote.name, remote.name, gone)
-    return told
+    return arrived
 
 
 def records_of(chosen: ChosenMoves) -> list[SentRecord]:
-    """What would be said of conversations."""
+    """The records that would be sent, for a search for keys."""
     return [each.record for each in chosen.says]
 
 
 def names_of(chosen: ChosenMoves) -> list[SentName]:
-    """The names that would be said."""
+    """The names that would be sent, for a search for keys."""
     return [SentName(each.name, each.turn, b"") for each in chosen.moves if each.turn]

@@ -69,13 +69,13 @@ def stop_of(message: Message) -> str:
 
 
 def is_open(transcript: Transcript) -> bool:
-    """Whether the text of a transcript goes on: by an open header, or by a message without its end."""
+    """Whether the text of a transcript is unfinished: it ends in an open header or in a message without its end."""
     last = transcript.messages[-1:]
     return transcript.pending is not None or any(stop_of(message) == "none" for message in last)
 
 
 def check_whole(transcript: Transcript, title: str, *, has_header: bool) -> None:
-    """Refuse what no writer of a format can say of a whole transcript. Raises: Unrepresentable."""
+    """Refuse what no writer can write of the transcript as a whole. Raises: Unrepresentable."""
     if transcript.tail is not None:
         raise Unrepresentable(title, UNREAD, drop="tail")
     if not has_header and (transcript.header is not None or transcript.header_raw is not None):
@@ -88,12 +88,12 @@ def check_whole(transcript: Transcript, title: str, *, has_header: bool) -> None
 
 
 def make_message(role: str | None, content: Sequence[ContentBlock], **said: Any) -> Message:
-    """A message from what was read; attributes that say nothing are left out, and so is the usual ``stop``."""
-    given = {key: value for key, value in said.items() if value not in _NOTHING}
+    """Make a message in normal form: without attributes that say nothing, and without the usual ``stop``."""
+    attributes = {key: value for key, value in said.items() if value not in _NOTHING}
     blocks = tuple(content)
-    if given.get("stop") == _usual_stop(blocks):
-        del given["stop"]
-    return Message(role=role, content=blocks, attributes=Attributes(**given) if given else NO_ATTRIBUTES)
+    if attributes.get("stop") == _usual_stop(blocks):
+        del attributes["stop"]
+    return Message(role=role, content=blocks, attributes=Attributes(**attributes) if attributes else NO_ATTRIBUTES)
 
 
 def tightened(message: Message) -> Message:
@@ -104,14 +104,15 @@ def tightened(message: Message) -> Message:
 def make_call(
     name: str, raw: str, *, id: str | None = None, closed: bool = False, envelope: str | None = None
 ) -> ToolUse:
-    """A call from the exact text of its arguments; ``raw`` is kept where ``input`` would not give it back (rule R8,
+    """Make a call from the exact text of its arguments; ``raw`` is kept if ``input`` would not give it back (rule R8,
     block kinds)."""
     try:
         value = strictjson.decode(raw, "arguments")
     except InvalidContent:
+        # Not JSON that the store keeps as data: the text is all there is.
         return ToolUse(name, id, raw=raw, closed=closed, envelope=envelope)
-    kept = None if strictjson.encode(value) == raw.encode() else raw
-    return ToolUse(name, id, value, raw=kept, closed=closed, envelope=envelope)
+    exact = None if strictjson.encode(value) == raw.encode() else raw
+    return ToolUse(name, id, value, raw=exact, closed=closed, envelope=envelope)
 
 
 def arguments_of(call: ToolUse) -> str:
@@ -126,7 +127,7 @@ def _usual_stop(blocks: tuple[ContentBlock, ...]) -> str:
 
 
 class Header(Struct, frozen=True, kw_only=True):
-    """What a message header says."""
+    """The fields of a message header."""
 
     role: str
     name: str | None = None

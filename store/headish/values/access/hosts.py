@@ -33,15 +33,15 @@ def known_hosts(port: int, public_urls: Sequence[str] = (), *, host: str = "127.
     ``public_urls`` are the addresses under which a proxy or a tunnel offers it: ``https://notes.example.org``.
     Raises: InvalidArgument for one with a path; InvalidAddress.
     """
-    known: dict[str, str] = {}
+    origins: dict[str, str] = {}
     for name in (*LOOPBACK_NAMES, *_listened_on(host)):
-        known |= _spellings("http", name, port)
+        origins |= _spellings("http", name, port)
     for url in public_urls:
         address = parse_address(url)
         if address.path:
             raise InvalidArgument(f"a public URL is scheme and host, without a path: not {shown(url)}")
-        known |= _spellings(address.scheme, address.host, address.port)
-    return known
+        origins |= _spellings(address.scheme, address.host, address.port)
+    return origins
 
 
 def local_url(host: str, port: int) -> str:
@@ -61,7 +61,7 @@ _OWN_OF_ALL = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (asked, not bo
 
 
 def _listened_on(host: str) -> tuple[str, ...]:
-    """The host on which a server listens, as requests name it. Nothing for all addresses, which nobody can ask at."""
+    """The host on which a server listens, as requests name it. Empty if it listens on all addresses."""
     shortest = _shortest(host)
     return () if shortest in _OWN_OF_ALL else (in_url(shortest).lower(),)
 
@@ -102,8 +102,8 @@ def _spellings(scheme: str, host: str, port: int) -> dict[str, str]:
 def own_origin(headers: RawHeaders, known: Mapping[str, str]) -> str | None:
     """The origin under which a request came. None if it has not exactly one ``Host``, or an unknown one: answer 421 and
     nothing else."""
-    given = values_of(headers, b"host")
-    return known.get(given[0].lower()) if len(given) == 1 else None
+    hosts = values_of(headers, b"host")
+    return known.get(hosts[0].lower()) if len(hosts) == 1 else None
 
 
 Sender = Literal["own", "other", "none"]

@@ -59,13 +59,13 @@ class Address(Struct, frozen=True):
 
 def parse_address(base_url: str) -> Address:
     """Check and parse a base URL. Raises: InvalidAddress."""
-    found = _ADDRESS.fullmatch(base_url)
-    if found is None:
+    match = _ADDRESS.fullmatch(base_url)
+    if match is None:
         # The error is printed and logged: it must not repeat a password or a key.
         shown = _HIDDEN.sub(lambda hidden: "***@" if hidden[0].endswith("@") else f"{hidden[0][0]}***", base_url)
         raise InvalidAddress(shown[:200], "a base URL is http(s)://host[:port][/path], with no user, query or fragment")
-    scheme = found["scheme"].lower()
-    port = int(found["port"]) if found["port"] else _DEFAULT_PORTS[scheme]
+    scheme = match["scheme"].lower()
+    port = int(match["port"]) if match["port"] else _DEFAULT_PORTS[scheme]
     if not 0 < port < 65536:
         raise InvalidAddress(base_url[:200], f"there is no port {port}")
-    return Address(scheme, found["host"].lower(), port, found["path"].rstrip("/"))
+    return Address(scheme, match["host"].lower(), port, match["path"].rstrip("/"))

@@ -31,11 +31,11 @@ def refused_attribute(attributes: Mapping[str, Any]) -> tuple[str, str] | None:
     if attributes.get("overlay") is not None:
         return "overlay", "an overlay is made by summarize, hide, replace, keep, unhide or original"
     for name, allowed in (("channel", CHANNELS), ("stop", STOPS), ("hidden", VIEWERS)):
-        given = attributes.get(name)
-        if given is not None and given not in allowed:
-            return name, f"it is one of {', '.join(allowed)}, not {given[:80]!r}"
+        value = attributes.get(name)
+        if value is not None and value not in allowed:
+            return name, f"it is one of {', '.join(allowed)}, not {value[:80]!r}"
     for name in _WORDS:
-        given = attributes.get(name)
-        if given is not None and not is_header_value(given):
-            return name, f"{given[:80]!r} is no single word without < > |"
+        value = attributes.get(name)
+        if value is not None and not is_header_value(value):
+            return name, f"{value[:80]!r} is no single word without < > |"
     return None

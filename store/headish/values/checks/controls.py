@@ -19,11 +19,11 @@ def escape_controls(text: str) -> str:
     r"""The text with every steering character written out: ``\x1b``, ``\r``, ``\u202e``. For terminals."""
     if text.isprintable():
         return text
-    return re.sub(_STEERING, lambda found: ascii(found.group())[1:-1], text)
+    return re.sub(_STEERING, lambda match: ascii(match.group())[1:-1], text)
 
 
 def escape_json_controls(encoded: str) -> str:
     """JSON text with its steering characters as JSON escapes. It still decodes to the same value."""
     if encoded.isprintable():
         return encoded
-    return re.sub(_STEERING_IN_JSON, lambda found: f"\\u{ord(found.group()):04x}", encoded)
+    return re.sub(_STEERING_IN_JSON, lambda match: f"\\u{ord(match.group()):04x}", encoded)

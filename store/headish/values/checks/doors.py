@@ -75,16 +75,18 @@ def _kinds_of(
     function: Callable[..., Any], further: Iterable[Any], own: dict[str, Kind]
 ) -> dict[str, tuple[Kind, bool]]:
     """The kinds of the parameters that a door checks, and whether each may be None."""
-    taken = {name: kind_of(name, said) for each in further for name, said in each.__annotations__.items()}
-    found = {name: (kind, True) for name, kind in (taken | own).items() if kind}
+    further_kinds = {
+        name: kind_of(name, annotation) for each in further for name, annotation in each.__annotations__.items()
+    }
+    kinds = {name: (kind, True) for name, kind in (further_kinds | own).items() if kind}
     places = function.__code__.co_varnames[: function.__code__.co_argcount]
     defaults = dict(zip(reversed(places), reversed(function.__defaults__ or ()), strict=False))
     defaults |= function.__kwdefaults__ or {}
     for name, annotation in function.__annotations__.items():
         kind = own.get(name) or kind_of(name, annotation)
         if kind:
-            found[name] = (kind, defaults.get(name, kind) is None or annotation.endswith(" | None"))
-    return found
+            kinds[name] = (kind, defaults.get(name, kind) is None or annotation.endswith(" | None"))
+    return kinds
 
 
 def kind_of(name: str, annotation: str | ForwardRef) -> Kind | None:

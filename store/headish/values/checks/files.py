@@ -54,7 +54,7 @@ def open_target(path: str | os.PathLike[str]) -> TextIO:
     """
     check_target(path)
     opened = _opened(path, os.O_WRONLY | os.O_CREAT)
-    os.ftruncate(opened, 0)  # not with O_TRUNC: only now it is known to be a regular file
+    os.ftruncate(opened, 0)  # not with O_TRUNC, which would empty a file before this knows that it is a regular one
     return os.fdopen(opened, "w", encoding="utf-8", buffering=1)
 
 

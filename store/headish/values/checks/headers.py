@@ -60,14 +60,14 @@ def check_kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
     Raises: as ``check_headers``.
     """
-    kept = check_headers(headers)
-    if len(kept) > HEADERS_LIMIT:
+    checked = check_headers(headers)
+    if len(checked) > HEADERS_LIMIT:
         raise InvalidArgument(f"a pointer has at most {HEADERS_LIMIT} headers")
-    for name, value in kept.items():
+    for name, value in checked.items():
         if name in SECRET_HEADERS or _NAMED_LIKE_A_KEY.fullmatch(name):
             raise InvalidArgument(f"the header {name[:80]} carries a key: name the key's variable with key_env instead")
         if name in _FRAMING:
             raise InvalidArgument(f"the header {name[:80]} is headish's own to send: a pointer cannot set it")
         if _LIKE_A_KEY.fullmatch(value):
             raise InvalidArgument(f"the value of the header {name[:80]} looks like a key: keys stay in the environment")
-    return kept
+    return checked

@@ -43,8 +43,8 @@ class Batch(Struct, frozen=True):
     @property
     def counts(self) -> dict[str, int]:
         """How many entries are ``answered``, ``failed`` and ``waiting``."""
-        found = Counter(_word(each) for each in self.entries)
-        return {word: found[word] for word in ("answered", "failed", "waiting")}
+        counter = Counter(_word(each) for each in self.entries)
+        return {word: counter[word] for word in ("answered", "failed", "waiting")}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, the entries last."""

@@ -54,8 +54,8 @@ class Conversation(Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data: ``{name, first, turn, revision}`` and what ``record.to_dict`` says."""
-        named = {"name": self.name, "first": self.first, "turn": self.turn, "revision": self.revision}
-        return named | self.record.to_dict()
+        names = {"name": self.name, "first": self.first, "turn": self.turn, "revision": self.revision}
+        return names | self.record.to_dict()
 
 
 class Entry(Struct, frozen=True):
@@ -82,12 +82,12 @@ class Entry(Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """As plain data: ``{name, first, turn, title, last, role, model, time, branches, turns, tags, archived, pinned,
         key, revision}``."""
-        said = {"title": self.title, "last": self.last, "role": self.role, "model": self.model}
+        heading = {"title": self.title, "last": self.last, "role": self.role, "model": self.model}
         facts = {"time": self.time.isoformat(), "branches": self.branches, "turns": self.turns}
-        found, record = self.conversation, self.conversation.record
-        names = {"name": found.name, "first": found.first, "turn": found.turn}
+        conversation, record = self.conversation, self.conversation.record
+        names = {"name": conversation.name, "first": conversation.first, "turn": conversation.turn}
         flags = {"tags": list(record.tags), "archived": record.archived, "pinned": record.pinned}
-        return {**names, **said, **facts, **flags, "key": record.key, "revision": found.revision}
+        return {**names, **heading, **facts, **flags, "key": record.key, "revision": conversation.revision}
 
 
 class Filter(Struct, frozen=True):

@@ -108,8 +108,9 @@ class _GeminiSession:
         self._facts: dict[str, Any] = {}
         self._messages: dict[str, tuple[Message, str | None, str]] = {}
         """Each message with the id of the one before it, and its place in the file."""
-        self._path: dict[str, None] = {}
-        """The ids in order. A dict, because a list would be searched for each message."""
+        self._path: dict[str, str] = {}
+        """The ids in order, as the file names messages, each with the id of its copy. A dict, because a list would be
+        searched for each message."""
         self._copies: dict[tuple[str, str | None], str] = {}
         self._copied: dict[str, int] = {}
         self._repeated: set[str] = set()
@@ -144,13 +145,13 @@ class _GeminiSession:
 
     def _take(self, message: Message, where: str) -> None:
         """Replace a message on the path; a message that follows another one than before is another message."""
-        id = str(message["id"])
-        if id in self._path:
-            _, before, _ = self._messages[id]
+        own = str(message["id"])
+        id = self._path.get(own)
+        if id is None:
+            before = self._last
+            self._path[own] = id = self._copy_behind(own, before)
         else:
-            before = next(reversed(self._path), None)
-            id = self._copy_behind(id, before)
-            self._path[id] = None
+            _, before, _ = self._messages[id]
         self._messages[id] = (message, before, where)
 
     def _copy_behind(self, id: str, before: str | None) -> str:
@@ -178,10 +179,10 @@ class _GeminiSession:
     def hold_back(self) -> None:
         """Leave out the last answer, which the program rewrites while its tools run, and the branches that were rewound
         after it."""
-        last = next(reversed(self._path), None)
+        last = self._last
         if last is None or self._messages[last][0].get("type") != "gemini":
             return
-        del self._path[last]
+        self._path.popitem()
         held = {last}
         for id, (_, before, _) in self._messages.items():  # a message comes after the one that it continues
             if before in held:
@@ -189,6 +190,11 @@ class _GeminiSession:
         for id in held:
             del self._messages[id]
         self._notes.hold_back(f"message {last}")
+
+    @property
+    def _last(self) -> str | None:
+        """The id of the last message on the path."""
+        return next(reversed(self._path.values()), None)
 
     @property
     def _id(self) -> str:
@@ -206,7 +212,7 @@ class _GeminiSession:
         words = words.split("\n", 1)[0][:200]
         return SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) and title else words,
-            tip=self._end_of(next(reversed(self._path))) if self._path else None, logged=True,
+            tip=None if self._last is None else self._end_of(self._last), logged=True,
             tags=[FORMAT, *(["sub-agent"] if is_agent else [])],
             app={key: self._facts[key] for key in _FACTS if self._facts.get(key) not in (None, [])}, messages=nodes,
         )  # fmt: skip

@@ -4,9 +4,9 @@ The keys of a row tell its kind:
 
 - ``messages`` (Hugging Face, OpenAI's fine-tuning), and ``conversations`` with ``from`` and ``value`` (ShareGPT);
 - ``prompt`` with ``chosen`` and ``rejected``, ``input`` with ``preferred_output`` and ``non_preferred_output``: two
-branches after what they share;
+  branches after what they share;
 - ``body`` or ``request`` with ``messages``, and ``response`` with ``choices``: a call of Chat Completions. Calls that
-continue one another share their turns, as the messages of ``Store.record`` do.
+  continue one another share their turns, as the messages of ``Store.record`` do.
 
 Rows have no titles, so their conversations have no names. What else a row says is kept verbatim under ``app.row``: for
 a data set with its first turn, for a log with the last. Few rows have ids, and none are unique beyond their file. So
@@ -111,6 +111,7 @@ class _DatasetRow:
     def __init__(self, row: Mapping[str, Any], threads: Sequence[RowThread], where: str, given: ImportSource) -> None:
         self._row, self._threads, self._where, self._given = row, threads, where, given
         self._is_log = bool(_call_of(row))
+        # Equal rows are one, whatever the order of their keys.
         self._hash = blake3(msgspec.json.encode(row, order="deterministic")).hexdigest(16)
         self._nodes: list[SourceMessage] = []
         self._met: dict[tuple[str | None, str], str] = {}
@@ -128,6 +129,7 @@ class _DatasetRow:
         tree = build_tree(talk, self._given.notes, self._given.limit_bytes)
         if tree is None:
             return None
+        # As of a log: a key means the same row in whatever file it comes again.
         tree = replace(tree, about=None, logged=True)
         return _keyed(tree) if self._is_log else tree
 

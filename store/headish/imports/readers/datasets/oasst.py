@@ -34,7 +34,7 @@ from headish.values.names import refusal
 FORMAT = "oasst"
 ROLES = {"prompter": "user", "assistant": "assistant", "system": "system"}
 _OWN = ("text", "role", "replies", "parent_id")
-"""Keys that the thread itself says."""
+"""Keys that need not be kept in meta: the turns and their links say the same."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -77,6 +77,7 @@ def _read_tree(record: Any, notes: ImportNotes) -> ImportedTree:
         replies = _replies(message)
         first = _best_ranked(replies)
         behind = [(reply, len(drafts), is_best and at == first) for at, reply in enumerate(replies)]
+        # Reversed, because a stack gives the last one first: drafts keep the order of the file.
         stack += reversed(behind)
         best = len(drafts) if is_best else best
         drafts.append(_draft(message, tree if parent is None else None))
@@ -93,8 +94,8 @@ def _read_tree(record: Any, notes: ImportNotes) -> ImportedTree:
 def _best_ranked(replies: Sequence[Any]) -> int:
     """Return the index of the reply with the lowest rank; the first of several, or of replies without ranks."""
     ranks = [reply.get("rank") if isinstance(reply, dict) else None for reply in replies]
-    known = [float("inf") if type(rank) is not int else rank for rank in ranks]
-    return known.index(min(known)) if known else 0
+    sortable = [float("inf") if type(rank) is not int else rank for rank in ranks]
+    return sortable.index(min(sortable)) if sortable else 0
 
 
 def _replies(message: Any) -> list[Any]:

@@ -57,8 +57,8 @@ def _body_of(held: Any) -> Row | None:
 
 def _response_of(row: Row) -> Row | None:
     held = _body_of(row.get("response"))
-    found = held if held is not None else row
-    return found if isinstance(found.get("choices"), list) else None
+    response = held if held is not None else row
+    return response if isinstance(response.get("choices"), list) else None
 
 
 def _reply(response: Row, choice: Row) -> dict[str, Any]:

@@ -69,6 +69,7 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(each) for key, each in value.items() if each is not None}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
+    # JSON has no NaN and no infinity, and a payload with one would be refused (I9).
     if isinstance(value, float) and not isfinite(value):
         return str(value)
     if isinstance(value, bytes):

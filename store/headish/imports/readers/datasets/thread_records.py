@@ -30,7 +30,7 @@ from headish.values.names import new_refusal
 
 FORMAT = "records"
 _OWN = ("role", "content", "inherited", "options", "cache", "continues")
-"""Keys that the turn itself says."""
+"""Keys that need not be kept in meta: the turn itself says the same."""
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
@@ -168,6 +168,7 @@ def _draft(record: dict[str, Any]) -> Draft:
         "inherited": inherited,
         "cache": plausible_cache(record.get("cache")),
         "meta": {"record": kept} if kept else None,
+        # Ids of other kinds may repeat in another file, and a key is unique in its space.
         "key": make_key(FORMAT, record.get("id")) if _is_global(record.get("id")) else None,
     }
     # Blocks as headish writes them: a part that only looks like an API's must not be converted.

@@ -97,6 +97,7 @@ class _ChatGPTConversation:
             self._notes.leave_out(where, "empty message")
             return SourceMessage(id=id, parent=parent)
         meta = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
+        # The blocks say only a part of it, so the whole is kept beside them.
         if not is_mapped:
             meta["content"] = content
             self._notes.keep(where, f"content of type {content.get('content_type')}")

@@ -123,7 +123,7 @@ def _pieces(
             meta=node.meta if number == 1 else {"uuid": id, "piece": number},
         )  # fmt: skip
         pieces.append(_read(piece, run, files if number == 1 else 0, notes))
-    return pieces or [node]
+    return pieces or [node]  # an empty message, which others may continue
 
 
 def _read(piece: SourceMessage, run: list[Any], files: int, notes: ImportNotes) -> SourceMessage:

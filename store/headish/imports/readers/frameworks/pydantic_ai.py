@@ -213,7 +213,7 @@ def _thinking(part: Part) -> list[Block] | None:
     if not isinstance(content, str):
         return None
     rest = _rest(part, "content", "part_kind", "signature", "provider_name")
-    # Only Anthropic's signatures can be sent back from a block. Those of other providers stand beside it, for
+    # Only Anthropic's signatures can be sent back from a block. Those of other providers are kept beside it, for
     # pydantic-ai.
     block: Block = {"type": "thinking", "text": content, "provider": provider if provider == "anthropic" else FORMAT}
     if isinstance(signature, str) and provider == "anthropic":

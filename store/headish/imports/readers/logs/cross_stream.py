@@ -122,6 +122,7 @@ class _FrameExport:
         links = tuple(f"{FORMAT}:{each}".encode() for each in parents if each in self._known)
         abouts = [self._about(name) for name in self._named.names_of(id)]
         for index, about in enumerate(abouts or [None]):
+            # ``goes_on``: a turn that continues another, or has a second name, is not one more conversation.
             yield ImportedTree(
                 (draft,), (links or None,), about=about, logged=True, goes_on=bool(links) or index > 0,
                 untimed=int(draft.facts.said_at is None),

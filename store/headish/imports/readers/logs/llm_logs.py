@@ -56,6 +56,7 @@ def _read_threads(given: ImportSource, foreign: ForeignFile) -> Iterator[SourceC
     for thread in foreign.select("SELECT * FROM threads ORDER BY datetime_utc, id"):
         turns = foreign.select("SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, id", thread["id"])
         yield from _thread(given, foreign, thread, turns)
+    # A turn whose thread is missing is a conversation of its own.
     alone = "SELECT * FROM turns WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads) ORDER BY id"
     for turn in foreign.select(alone):
         thread = {"id": turn["id"], "tip_message_hash": turn["tip_message_hash"]}
@@ -90,6 +91,7 @@ def _timed(
 ) -> SourceMessage:
     id = node.id or ""
     reply, beside = replies.get(id, ({}, {}))
+    # A row of ``turns`` describes the answer that ends it.
     answer = {"reply": reply, "meta": {**node.meta, **beside}} if node.role == "assistant" and reply else {}
     return replace(node, said_at=utc(times.get(id)), **answer)
 

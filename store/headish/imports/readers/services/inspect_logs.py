@@ -27,6 +27,7 @@ from headish.values.limits import IMPORT_LINE_BYTES
 
 FORMAT = "inspect"
 _SAMPLE = re.compile(r"samples/[^/]+\.json")
+# The second alone is in the log of a run that has not ended.
 _HEADERS = ("header.json", "_journal/start.json")
 _KEPT = ("target", "scores", "metadata", "error", "limit", "uuid", "choices", "files")
 

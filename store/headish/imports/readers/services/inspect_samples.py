@@ -84,14 +84,14 @@ class InspectSample:
         listed, pool = event.get("input"), self._record.get("events_data")
         # In the autumn of 2025 the pool was in the sample itself, and each message was named by its place.
         pooled = pool.get("messages") if isinstance(pool, Mapping) else self._record.get("message_pool")
-        messages, found = shapes.listed(pooled), list(shapes.listed(listed))
+        messages, asked = shapes.listed(pooled), list(shapes.listed(listed))
         for ref in shapes.listed(event.get("input_refs")):
             ref = [ref, ref + 1] if type(ref) is int else ref
             if isinstance(ref, list) and len(ref) == 2 and all(type(at) is int and at >= 0 for at in ref):
-                found += messages[ref[0] : ref[1]]
-                if len(found) > len(messages) * 2:
+                asked += messages[ref[0] : ref[1]]
+                if len(asked) > len(messages) * 2:
                     break  # overlapping ranges: a few places could ask for any number of messages
-        return found
+        return asked
 
     def _follow(self, listed: Sequence[Any], time: Any) -> str | None:
         last: str | None = None
@@ -264,4 +264,4 @@ def _usage(counts: Any) -> dict[str, int]:
         "cache_read_input_tokens": counts.get("input_tokens_cache_read"),
         "reasoning_tokens": counts.get("reasoning_tokens"),
     }  # fmt: skip
-    return shapes.token_counts(by_name, cached_inside=False)
+    return shapes.token_counts(by_name, cached_inside=False)  # Inspect counts cached tokens apart

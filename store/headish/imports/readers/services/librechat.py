@@ -121,6 +121,7 @@ class _LibreChatConversation:
         for _ in kept:
             self._notes.keep(where, "file without its bytes")
         blocks = [block for part in shapes.listed(content) for block in self._part(part, where)]
+        # Older messages have only a text.
         if not blocks and isinstance(text, str) and text:
             blocks = [text_block(text)]
         return [*kept, *blocks]

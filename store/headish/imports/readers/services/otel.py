@@ -66,6 +66,7 @@ def _put_aside(given: ImportSource, aside: BinaryIO) -> dict[str, list[_Span]]:
                 continue
             number += 1
             facts = {**resource, **attributes}
+            # Sorting by time needs all spans, and their messages may not fit into memory.
             data = json.dumps({"where": where, "span": span, "attributes": attributes, "resource": resource}).encode()
             place = _Span(_began(span), number, aside.tell(), aside.write(data))
             spans_of.setdefault(_conversation_of(facts, span, number), []).append(place)

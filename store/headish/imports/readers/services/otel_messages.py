@@ -1,7 +1,7 @@
 """Read the messages of a model call from a span, in whichever convention the span uses.
 
 - GenAI since 1.37: ``gen_ai.input.messages``, ``gen_ai.output.messages`` and ``gen_ai.system_instructions``, as values
-or as a text that holds JSON.
+  or as a text that holds JSON.
 - GenAI before: events ``gen_ai.user.message``, ``gen_ai.choice`` and the like.
 - OpenLLMetry: ``gen_ai.prompt.<i>.role``, ``gen_ai.completion.<i>.content`` …
 - OpenInference: ``llm.input_messages.<i>.message.role`` …
@@ -264,10 +264,10 @@ def _read_file(part: Attributes) -> Block | None:
 
 
 def _media_type(part: Attributes) -> str | None:
-    found = part.get("mime_type")
+    mime_type = part.get("mime_type")
     modality = part.get("modality")
-    if isinstance(found, str) and found:
-        return found
+    if isinstance(mime_type, str) and mime_type:
+        return mime_type
     return f"{modality}/*" if modality in ("image", "audio", "video") else None
 
 

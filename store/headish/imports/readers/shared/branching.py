@@ -40,6 +40,7 @@ class MessagePaths:
         place = (before, print)
         if place not in self._ends:
             last = before
+            # Made only now: most lists repeat the one before them, and their messages are never built.
             for node in make():
                 last = self._add(node, last)
             self._ends[place] = last

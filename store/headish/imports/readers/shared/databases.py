@@ -49,6 +49,7 @@ class ForeignFile:
         connection.row_factory = _as_dict
         # By default, one text that is not UTF-8 would fail the whole statement.
         connection.text_factory = lambda data: data.decode(errors="replace")
+        # A row may hold a value of any size: SQLite refuses it before it takes memory.
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, IMPORT_LINE_BYTES)
         for pragma in ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON"):
             connection.execute(f"PRAGMA {pragma}")
@@ -57,16 +58,16 @@ class ForeignFile:
         connection.set_authorizer(_authorize)
 
     def _plain_tables(self) -> list[str]:
-        found = self._connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        rows = self._connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
         return [
             row["name"]
-            for row in found
+            for row in rows
             if isinstance(row["name"], str) and isinstance(row["sql"], str) and not _is_virtual(row["sql"])
         ]
 
     def _columns(self, table: str) -> frozenset[str]:
-        found = self._connection.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
-        return frozenset(row["name"] for row in found)
+        rows = self._connection.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
+        return frozenset(row["name"] for row in rows)
 
     def has(self, table: str, *columns: str) -> bool:
         """Whether there is a plain table with these columns."""
@@ -90,11 +91,11 @@ class ForeignFile:
         after: tuple[Any, ...] = ()
         while True:
             page = self._run(table, columns, behind if after else "", columns, PAGE, after)
-            found = [tuple(row[column] for column in columns) for row in page]
-            yield from dict.fromkeys(found)
-            if len(page) < PAGE or found[-1] == after or None in found[-1]:
+            keys = [tuple(row[column] for column in columns) for row in page]
+            yield from dict.fromkeys(keys)
+            if len(page) < PAGE or keys[-1] == after or None in keys[-1]:
                 return  # no comparison with NULL is true, so there is no next page after one
-            after = found[-1]
+            after = keys[-1]
 
     def select(self, statement: str, *values: Any) -> list[dict[str, Any]]:
         """Run a reader's own statement. The guards apply to it, too: one that names a view is refused.
@@ -185,10 +186,10 @@ def _has_wal_mode(path: str) -> bool:
 
 def _state(path: str) -> tuple[int, int, bool] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns, _has_log(path)
+    return status.st_size, status.st_mtime_ns, _has_log(path)
 
 
 def quoted(name: str) -> str:

@@ -67,6 +67,7 @@ def read_items(
         if healed:
             notes.change(where, "lone surrogates became U+FFFD")
         inner = value.get("conversations") if unwrap and isinstance(value, dict) else None
+        # The bytes that were hashed hold many conversations, so they identify none.
         if isinstance(inner, list):
             if known is not None:
                 known.pass_over()

@@ -91,6 +91,7 @@ class ForeignServer:
     ) -> Iterator[tuple[Any, ...]]:
         """Yield rows as ``rows``, in an order and a page at a time. Raises: psycopg.Error."""
         statement = self._select(table, columns, where) + self._sql.SQL(f" ORDER BY {order}")
+        # A named cursor stays on the server: without a name, the driver would fetch all rows at once.
         with closing(self._connection.cursor(name=f"headish_{next(self._numbers)}")) as cursor:
             cursor.itersize = PAGE
             cursor.execute(statement, values, binary=True)
@@ -117,8 +118,8 @@ def opened(address: ServerAddress) -> Iterator[ForeignServer]:
         with closing(address.connect(psycopg)) as connection:
             yield ForeignServer(connection, psycopg)
     except (psycopg.Error, UnicodeError) as error:
-        said = " ".join(str(error).split())[:300]
-        raise InvalidImport(address.name, None, f"PostgreSQL cannot read it ({said})") from None
+        message = " ".join(str(error).split())[:300]
+        raise InvalidImport(address.name, None, f"PostgreSQL cannot read it ({message})") from None
 
 
 def bounded(column: str) -> str:

@@ -38,8 +38,8 @@ def push_to(
         raise InvalidArgument(f"remote {name!r} is no store: each device has names of its own there")
     remote = renew_key(remote, space.space)
     check_key(remote, space.space)  # with an old key, a device that was removed could read what is pushed
-    done, _ = push(Push(target, logs_of(remote, space.space), remote, allow_secrets), accept_rollback=accept_rollback)
-    return done
+    pushed, _ = push(Push(target, logs_of(remote, space.space), remote, allow_secrets), accept_rollback=accept_rollback)
+    return pushed
 
 
 def pull_from(space: Space, name: str, *, prune: bool = False, accept_rollback: bool = False) -> Pulled:
@@ -49,13 +49,13 @@ def pull_from(space: Space, name: str, *, prune: bool = False, accept_rollback: 
         with talking(space, target, remote, writes=False) as live:
             return _pull_live(space, live, prune=prune)
     remote = renew_key(remote, space.space)
-    done, left = pull(Pull(target, logs_of(remote, space.space), remote, accept_rollback, prune))
-    _note_arrived(space, done)
-    if done.waiting or isinstance(left, NotADevice | RemoteRolledBack):
+    pulled, problem = pull(Pull(target, logs_of(remote, space.space), remote, accept_rollback, prune))
+    _note_arrived(space, pulled)
+    if pulled.waiting or isinstance(problem, NotADevice | RemoteRolledBack):
         check_key(remote, space.space)  # raises if the key was changed, which explains all of these
-    if left is not None:
-        raise left
-    return done
+    if problem is not None:
+        raise problem
+    return pulled
 
 
 def exchange_with(
@@ -83,8 +83,8 @@ def exchange_with(
     except NOT_STORED:
         push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
         raise
-    sent = push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
-    return Synced(pulled, sent)
+    pushed = push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+    return Synced(pulled, pushed)
 
 
 def answer_caller(space: Space, reads: int, writes: int, door: Doorkeeper) -> int:
@@ -93,9 +93,9 @@ def answer_caller(space: Space, reads: int, writes: int, door: Doorkeeper) -> in
 
 
 def _pull_live(space: Space, live: LiveSync, *, prune: bool) -> Pulled:
-    done = take_all(live, prune=prune)
-    _note_arrived(space, done)
-    return done
+    pulled = take_all(live, prune=prune)
+    _note_arrived(space, pulled)
+    return pulled
 
 
 def _push_live(live: LiveSync, allow_secrets: bool) -> Pushed:

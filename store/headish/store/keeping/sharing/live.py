@@ -128,16 +128,16 @@ def talking(
         with SyncServer(remote.url, key_env_of(remote.settings.id) or "") as server:
             yield LiveSync(target, PostTalk(server), remote, space.space)
         return
-    with _reach(space, remote, writes=writes, create=create) as there:
+    with _reach(space, remote, writes=writes, create=create) as peer:
         try:
-            with Wire(there.pipes, remote.url) as wire:
+            with Wire(peer.pipes, remote.url) as wire:
                 yield LiveSync(target, wire, remote, space.space)
                 wire.bye()
         except RemoteUnavailable as error:
             # If the other side ended, its own last words say more than the broken pipe.
-            if not there.pipes.ended and not there.has_ended:
+            if not peer.pipes.ended and not peer.has_ended:
                 raise
-            raise RemoteUnavailable(remote.url, there.why(error.reason)) from None
+            raise RemoteUnavailable(remote.url, peer.why(error.reason)) from None
 
 
 def _reach(space: Space, remote: OpenRemote, *, writes: bool, create: bool) -> Command | OpenedDatabase:
@@ -150,8 +150,8 @@ def _reach(space: Space, remote: OpenRemote, *, writes: bool, create: bool) -> C
     except DatabaseUnavailable as error:
         raise RemoteUnavailable(remote.url, error.reason) from None
     except UnknownDatabase as error:
-        told = f"{error.reason} (push or sync with --create, or create=True, makes it)"
-        raise RemoteUnavailable(remote.url, told) from None
+        reason = f"{error.reason} (push or sync with --create, or create=True, makes it)"
+        raise RemoteUnavailable(remote.url, reason) from None
 
 
 def _open(space: Space, url: str, *, writes: bool, create: bool) -> Space:
@@ -174,17 +174,17 @@ class OpenedDatabase:
     def __init__(self, there: Space, trust: bool) -> None:
         self._there = there
         self._error: BaseException | None = None
-        asked, answered = os.pipe(), os.pipe()
-        self._ends = asked[1], answered[0]
-        self.pipes = Pipes(there._database.backend.target, answered[0], asked[1])
-        self._thread = threading.Thread(target=self._answer, args=(asked[0], answered[1], trust))
+        request_pipe, answer_pipe = os.pipe(), os.pipe()
+        self._ends = request_pipe[1], answer_pipe[0]
+        self.pipes = Pipes(there._database.backend.target, answer_pipe[0], request_pipe[1])
+        self._thread = threading.Thread(target=self._answer, args=(request_pipe[0], answer_pipe[1], trust))
         self._thread.start()
 
     def _answer(self, reads: int, writes: int, trust: bool) -> None:
-        there = self._there
+        space = self._there
         try:
-            door = Doorkeeper(there.space, there._database.backend.read_only, trusts=trust, erases=trust)
-            answer(there, target_of(there), Pipes(CALLER, reads, writes), door)
+            door = Doorkeeper(space.space, space._database.backend.read_only, trusts=trust, erases=trust)
+            answer(space, target_of(space), Pipes(CALLER, reads, writes), door)
         except BaseException as error:  # for ``why``: over the pipes the asking side learns only what it may know
             self._error = error
         finally:

@@ -41,8 +41,8 @@ def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
     check_fingerprint(how.key)
     if how.plain and (how.key is not None or how.passphrase):
         raise InvalidArgument("a plain remote has no key: leave out key and passphrase, or plain")
-    known = space._read(lambda connection: read_remotes(connection, space._number))
-    if any(each.name == encoded for each in known):
+    remotes = space._read(lambda connection: read_remotes(connection, space._number))
+    if any(each.name == encoded for each in remotes):
         raise RemoteTaken(name, "there is one of this name: 'headish remote remove' it first")
     if is_database(url):
         url = database_at(url, space._database.backend)
@@ -94,13 +94,13 @@ def remove_place(space: Space, name: str) -> None:
 def change_place(space: Space, name: str, changes: dict[str, Any], key_env: str | None) -> RemotePlace:
     """``Remotes.set``; a value of None changes nothing."""
     remote = find_remote(space, name)
-    wanted = {field: each for field, each in changes.items() if each is not None}
-    _check_changes(remote, name, wanted)
+    new_values = {field: each for field, each in changes.items() if each is not None}
+    _check_changes(remote, name, new_values)
     if key_env is not None:
         name_token(remote, key_env)
-    settings = replace(remote.settings, **wanted)
-    if wanted.keys() & {"sign", "require_signed"}:  # read anew: if two folders were merged, only one of their ids is
-        # left
+    settings = replace(remote.settings, **new_values)
+    if new_values.keys() & {"sign", "require_signed"}:
+        # Read anew: if two folders were merged, only one of their ids is left.
         settings = replace(settings, place=None)
     state = remote.state
     if settings.sign and not remote.settings.sign and state.own.number:

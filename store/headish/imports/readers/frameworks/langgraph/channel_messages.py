@@ -100,6 +100,7 @@ def id_of(value: Any) -> str | None:
 
 def coerced(value: Any) -> Any:
     """Return the message that a short form stands for; any other value unchanged."""
+    # LangGraph writes a tuple as an object of that class.
     if isinstance(value, Revivable) and value.name == "tuple":
         value = value.value
     if isinstance(value, str):

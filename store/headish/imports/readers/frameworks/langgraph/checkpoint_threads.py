@@ -104,6 +104,7 @@ class _GraphThread:
         try:
             step = self._saved.step(id)
             values = {**step.values, **deltas.values_at(id, step)}
+            # The writes after any other checkpoint are in the values of the one that follows it.
             pending = self._saved.writes(id) if is_last else []
         except (Unreadable, TooLargeValue) as error:
             self._break(where, str(error))
@@ -159,6 +160,7 @@ class _MessageChannel:
 
     def _print(self, held: Any, fields: Mapping[str, Any]) -> bytes:
         """Return the fingerprint of a message, without the counts that come later; computed once for an object."""
+        # An id comes again once its object is gone, so the object is kept, and compared.
         known = self._prints.get(id(held))
         if known is None or known[0] is not held:
             if len(self._prints) > _PRINTS:

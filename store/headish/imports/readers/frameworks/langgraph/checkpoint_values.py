@@ -86,12 +86,13 @@ class CheckpointDecoder:
 
     def _keep(self, place: tuple[int, bytes], depth: int) -> Revivable:
         code, inner = place
-        made = _extension(code, self._unpack(inner, depth + 1))
+        revivable = _extension(code, self._unpack(inner, depth + 1))
         self._known_bytes += len(inner)
+        # Forget all: no more is remembered than one value may have.
         if self._known_bytes > IMPORT_LINE_BYTES:
             self._known, self._known_bytes = {}, len(inner)
-        self._known[place] = made
-        return made
+        self._known[place] = revivable
+        return revivable
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -132,8 +133,8 @@ def _constructed(value: Any, depth: int) -> Any:
         return [_constructed(each, depth + 1) for each in value]
     if not isinstance(value, dict):
         return value
-    made = {key: _constructed(each, depth + 1) for key, each in value.items()}
-    id = made.get("id")
-    if "lc" in made and made.get("type") == "constructor" and isinstance(id, list) and id:
-        return Revivable(".".join(map(str, id[:-1])), str(id[-1]), made.get("kwargs", made.get("args")))
-    return made
+    fields = {key: _constructed(each, depth + 1) for key, each in value.items()}
+    id = fields.get("id")
+    if "lc" in fields and fields.get("type") == "constructor" and isinstance(id, list) and id:
+        return Revivable(".".join(map(str, id[:-1])), str(id[-1]), fields.get("kwargs", fields.get("args")))
+    return fields

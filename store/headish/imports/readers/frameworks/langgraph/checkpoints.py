@@ -145,6 +145,7 @@ class _InFile:
     def writes(self, id: Any) -> list[PendingWrite]:
         if self._writes is None:
             return []
+        # Not every version of the saver has this column, by which LangGraph sorts first.
         paths = ("task_path",) if self._foreign.has(self._writes, "task_path") else ()
         columns = ("task_id", "idx", "channel", "type", "value")
         order = (*paths, "task_id", "idx")

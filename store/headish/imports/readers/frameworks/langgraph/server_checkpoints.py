@@ -75,6 +75,7 @@ class _OnServer:
         self._reader = CheckpointDecoder()
         self._held: dict[str, tuple[str, Any]] = {}
         self._is_shallow = not foreign.has(BLOBS, "version")
+        # The table of a shallow saver has neither column: it holds one checkpoint for each place.
         self._id = "checkpoint_id" if foreign.has(CHECKPOINTS, "checkpoint_id") else "checkpoint ->> 'id'"
         self._parent = "parent_checkpoint_id" if foreign.has(CHECKPOINTS, "parent_checkpoint_id") else "NULL"
 
@@ -117,6 +118,7 @@ class _OnServer:
         for channel, kind, size, data in self._blobs(missing, [versions_by_name[name] for name in missing]):
             self._held[channel] = (versions_by_name[channel], self._read(channel, kind, size, data))
         for name in missing:
+            # Remember that a channel has no value, or each step would ask for it again.
             self._held.setdefault(name, (versions_by_name[name], _NOTHING))
         return {name: value for name, (_, value) in self._held.items() if value is not _NOTHING}
 
