@@ -204,7 +204,7 @@ def write_verb(verb: Verb, names: Names) -> str:
     elif result.startswith("Iterator["):
         shown, call, prefix = f"AsyncStream[{result[len('Iterator[') :]}", f"return self._stream({sync}{given})", ""
         names.use(verb.node.returns, home)
-        names.found.pop("Iterator", None)
+        names.found.pop("Iterator", None)  # AsyncStream is in its place
     else:
         shown, prefix = names.use(verb.node.returns, home), "async "
     head = f"{prefix}def {verb.name}(self{signature}) -> {shown}:"

@@ -108,6 +108,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 def _text(words: str) -> str:
     """Escape text for roff, so that no line is taken for a request and no hyphen becomes another character."""
+    # groff prints - ^ ~ ' and ` as typographic characters, which nobody can copy into a shell (groff_char(7)).
     escaped = words.replace("\\", "\\e").replace("-", "\\-").replace("^", "\\(ha").replace("~", "\\(ti")
     escaped = escaped.replace("'", "\\(aq").replace("`", "\\(ga")
     return re.sub(r"^(?=[.])", r"\\&", escaped)

@@ -80,6 +80,7 @@ def draw_chat(target: str) -> str:
         _run("--db", target, "ptr", "set", "milli", "anthropic/small", "--base-url", server.url, "--key-env", "NO_KEY")
         _run("--db", target, "ptr", "default", "milli")
         terminal = Terminal(
+            # NO_CPR: nothing here answers prompt_toolkit's question where the cursor is, and it would print a warning.
             "--db", target, "chat", "peaks", columns=COLUMNS, lines=LINES,
             env={"PROMPT_TOOLKIT_NO_CPR": "1", "NO_KEY": "none", "TERM": "xterm-256color"},
         )  # fmt: skip
@@ -122,6 +123,7 @@ def _line(row: dict[int, Char]) -> Text:
 
 def _style(char: Char) -> Style:
     colour = None if char.fg == "default" else f"#{char.fg}" if re.fullmatch("[0-9a-f]{6}", char.fg) else char.fg
+    # pyte calls ANSI's yellow brown, a name that Rich does not have.
     return Style(color="yellow" if colour == "brown" else colour, bold=char.bold, italic=char.italics)
 
 

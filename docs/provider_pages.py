@@ -24,7 +24,7 @@ TITLES = {
     "gemini": "Gemini generateContent", "cohere": "Cohere v2 chat", "cerebras": "Cerebras chat completions",
 }  # fmt: skip
 
-PIXEL = "iVBORw0KGgo="
+PIXEL = "iVBORw0KGgo="  # the signature of a PNG, without a picture
 
 
 def _document(media_type: str, data: str = PIXEL, **more: str) -> dict[str, Any]:

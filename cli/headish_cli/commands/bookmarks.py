@@ -163,7 +163,6 @@ def undo_command(settings: GlobalOptions, name: str, n: int, expect: str | None,
         return
     for turn in left:
         click.echo(turn.id)
-    # The name was typed, but may still hold controls, pasted from elsewhere.
     shown = one_line(name, None)
     removed = f"{shown} is removed; 'headish bookmark set {shown} {shown}@{{1}}' brings it back."
     say(f"{shown} names {where} now." if where else removed)

@@ -109,6 +109,7 @@ def rm_command(
         raise click.UsageError("say why: --reason TEXT")
     with settings.open_database() as database:
         if erase:
+            # A dry run stores no receipt, so this reason is kept nowhere.
             _erase(database, name, reason or "dry run", by, dry_run=dry_run, yes=yes, as_json=as_json)
             return
         database.spaces.remove(name)
@@ -150,12 +151,12 @@ def _erase(
     if not (yes or dry_run):
         check_terminal()
     # The same call as below, so the preview cannot differ from the erasure.
-    found = database.spaces.erase(name, reason=reason, by=by, dry_run=True).found
+    preview = database.spaces.erase(name, reason=reason, by=by, dry_run=True).found
     if dry_run and as_json:
-        print_json(found)
+        print_json(preview)
         return
     if not yes or dry_run:
-        say(f"All of the space {one_line(name, 255)} goes: {all_of_space(found)}.")
+        say(f"All of the space {one_line(name, 255)} goes: {all_of_space(preview)}.")
     if dry_run:
         return
     if not yes:
@@ -184,8 +185,8 @@ def move_command(settings: GlobalOptions, headish: tuple[str, ...], target: str,
         return
     for tip in copied.tips:
         click.echo(tip)
-    known = f"; {counted(copied.known, 'turn')} were there already" if copied.known else ""
-    say(f"{'Copied' if keep else 'Moved'} {counted(copied.stored, 'turn')} to the space {target}{known}.")
+    already = f"; {counted(copied.known, 'turn')} were there already" if copied.known else ""
+    say(f"{'Copied' if keep else 'Moved'} {counted(copied.stored, 'turn')} to the space {target}{already}.")
     for what, names in (
         ("bookmarks went along", copied.names),
         ("conversations went with their titles, tags and keys", copied.records),

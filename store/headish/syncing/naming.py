@@ -63,7 +63,8 @@ def _hides_another(connection: Connection, space: int, name: str) -> bool:
     """Whether a bookmark of this name would hide what the name means here without one: a turn (as its handle or the
     prefix of its id), or a name at a device of a remote (``laptop/main``).
 
-    A bookmark wins over a handle and over a prefix (R11), so another store could redirect what users type here.
+    A bookmark wins over a handle and a prefix (rule R11, names for turns), so another store could redirect what users
+    type here.
     """
     headish = Headish(name, name=name)
     handle, prefix, device = headish.handle, headish.prefix, name.partition("/")[0].encode()
@@ -78,8 +79,8 @@ def _hides_another(connection: Connection, space: int, name: str) -> bool:
 
 
 def compare(connection: Connection, space: int, here: StoredTurn, there: StoredTurn) -> str:
-    """How the turn of a name elsewhere relates to its turn here: SAME, MOVED (it is forward), AHEAD (the turn here is)
-    or DIVERGED."""
+    """Compare the turn of a name elsewhere with its turn here: SAME, MOVED (its thread continues ours), AHEAD (ours
+    continues its thread) or DIVERGED."""
     if here.digest == there.digest:
         return SAME
     if _holds(connection, space, here, there.place):

@@ -131,7 +131,7 @@ def _is_signed(remote: OpenRemote, find: Callable[[TrustLists], BundleSigner]) -
     """Whether a head or bundle that goes further than this store knows is signed as this store signs.
 
     Anybody may be able to write to the place. If this store continued a stranger's bundle, its next bundle would wait
-    behind that one on every machine (ADR 0107). Raises: SigningFailed.
+    for that one on every machine (ADR 0107). Raises: SigningFailed.
     """
     if not remote.settings.sign:
         return True
@@ -172,13 +172,13 @@ def count_in(given: Push, generation: int, number: int) -> Push:
     except InvalidBundle:  # nobody's: a new generation has other paths, so that these bytes stop no push
         return begin_generation(given, max(generation, *(each for each, _ in given.logs.bundles(device))) + 1)
     header = bundle.header
-    found, cursor = SeenLog("", generation, number, hash_object(data).hex()), header.until or ""
+    log, cursor = SeenLog("", generation, number, hash_object(data).hex()), header.until or ""
     is_next = (header.device, header.generation, header.number) == (device, generation, number)
     if not is_next or header.before.hex() != own.hash or not _is_ours(given, cursor):
         return _begin_again(given)
     if not _is_signed(given.remote, partial(find_signer, bundle)):
         return _begin_again(given)
-    return go_behind(given, found, cursor, given.remote.state.signed)
+    return go_behind(given, log, cursor, given.remote.state.signed)
 
 
 def go_behind(given: Push, found: SeenLog, cursor: str, signed: int) -> Push:

@@ -126,7 +126,7 @@ def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
 
 def _find_failure(reading: _LogReading) -> HeadishError | None:
     """Return why something was left out, as one error."""
-    # First: if the key was changed, the logs of devices that were taken out are gone, too, and that is no rollback.
+    # First: if the key was changed, the logs of devices that were taken out are gone, too, and that is not a rollback.
     if reading.unreadable:
         return reading.unreadable[0]
     if reading.went_back:
@@ -216,10 +216,10 @@ def _label(reading: _LogReading, device: str, wanted: str) -> str:
     seen = reading.seen.get(device)
     if seen is not None and seen.label:
         return seen.label
-    taken = {each.label for each in reading.seen.values()} | {reading.given.remote.settings.label}
+    labels = {each.label for each in reading.seen.values()} | {reading.given.remote.settings.label}
     number = 1
     label = wanted
-    while label in taken:
+    while label in labels:
         number += 1
         label = f"{wanted}-{number}"
     return label

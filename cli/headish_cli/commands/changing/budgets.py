@@ -81,6 +81,7 @@ def tokens_command(
     elif by is not None:
         print_json_lines(counted.turns)
     else:
+        # The turns may be thousands; --by turn prints them.
         print_json({key: value for key, value in counted.to_dict().items() if key != "turns"})
 
 

@@ -60,27 +60,28 @@ def erase_command(
     if reason is None and not dry_run:
         raise click.UsageError("say why: --reason TEXT")
     if bookmark is not None:
-        given = [*headish, *filter(None, (scope, said_before)), *(f"--{each}" for each, on in wish.items() if on)]
-        if given:
-            raise click.UsageError(f"--bookmark takes a name alone, not {given[0]} beside it")
+        extra = [*headish, *filter(None, (scope, said_before)), *(f"--{each}" for each, on in wish.items() if on)]
+        if extra:
+            raise click.UsageError(f"--bookmark takes a name alone, not {extra[0]} beside it")
         erase_name(settings, bookmark, reason, by, no_scrub=no_scrub, dry_run=dry_run, yes=yes, as_json=as_json)
         return
     if not headish:
         raise click.UsageError("say what: HEADISH..., or --bookmark NAME")
     chosen: Any = {"scope": scope or "turn", "said_before": read_time(said_before, "--said-before"), **wish}
+    # First: without a person to ask, the preview, which may take long, would be for nothing.
     if not (yes or dry_run):
         check_terminal()
     with settings.open() as store:
         # By id: a bookmark may move between the question and the answer, and name turns that were not shown.
         ids = [store.get(each).id for each in headish]
         # The preview is a dry run of the same call, so it cannot show anything else than what is erased.
-        found = store.erase(ids, **chosen, reason=reason or "dry run", by=by, dry_run=True)
+        preview = store.erase(ids, **chosen, reason=reason or "dry run", by=by, dry_run=True)
         if dry_run:
-            show_found(store, found.found, as_json=as_json)
+            show_found(store, preview.found, as_json=as_json)
             return
         if not yes:
-            tell_found(store, found.found)
-            if takes(found.found):  # otherwise `tell_found` has said that there is nothing to erase
+            tell_found(store, preview.found)
+            if takes(preview.found):  # otherwise `tell_found` has said that there is nothing to erase
                 ask_to_erase("Erase this for good?")
         erasure = store.erase(ids, **chosen, reason=reason or "", by=by, scrub=not no_scrub)
         tell_done(erasure, as_json=as_json, asked=not yes)
@@ -182,12 +183,12 @@ def erase_name(
     if not (yes or dry_run):
         check_terminal()
     with settings.open() as store:
-        found = store.bookmarks.erase(name, reason=reason or "dry run", by=by, dry_run=True).found
+        preview = store.bookmarks.erase(name, reason=reason or "dry run", by=by, dry_run=True).found
         if dry_run and as_json:
-            print_json(found)
+            print_json(preview)
             return
         if dry_run or not yes:
-            for line in lines_of_name(found):
+            for line in lines_of_name(preview):
                 say(line)
         if dry_run:
             return

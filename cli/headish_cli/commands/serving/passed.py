@@ -96,8 +96,8 @@ def show_command(settings: GlobalOptions, id: str, body: bool, as_json: bool) ->
             print_json(_record(call, prices))
             return
         broke = call.facts.broke
-        stood = "" if broke is None or broke.turn is None else store.text(broke.turn)
-    for label, value in _details(call, stood, _say_cost(call, prices)):
+        text_before = "" if broke is None or broke.turn is None else store.text(broke.turn)
+    for label, value in _details(call, text_before, _say_cost(call, prices)):
         click.echo(f"{label:<10} {value}")
 
 

@@ -213,9 +213,9 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
     with settings.open() as store:
         fingerprint = store.remotes.revoke(name, device, allow_secrets=allow_secrets)
         stay = store.remotes.devices(name)
-    if fingerprint:
+    if fingerprint:  # a plain remote has no key
         for each in stay:
-            # The new key reaches only machines whose recipient this one knows; the others must be invited again.
+            # Others do not get the new key: whoever had the old one could have written a log in their name.
             if not (each.own or each.invited):
                 say(
                     f"{one_line(each.label, 255)} was not invited from here: 'headish remote invite {name} age1…' again"

@@ -70,6 +70,7 @@ def chat_command(
         _greet(conversation, lines)
         failed = _talk(ctx, conversation, lines)
         _part(conversation, lines)
+    # At a terminal, the person has seen it.
     if failed and not lines.at_terminal:
         raise click.exceptions.Exit(1)
 
@@ -89,6 +90,7 @@ def _find(store: Any, name: str | None) -> tuple[bool, str | None]:
     except UnknownTurn:
         if parse_headish(name).bookmark is None:
             raise
+        # Now, and not after the first message was typed.
         check_name(name, is_new=True)
         return False, None
 
@@ -206,6 +208,7 @@ def _attach(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
 def _edit(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
     if not rest:
         turn, _ = conversation.last_said()
+        # click returns None if the editor saved nothing.
         rest = (click.edit(conversation.store.text(turn.id)) or "").strip()
     if not rest:
         raise Told("/edit takes what is to be said instead")

@@ -232,5 +232,6 @@ def _read_headers(pairs: tuple[str, ...]) -> dict[str, str]:
         name, separator, value = pair.partition("=")
         if not name or not separator:
             raise click.BadParameter("a header is NAME=VALUE", param_hint="--header")
+        # Names of headers are case-insensitive (RFC 9110, 5.1): in one spelling, the last of two wins.
         headers[name.strip().lower()] = value.strip(" ")
     return headers

@@ -35,6 +35,7 @@ def reply_command(settings: GlobalOptions, headish: str, provider: str, file: st
         data = read_file(source)
     except OSError as error:
         raise InvalidArgument(f"the file {source!r} cannot be read: {error.strerror}") from None
+    # Not stored as an empty answer: the program that should have brought it has failed.
     if not data.strip():
         raise InvalidArgument("there is no answer to store: nothing came from the provider")
     with settings.open() as store:

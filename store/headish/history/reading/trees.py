@@ -44,7 +44,7 @@ from headish.values.results.threads import Stretch
 from headish.values.turns import TreeTurn, reply_of, said_of
 
 GROWN_LIMIT = 2000
-"""The most chains that are followed behind a turn."""
+"""The most chains that are followed after a turn."""
 _NO_LIMIT = 2**31
 Names = dict[Place, list[bytes]]
 """The names at each place."""
@@ -195,9 +195,9 @@ def read_stretch(
 
 
 def newest_end(connection: Connection, space: int, place: Place) -> Place:
-    """The end of the newest branch behind a place; the place itself if nothing continues it.
+    """The end of the newest branch after a place; the place itself if nothing continues it.
 
-    Cost: two statements, which take one step for each fork behind the place and look at every bookmark of the space.
+    Cost: two statements, which take one step for each fork after the place and look at every bookmark of the space.
     """
     lows = {chain: low for _, chain, low in grown_chains(connection, space, [place], GROWN_LIMIT)}
     ends = [each for each in ends_of_chains(connection, space, list(lows)) if each.id is not None]

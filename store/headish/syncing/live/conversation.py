@@ -86,11 +86,12 @@ class LiveSync:
             raise InvalidBundle(self.wire.name, str(error)) from None
 
     def seen(self) -> SeenLog:
-        """What this store keeps of the other one's state."""
+        """The other store's state as this store saw it last."""
         return self.remote.state.seen.get(self.remote.settings.device, SeenLog(self.label))
 
     def seen_with(self, erased: tuple[str, ...]) -> dict[str, SeenLog]:
         """``RemoteState.seen`` with the other store, met now, and the erasures that it has applied."""
+        # One entry: at the other end of a live remote there is one store alone.
         now = time.time_ns() // 1_000_000
         return {self.remote.settings.device: replace(self.seen(), erased=erased, made_at=now)}
 
