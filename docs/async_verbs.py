@@ -91,6 +91,7 @@ class Names:
 
     def use(self, annotation: ast.expr, home: str) -> str:
         """Return an annotation as text, and import the names in it. ``home`` is the module that it is written in."""
+        # The tree belongs to the verb, and is read again for its parameters.
         annotation = deepcopy(annotation)
         for node in ast.walk(annotation):
             if isinstance(node, ast.Name) and not hasattr(builtins, node.id):
@@ -159,6 +160,7 @@ def write_class(kind: type, names: Names) -> str:
     names.add(kind.__name__, kind.__module__)
     base, name = f'Front["{kind.__name__}"]', f"Async{kind.__name__}"
     is_mapping = issubclass(kind, Mapping)
+    # MappingFront has the dunder methods of a mapping, so they are not written for one.
     if is_mapping:
         key, value = key_and_value(kind, names)
         base = f'MappingFront["{kind.__name__}", "{key}", "{value}"]'
@@ -202,7 +204,7 @@ def write_verb(verb: Verb, names: Names) -> str:
     elif result.startswith("Iterator["):
         shown, call, prefix = f"AsyncStream[{result[len('Iterator[') :]}", f"return self._stream({sync}{given})", ""
         names.use(verb.node.returns, home)
-        names.found.pop("Iterator", None)
+        names.found.pop("Iterator", None)  # AsyncStream is in its place
     else:
         shown, prefix = names.use(verb.node.returns, home), "async "
     head = f"{prefix}def {verb.name}(self{signature}) -> {shown}:"
@@ -268,7 +270,7 @@ def parameters(verb: Verb, names: Names) -> tuple[str, str]:
     arguments = verb.node.args
     assert not arguments.posonlyargs
     assert arguments.vararg is None
-    for argument in arguments.args[1:]:
+    for argument in arguments.args[1:]:  # without self
         declared.append(declare(argument, sync, names, home))
         names_passed.append(argument.arg)
     if arguments.kwonlyargs:
@@ -353,6 +355,7 @@ def main() -> None:
     """Write the modules that changed, and print which."""
     for name in MODULES:
         path, text = FOLDER / f"{name}.py", module_of(name)
+        # Only then, so that the message names what changed.
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             print(f"written: {path.name}", file=sys.stderr)

@@ -239,6 +239,7 @@ def _measured(peer: Compared) -> str:
     if peer.package is None:
         return ""
     match = re.search(rf"^{peer.package}(?:\[.*\])?==(\S+)", PINNED.read_text("utf-8"), re.MULTILINE)
+    # A figure without a version could not be checked.
     assert match, f"{PINNED.name} has no {peer.package}"
     return f"`{peer.package}` {match[1]}"
 

@@ -19,6 +19,7 @@ exclude_patterns = ["figures"]
 myst_enable_extensions = ["colon_fence", "attrs_inline"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
+# Together with --fail-on-warning: a reference that leads nowhere stops the build.
 nitpicky = True
 # Shell transcripts also show what is printed, such as tables, which the lexer cannot read: not an error of the page.
 suppress_warnings = ["misc.highlighting_failure"]

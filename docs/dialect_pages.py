@@ -105,6 +105,7 @@ def write_refusals() -> str:
 
 def _refused(provider: str) -> Iterator[tuple[str, str]]:
     for what, messages in BLOCKS.items():
+        # The blocks are the same for all providers; a provider's own are marked OWN, at any depth.
         own = json.loads(json.dumps(messages).replace('"OWN"', json.dumps(provider)))
         yield from _found(provider, what, {"messages": own}, [TOOL])
     asked = [{"role": "user", "content": [TEXT]}]

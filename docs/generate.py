@@ -32,6 +32,7 @@ from headish.providers.registry import PROVIDERS
 from headish.values import limits
 from headish_cli.main import main as command
 
+# The generators are not a package, and the table of damage is among the tests.
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from compared import write_compared

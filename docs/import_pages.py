@@ -130,6 +130,7 @@ def _shown(piece: Any) -> str:
 
 def _becomes(format: str, piece: Any) -> str:
     content = piece.piece if isinstance(piece, Said) else piece
+    # A store for each piece: in a common one, pieces that say the same would count as known.
     with Store.open(":memory:") as store, FILES[format](content) as source:
         imported = store.import_file(source, format)
         heads = sorted(store.heads(), key=lambda each: each.id)

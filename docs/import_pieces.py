@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, NamedTuple
 
-PNG = "iVBORw0KGgo="
+PNG = "iVBORw0KGgo="  # the signature of a PNG alone: enough to recognise the type
 DATA_URL = f"data:image/png;base64,{PNG}"
 
 

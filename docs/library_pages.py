@@ -247,7 +247,7 @@ def _folded(signature: str) -> str:
 def _fields(struct: Any) -> str:
     """The fields of a struct as a call with types and defaults, then the docstrings of the fields."""
     docstrings, types = _field_docstrings(struct), _annotations(struct)
-    # `resolve_options` is the store's own: nobody else makes or reads it.
+    # `resolve_options` is for the store's own use.
     shown = [field for field in msgspec.structs.fields(struct) if field.name != "resolve_options"]
     signature = _folded(f"({', '.join(f'{field.name}: {types[field.name]}{_default(field)}' for field in shown)})")
     tag = struct.__struct_config__.tag

@@ -108,6 +108,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 def _text(words: str) -> str:
     """Escape text for roff, so that no line is taken for a request and no hyphen becomes another character."""
+    # groff prints - ^ ~ ' and ` as typographic characters, which nobody can copy into a shell (groff_char(7)).
     escaped = words.replace("\\", "\\e").replace("-", "\\-").replace("^", "\\(ha").replace("~", "\\(ti")
     escaped = escaped.replace("'", "\\(aq").replace("`", "\\(ga")
     return re.sub(r"^(?=[.])", r"\\&", escaped)
@@ -116,6 +117,7 @@ def _text(words: str) -> str:
 def main() -> None:
     MAN.mkdir(exist_ok=True)
     pages = write_man_pages()
+    # The page of a command that was removed would be installed for good.
     for file in {each.name for each in MAN.iterdir()} - pages.keys():
         (MAN / file).unlink()
     for name, text in pages.items():

@@ -69,6 +69,7 @@ def draw(target: str, words: tuple[str, ...]) -> str:
     """Draw what a command prints at a terminal as SVG, with a fixed time in place of those that differ between runs."""
     terminal = Terminal("--db", target, "--no-pager", *words, columns=COLUMNS, env={"COLUMNS": str(COLUMNS)})
     assert terminal.wait() == 0
+    # Otherwise every run would change the pictures.
     printed = _PRINTED_TIME.sub("2026-01-01 12:00", terminal.raw.replace("\r\n", "\n"))
     return _as_svg(Text.from_ansi(f"$ headish {' '.join(words)}\n{printed}"))
 
@@ -79,12 +80,14 @@ def draw_chat(target: str) -> str:
         _run("--db", target, "ptr", "set", "milli", "anthropic/small", "--base-url", server.url, "--key-env", "NO_KEY")
         _run("--db", target, "ptr", "default", "milli")
         terminal = Terminal(
+            # NO_CPR: nothing here answers prompt_toolkit's question where the cursor is, and it would print a warning.
             "--db", target, "chat", "peaks", columns=COLUMNS, lines=LINES,
             env={"PROMPT_TOOLKIT_NO_CPR": "1", "NO_KEY": "none", "TERM": "xterm-256color"},
         )  # fmt: skip
         for number, (typed, answer) in enumerate(TALK, 1):
             if answer is not None:
                 server.answer(chunks=event_stream(anthropic_text(answer)))
+            # As a person would: the answer must be drawn before the next line is typed.
             _wait_for_prompt(terminal, number)
             terminal.type(typed)
         _wait_for_prompt(terminal, len(TALK) + 1)
@@ -120,6 +123,7 @@ def _line(row: dict[int, Char]) -> Text:
 
 def _style(char: Char) -> Style:
     colour = None if char.fg == "default" else f"#{char.fg}" if re.fullmatch("[0-9a-f]{6}", char.fg) else char.fg
+    # pyte calls ANSI's yellow brown, a name that Rich does not have.
     return Style(color="yellow" if colour == "brown" else colour, bold=char.bold, italic=char.italics)
 
 

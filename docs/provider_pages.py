@@ -24,7 +24,7 @@ TITLES = {
     "gemini": "Gemini generateContent", "cohere": "Cohere v2 chat", "cerebras": "Cerebras chat completions",
 }  # fmt: skip
 
-PIXEL = "iVBORw0KGgo="
+PIXEL = "iVBORw0KGgo="  # the signature of a PNG, without a picture
 
 
 def _document(media_type: str, data: str = PIXEL, **more: str) -> dict[str, Any]:
@@ -190,6 +190,7 @@ def _own(provider: str, messages: Any) -> Any:
 
 def _findings(provider: str, messages: Any, options: dict[str, Any], tools: Any = None) -> list[Any]:
     findings = lint(provider, {"messages": _own(provider, messages), "options": options}, tools)
+    # This note is about the small window, which ends with an answer, and not about the block.
     return [each for each in findings if "models without prefill" not in each.what]
 
 

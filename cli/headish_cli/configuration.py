@@ -34,7 +34,6 @@ def read_timetable(text: str) -> dict[str, float]:
     """Read the remotes to sync with and the seconds between two syncs; empty if any part cannot be read."""
     intervals: dict[str, float] = {}
     for each in text.split(","):
-        # From the right: a remote's own name may hold " every ".
         name, every, time = each.strip().rpartition(" every ")
         seconds = read_duration(time.strip())
         if not every or not name.strip() or seconds is None or name.strip() in intervals:

@@ -54,6 +54,7 @@ the imported message with that id."""
 @click.option("--keep", type=PLACE, metavar="PATH", help="Keep the store of the tour here.")
 def demo_command(keep: str | None) -> None:
     """Take a tour: import, branch, merge, resolve, export, verify."""
+    # Not `exists`, which is false for a dangling link.
     if keep and os.path.lexists(keep):
         raise click.UsageError(f"{keep} exists already; the tour begins with an empty store")
     with tempfile.TemporaryDirectory() as folder, as_file(files("headish_cli") / FILE) as conversations:

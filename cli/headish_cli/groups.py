@@ -80,12 +80,12 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from headish_cli.printing.briefs import brief  # late, as are the topics below: only help needs them
 
-        shown = set(self.modules if ALL in ctx.meta else DAILY)
+        visible = set(self.modules if ALL in ctx.meta else DAILY)
         listed = {name for names in SECTIONS.values() for name in names}
         others = tuple(name for name in self.list_commands(ctx) if name not in listed)
         column = max(map(len, self.modules), default=0)
         for section, names in {**SECTIONS, OTHERS: others}.items():
-            found = [(name, self.get_command(ctx, name)) for name in names if name in shown and name in self.modules]
+            found = [(name, self.get_command(ctx, name)) for name in names if name in visible and name in self.modules]
             room = formatter.width - 6 - column
             rows = [(name.ljust(column), brief(name, each, room)) for name, each in found if each is not None]
             if rows:

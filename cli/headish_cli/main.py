@@ -252,9 +252,9 @@ def _show_list_or_help(ctx: click.Context) -> None:
         except UnknownDatabase:
             pass
         else:
-            listed = main.get_command(ctx, "list")
-            assert listed is not None
-            listed.main([], "headish list", parent=ctx, standalone_mode=False)
+            list_command = main.get_command(ctx, "list")
+            assert list_command is not None
+            list_command.main([], "headish list", parent=ctx, standalone_mode=False)
             return
     click.echo(ctx.get_help())
     ctx.exit(2)

@@ -81,6 +81,7 @@ class GlobalOptions:
             from headish import Store
         open_store = partial(Store.open, self.target, space=self.space, read_only=self.read_only, author=self.author,
                          isolation=self.isolation)  # fmt: skip
+        # Nobody types the default name, so it needs no report.
         if not create or self.space == "default":
             return open_store(create=create)
         try:
@@ -222,6 +223,7 @@ class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         text = str(value).replace(",", "").replace("_", "")
+        # At most 18 digits, which fit into 64 bits.
         if text != "auto" and not (text.isascii() and text.isdigit() and 0 < len(text) < 19 and int(text)):
             self.fail(f"{value!r} is neither a number of tokens nor auto", param, ctx)
         return text if text == "auto" else int(text)
@@ -376,8 +378,8 @@ def _hint_at_slip(key: str) -> None:
 
     from headish.content.inherited import SHORTCUTS
 
-    known = ("params", *SHORTCUTS)
-    if key not in known and (close := get_close_matches(key, known, 1)):
+    known_keys = ("params", *SHORTCUTS)
+    if key not in known_keys and (close := get_close_matches(key, known_keys, 1)):
         click.echo(f"note: --set {key} is no option that headish knows; did you mean {close[0]}?", err=True)
 
 

@@ -68,6 +68,7 @@ def list_command(
             none = "There is no bookmark: 'headish bookmark set NAME HEADISH' makes one."
             say("Nothing was found." if after else none)
         names = {each.name: one_line(each.name, None) for each in bookmarks}
+        # A long name must leave room for what the turn says: at most half of the terminal.
         column = min(max(map(cells, names.values()), default=0), NAME_COLUMNS, (width() or 2 * NAME_COLUMNS) // 2)
         handles = shorten(store, (each.turn for each in bookmarks))
         for each in bookmarks:
@@ -155,6 +156,7 @@ def undo_command(settings: GlobalOptions, name: str, n: int, expect: str | None,
     """
     with settings.open() as store:
         left = store.bookmarks.undo(name, n, expect=read_expect(expect, False, store))
+        # None if the undo went past the first turn, which removes the name.
         where = store.bookmarks.get(name)
     if as_json:
         print_json({"name": name, "turn": where, "left": [turn.id for turn in left]})

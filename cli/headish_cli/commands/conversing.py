@@ -57,13 +57,13 @@ def tag_command(settings: GlobalOptions, headish: str, tags: tuple[str, ...], re
             # The new tags replace the old ones: without `expect`, a tag that was added meanwhile would be lost.
             conversation = store.conversations.set(headish, tags=after, expect=_expected(conversation))
         called = _called(store, conversation)
-    shown = [one_line(tag, None) for tag in conversation.record.tags]
+    lines = [one_line(tag, None) for tag in conversation.record.tags]
     if as_json:
         _print(conversation)
-    elif tags or not shown:
-        say(f"{called} {'is tagged ' + ', '.join(shown) if shown else 'has no tags'}.")
+    elif tags or not lines:
+        say(f"{called} {'is tagged ' + ', '.join(lines) if lines else 'has no tags'}.")
     else:
-        for tag in shown:
+        for tag in lines:
             click.echo(tag)
 
 

@@ -42,6 +42,7 @@ def convert_command(
     Formats are v0.1, 2.0, 2.2 (OpenChatML), harmony, rwkv; as JSON chat, responses, anthropic, interchange (2.2),
     interchange20, and json, the neutral model.
     """
+    # Late, as in every command: `headish --help` imports each command, and must not load the formats.
     from headish.transcripts import convert, convert_to_api, emit, to_json
     from headish.transcripts.drops import give_up
     from headish.transcripts.formats import ALIASES, FORMATS

@@ -71,8 +71,8 @@ def tree_command(
             print_json_lines(_record(turn, current) for turn in turns)
             return
         lines = list(draw_tree(turns, current) if full else fold(draw_tree(turns, current), current))
-        shown = [each.turn for each in lines if each.turn is not None]
-        short = shorten(store, dict.fromkeys(id for turn in shown for id in (turn.id, *turn.continues)))
+        drawn_turns = [each.turn for each in lines if each.turn is not None]
+        short = shorten(store, dict.fromkeys(id for turn in drawn_turns for id in (turn.id, *turn.continues)))
     drawn, beginning = {turn.id for turn in turns}, {turn.id for turn in preamble_of(turns)}
     # If the named turn is a system turn itself, no conversation that it begins is another one.
     beginning = set() if current in beginning else beginning
@@ -115,7 +115,7 @@ def _straight(
 ) -> dict[TurnId, TurnId]:
     """Choose the child that stays in the column of each turn: one that leads to the named turn, else the largest."""
     sizes: dict[TurnId, int] = {}
-    for turn in reversed(turns):  # in commit order, so children stand behind their parents
+    for turn in reversed(turns):  # the turns are in commit order, so this meets children before parents
         sizes[turn.id] = 1 + sum(sizes.get(child, 0) for child in children[turn.id])
     return {
         turn: next((each for each in found if each in leading), None) or max(found, key=lambda each: sizes[each])

@@ -87,6 +87,7 @@ def export_command(
     from headish.content.forms.table import FORMS
     from headish.transcripts.datasets.rows import ROWS
 
+    # The options are checked here, before the database is opened: these combinations are wrong whatever it holds.
     rows = {*FORMS, *ROWS}
     if branches and (viewer is not None or (target not in PAGES and target not in rows)):
         raise click.UsageError(

@@ -95,20 +95,21 @@ def import_command(
         return
     if once or every is not None:
         raise click.UsageError(f"{'--once' if once else '--every'} goes with --watch")
-    listed = _listed(files, format)
-    if bookmark is not None and len(listed) != 1:
+    paths = _listed(files, format)
+    if bookmark is not None and len(paths) != 1:
         raise click.UsageError("--bookmark names one thread: give one file")
-    if further["continues"] is not None and len(listed) != 1:
+    if further["continues"] is not None and len(paths) != 1:
         raise click.UsageError("--continues takes one thread: give one file")
+    # One preview for all files: a conversation that two of them hold is counted as new once.
     counted_only = Preview() if dry_run else False
     refused = 0
     with ExitStack() as stack:
         told = stack.enter_context(_reporting(report))
         # Before the database is opened: it may be in the folder, and POSIX drops SQLite's locks on it as soon as this
         # process closes any other descriptor of the file (ADR 0078).
-        imported = Imported(unread=find_unread(files, listed, told))
-        store, progress = stack.enter_context(settings.open(create=True)), stack.enter_context(_progress(listed))
-        for file in listed:
+        imported = Imported(unread=find_unread(files, paths, told))
+        store, progress = stack.enter_context(settings.open(create=True)), stack.enter_context(_progress(paths))
+        for file in paths:
             try:
                 imported = imported.plus(
                     store.import_file(
@@ -123,7 +124,7 @@ def import_command(
                     )
                 )
             except InputError as error:
-                if len(listed) == 1 or isinstance(error, UnknownFormat):  # a wrong --from fails for every file
+                if len(paths) == 1 or isinstance(error, UnknownFormat):  # a wrong --from fails for every file
                     raise
                 refused += 1
                 say(f"{one_line(_shown(file), None)}: {error}")
@@ -134,7 +135,7 @@ def import_command(
     if refused or imported.broken:
         from headish_cli.printing.output import Told
 
-        files_told = f"{counted(refused, 'file')} of {len(listed)}" if refused else ""
+        files_told = f"{counted(refused, 'file')} of {len(paths)}" if refused else ""
         records_told = counted(imported.broken, "record") if imported.broken else ""
         raise Told(f"{' and '.join(filter(None, (files_told, records_told)))} could not be imported")
 

@@ -40,6 +40,7 @@ def verify_command(
             for space in filter(None, reports if signatures else ()):
                 signed[space] = database.store(space, create=False).signatures(signers=signers, revoked=revoked)
     else:
+        # Halves of answers are verified, too, so the total counts them.
         with settings.open() as store, counting_turns("verifying", store.stats(versions=True).turns) as progress:
             reports = {settings.space: store.verify(progress)}
             if signatures:

@@ -48,6 +48,7 @@ def get_command(settings: GlobalOptions, headish: str, payload: bool, as_json: b
             print_json({**reply_record(store, turn), "content": [to_mapping(block) for block in content]})
             return
     say(_describe(turn))
+    # The facts went to stderr, so that `headish get X > file` writes the text alone.
     write("\n\n".join(_whole_text(block) for block in content) + "\n")
 
 

@@ -56,6 +56,7 @@ def request_command(
     with settings.open() as store:
         options = {"model": model, "stream": stream, "budget": budget, **_given(**settings_given)}
         request = store.request(list(headish) or "@", provider, ptr=ptr, **options)
+    # Stdout is the body alone, ready for curl; all else goes to stderr.
     print_json(request.body, pretty=not as_json)
     if explain:
         _explain(request)

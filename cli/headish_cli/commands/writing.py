@@ -91,6 +91,7 @@ def add_command(
     """
     arguments = _read_given(continues, servers, settings_pairs, said_at)
     content = read_content(text, attached)
+    # None only with `may_be_absent`.
     assert content is not None
     if content == "":  # the text came from an unset variable of a shell
         raise click.UsageError("there is nothing to store: the text is empty")
@@ -99,6 +100,7 @@ def add_command(
     if json_blocks and text not in (None, "-", content):
         raise click.UsageError("--json-blocks takes TEXT or standard input, not both")
     with settings.open(create=True) as store:
+        # Before: afterwards nobody could tell the turn that was known from a new one.
         known_turn = options["key"] and store.find(options["key"])
         turn = store.add_turn(
             content,

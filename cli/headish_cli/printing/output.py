@@ -174,12 +174,12 @@ def fit(line: str) -> str:
     from rich.cells import set_cell_size
 
     # Pieces of text and colour in turn: after the cut, the colours still follow, so the last one is switched off.
-    kept, left = "", room - 1
+    kept, room_left = "", room - 1
     for text, style in re.findall(_PIECES, line):
-        if cells(text) <= left:
-            kept, left = kept + text, left - cells(text)
-        elif left >= 0:
-            kept, left = f"{kept}{set_cell_size(text, left).rstrip(' …')}…", -1
+        if cells(text) <= room_left:
+            kept, room_left = kept + text, room_left - cells(text)
+        elif room_left >= 0:
+            kept, room_left = f"{kept}{set_cell_size(text, room_left).rstrip(' …')}…", -1
         kept += style
     return kept
 
@@ -252,7 +252,7 @@ def one_line(text: str, columns: int | None) -> str:
 def role_word(role: str | None) -> str:
     """A role in its colour, padded to the column of roles; ``-`` for a bare sequence, which has no role."""
     word = role or "-"
-    # The blanks are outside of the colour, so that a caller can strip them.
+    # Nine columns hold "assistant". The blanks are outside of the colour, so that a caller can strip them.
     return click.style(word, fg=ROLE_COLOURS.get(word)) + " " * (9 - len(word))
 
 

@@ -61,6 +61,7 @@ def pager_command() -> str | None:
     import shlex  # late, as the others: without a terminal no pager runs
     import shutil
 
+    # Not `or`: an empty variable switches the pager off.
     command = os.environ.get("HEADISH_PAGER", os.environ.get("PAGER", "less")).strip()
     try:
         words = shlex.split(command)

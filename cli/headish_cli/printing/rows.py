@@ -84,8 +84,8 @@ def _row(store: Store, turn: Turn, rail: str, handle: str, behind: str, state: S
     time, model = "" if is_narrow() else f"{local_time(turn.said_at)} ", reply_mark(turn.meta)
     before = [rail, f"{click.style(handle, fg='yellow')} ", time, f"{who(turn.meta)} "]
     how = click.style(f" ({state.words})", dim=True) if state is not None and state.words else ""
-    said = "" if state is not None and state.people else words(turn.meta, content_of(store, turn.id))
-    return lay_out(before, said, [how, model, behind], spare=[model])
+    text = "" if state is not None and state.people else words(turn.meta, content_of(store, turn.id))
+    return lay_out(before, text, [how, model, behind], spare=[model])
 
 
 def _portions(rows: Iterable[tuple[Turn | None, str]]) -> Iterator[list[tuple[Turn | None, str]]]:

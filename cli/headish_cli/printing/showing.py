@@ -47,6 +47,7 @@ class AnswerPrinter:
         elif delta.name is not None:
             self._begin(here, "\n")
             click.echo(click.style(f"[{one_line(delta.name, 100)}]", fg="yellow"), err=True)
+        # At each piece: in a pipe, Python would hold the text back until the buffer is full.
         sys.stdout.flush()
 
     def end(self) -> None:

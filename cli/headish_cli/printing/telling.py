@@ -75,6 +75,7 @@ def tell_continued(store: Store) -> None:
     """Report which turns the handles of the command line name: a mistyped bookmark may look like a handle."""
     from headish.values.grammar import parse_headish
 
+    # From the command line itself, since the library has already resolved the handles.
     params = click.get_current_context().params
     typed = params.get("continues") or params.get("headish") or ()
     for text in (typed,) if isinstance(typed, str) else typed:
@@ -94,6 +95,7 @@ def tell_reply(turn: Turn, whom: Sequence[str] = ()) -> None:
         say(f"{who}{error.get('message')}")
     if reply.get("stop_reason") == "max_tokens":
         say("The answer ends at a limit of tokens: params.max_tokens, or the model's own.")
+    # Quoted for a shell: the options of the call go into the advice as they were typed.
     if reply.get("incomplete"):
         import shlex
 

@@ -23,6 +23,7 @@ TOKENS = (("input_tokens", "in"), ("output_tokens", "out"))
 def print_turn(store: Store, turn: Turn) -> None:
     """Print a turn in full: a line for each fact, an empty line, and its content, indented."""
     for name, value in turn_facts(store, turn):
+        # 22: a column of 14, and the 8 characters of the style, which click removes where there is no colour.
         click.echo(f"{click.style(f'{name}:', dim=True):<22}{value}" if name else value)
     click.echo("")
     print_content(content_of(store, turn.id))
@@ -42,8 +43,8 @@ def turn_facts(store: Store, turn: Turn) -> Iterator[tuple[str, str]]:
     meta, reply = turn.meta, turn.meta.reply
     handles = store.abbreviate([turn.id, *meta.continues])
     names = [one_line(name, 60) for name in store.bookmarks.at([turn.id]).get(turn.id, [])]
-    shown = f" {click.style('[' + ', '.join(names) + ']', fg='blue', bold=True)}" if names else ""
-    yield "", f"{click.style(handles[turn.id], fg='yellow')} {who(meta).rstrip()}{shown}"
+    brackets = f" {click.style('[' + ', '.join(names) + ']', fg='blue', bold=True)}" if names else ""
+    yield "", f"{click.style(handles[turn.id], fg='yellow')} {who(meta).rstrip()}{brackets}"
     yield "Id", turn.id
     yield "Said", local_time(turn.said_at, "seconds")
     if turn.said_at != turn.time:
@@ -111,6 +112,7 @@ def _arguments(call: ContentBlock) -> Iterable[str]:
 def _document_lines(document: ContentBlock) -> Iterator[str]:
     source, name = getattr(document, "source", None), getattr(document, "name", None)
     media_type, data = getattr(source, "media_type", None) or "document", getattr(source, "data", None)
+    # Base64 has four characters for three bytes; decoding megabytes for their number would be a waste.
     size = counted(len(data) * 3 // 4, "byte") if isinstance(data, str) else getattr(source, "url", None) or ""
     yield f"(document {' · '.join(str(each) for each in (name, media_type, size) if each)})"
     if isinstance(data, str) and media_type.startswith("text/"):

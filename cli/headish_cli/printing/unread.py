@@ -25,9 +25,10 @@ def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[Impor
 
     unread = UnreadFiles()
     for each in (each for path in paths if os.path.isdir(path) for each in passed_over(path, read)):
+        # A file name may be any bytes, and the report is UTF-8.
         name = os.fsencode(each.path).decode(errors="replace")
-        taken = f"; an import of its own reads it as {each.format}" if each.format else ""
-        told(ImportNote(name, "", "left out", f"not read: {each.reason}{taken}"))
+        advice = f"; an import of its own reads it as {each.format}" if each.format else ""
+        told(ImportNote(name, "", "left out", f"not read: {each.reason}{advice}"))
         if each.reason == EMPTY:
             unread = unread.plus(UnreadFiles(empty=1))
             continue

@@ -38,16 +38,15 @@ class _SharedDatabase:
         return self._memories.setdefault((adapter, space), TurnMemory())
 
     def store(self, space: str) -> Store:
-        found = self._stores.get(space)
-        if found is None:  # ``setdefault``: of two threads that come here at once, one store wins
-            found = self._stores.setdefault(space, self.database.store(space))
-        return found
+        store = self._stores.get(space)
+        if store is None:  # ``setdefault``: of two threads that come here at once, one store wins
+            store = self._stores.setdefault(space, self.database.store(space))
+        return store
 
 
 _open: dict[DatabaseIdentity, _SharedDatabase] = {}
 _given: weakref.WeakValueDictionary[int, _SharedDatabase] = weakref.WeakValueDictionary()
-"""The databases that callers opened, by ``id()``. No other object can get that id: an entry keeps its database
-alive."""
+"""The databases that callers opened, by ``id()``. An entry keeps its database alive, so no other object has its id."""
 # Reentrant: the garbage collector may release a hold in any thread at any point, within this lock too.
 _lock = PerProcess(threading.RLock)
 
@@ -136,18 +135,18 @@ def _hold(db: Db) -> tuple[_SharedDatabase, bool]:
     if isinstance(db, Database):
         with _lock.now:
             return _given.setdefault(id(db), _SharedDatabase(db)), False
-    found = identify(db)
-    if found is None:  # in memory: nothing identifies it, so nobody else can mean this one
+    identity = identify(db)
+    if identity is None:  # in memory: nothing identifies it, so nobody else can mean this one
         shared = _SharedDatabase(Database.open(db))
         shared.holders = 1
         return shared, True
     with _lock.now:
-        known = _open.get(found)
-        if known is None:
-            known = _SharedDatabase(Database.open(db))
-            _open[identify(db) or found] = known  # again: a new file has an identity only now
-        known.holders += 1
-        return known, True
+        entry = _open.get(identity)
+        if entry is None:
+            entry = _SharedDatabase(Database.open(db))
+            _open[identify(db) or identity] = entry  # again: a new file has an identity only now
+        entry.holders += 1
+        return entry, True
 
 
 def _hold_again(held: DatabaseHold) -> tuple[_SharedDatabase, bool]:

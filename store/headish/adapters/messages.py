@@ -130,7 +130,7 @@ def message_of_draft(draft: Draft) -> TranscriptMessage:
 
 def is_plain(turns: Sequence[SpokenTurn]) -> bool:
     """Whether a model sees these turns as they are: no overlay is among them, and no turn is hidden."""
-    # By the bytes, without decoding: a false alarm costs a walk, and changes nothing.
+    # By the bytes, without decoding: a false alarm only takes the slower way.
     return not any(
         each.type == "overlay" or (each.attributes is not None and b'"hidden"' in each.attributes) for each in turns
     )
@@ -173,5 +173,5 @@ def read_form(form: str, entry: Any) -> Read | None:
 def write_form(form: str, kept: TranscriptMessage) -> list[Any]:
     """Write a message in a form: as the entry that it was read from, else as entries that say the same. Blocks that
     only another provider understands are left out. Raises: Unmappable."""
-    found = find_form(form)
-    return write_turn(found, kept, Losses(found.name, found.provider))[0]
+    target = find_form(form)
+    return write_turn(target, kept, Losses(target.name, target.provider))[0]

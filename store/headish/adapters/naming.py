@@ -38,8 +38,7 @@ def safe_name(text: str) -> str:
     name = _escape(text, unicodedata.is_normalized("NFC", text))
     if len(name.encode()) <= BOOKMARK_LIMIT_BYTES:
         return name
-    # The hash tells long texts with the same beginning apart. ``%-`` is not an escape, so no other text has such a
-    # name.
+    # The hash tells long texts with one beginning apart. No other text has such a name: ``%-`` is not an escape.
     digits = blake3(text.encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
     return f"{_beginning(name, BOOKMARK_LIMIT_BYTES - len('%-') - _HASH_DIGITS)}%-{digits}"
 
@@ -70,17 +69,17 @@ def _escape(text: str, is_normal: bool) -> str:
     a name must be in NFC, and normalizing would lose the text."""
     if not text:
         return EMPTY
-    made: list[str] = []
+    characters: list[str] = []
     for character in text:
         is_kept = character != "%" and (is_normal or character.isascii())
-        if is_kept and not (character == "." and made and made[-1] == "."):
+        if is_kept and not (character == "." and characters and characters[-1] == "."):
             is_kept = new_refusal(f"a{character}a") is None
         else:
             is_kept = False
-        made.append(character if is_kept else _percent(character))
-    if made[0] == "-" or is_id_shaped("".join(made)):  # neither may be a name: an option, and a turn's id
-        made[0] = _percent(made[0])
-    name = "".join(made)
+        characters.append(character if is_kept else _percent(character))
+    if characters[0] == "-" or is_id_shaped("".join(characters)):  # neither may be a name: an option, and a turn's id
+        characters[0] = _percent(characters[0])
+    name = "".join(characters)
     # An escape ends with a letter or digit, which a combining mark after it may join in NFC: so the result is checked.
     return name if not is_normal or unicodedata.is_normalized("NFC", name) else _escape(text, False)
 
@@ -96,7 +95,7 @@ def _unescape(name: str) -> str:
 
 
 def _beginning(name: str, limit_bytes: int) -> str:
-    kept = name.encode()[:limit_bytes].decode(errors="ignore")
-    kept = unicodedata.normalize("NFC", kept)
+    beginning = name.encode()[:limit_bytes].decode(errors="ignore")
+    beginning = unicodedata.normalize("NFC", beginning)
     # Half an escape at the end would not be read back.
-    return re.sub(r"%[0-9a-f]?$", "", kept)
+    return re.sub(r"%[0-9a-f]?$", "", beginning)

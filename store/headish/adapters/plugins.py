@@ -52,8 +52,8 @@ class Descriptions:
             if name not in self._found:
                 extension = find_extension(GROUP, name)
                 self._found[name] = None if extension is None else (extension, extension.load())
-            found = self._found[name]
-            return Description() if found is None else self._describe(*found, conversation)
+            loaded = self._found[name]
+            return Description() if loaded is None else self._describe(*loaded, conversation)
         except BrokenExtension as error:
             self._found[name] = None
             self._tell(str(error))

@@ -85,9 +85,9 @@ def read_unknown(
 
     def work(read: ReadTransaction) -> list[SpokenTurn | TurnId]:
         # By its name first, in one statement. Only a session that was renamed, or imported, is looked up by its key.
-        found = read.thread_unless_known(session.name, known, limit)
-        if found:
-            return found
+        turns = read.thread_unless_known(session.name, known, limit)
+        if turns:
+            return turns
         name = find_session(read, session)
         return [] if name is None else read.thread_unless_known(name, known, limit)
 
@@ -231,8 +231,8 @@ def branches(store: Store, session: NamedSession, limit: int = 1000) -> list[str
     def work(read: ReadTransaction) -> list[str]:
         name = find_session(read, session)
         root = None if name is None else read.first(name)
-        found = [] if root is None else read.names_through(root, limit)
-        return [read.key_of(each) or text_of(each) or each for each in found]
+        names = [] if root is None else read.names_through(root, limit)
+        return [read.key_of(each) or text_of(each) or each for each in names]
 
     return store.read(work)
 

@@ -26,7 +26,7 @@ C = TypeVar("C", bound=AbstractAsyncContextManager[Any])
 
 
 class Front(Generic[S]):
-    """An async front of a sync object. Cheap: it holds nothing but that object."""
+    """An async front of a sync object. Cheap: it stores nothing but that object."""
 
     def __init__(self, sync: S) -> None:
         self._sync = sync
@@ -37,9 +37,10 @@ class Front(Generic[S]):
         return self._sync
 
     async def _finish(self, verb: Callable[..., T], /, **given: Any) -> T:
-        """Run a verb that waits for the database alone, unless it was given callbacks."""
+        """Run a verb that waits only for the database, or also for the callbacks that it was given."""
         bridge = Bridge()
         call = partial(verb, **_adapted(bridge, given))
+        # A callback may wait for anything: in the pool of the others, a few would hold up everybody's reads.
         return await finish_or_stop(bridge.cancel, WAITING_THREADS if bridge.calls_back else THREADS, call)
 
     async def _wait(self, verb: Callable[..., T], /, **given: Any) -> T:
@@ -48,7 +49,7 @@ class Front(Generic[S]):
         return await finish_or_stop(bridge.cancel, WAITING_THREADS, partial(verb, **_adapted(bridge, given)))
 
     async def _ask(self, verb: Callable[..., T], /, **given: Any) -> T:
-        """Run a verb that asks a model. Cancelled, it ends the request at once, and what arrived is stored."""
+        """Run a verb that asks a model. If it is cancelled, the request ends at once, and what arrived is stored."""
         from headish.calls import Stop
 
         bridge, stop = Bridge(), given.get("stop") or Stop()
@@ -67,7 +68,10 @@ class Front(Generic[S]):
 
 
 class Opening(Generic[C]):
-    """What ``await`` gives, or ``async with`` enters: ``async with AsyncStore.open(path) as store``."""
+    """An object to open: ``await`` returns it, and ``async with`` closes it, too.
+
+    ``async with AsyncStore.open(path) as store``
+    """
 
     def __init__(self, opening: Coroutine[Any, Any, C]) -> None:
         self._opening = opening
@@ -123,12 +127,12 @@ class MappingFront(Front[S], Generic[S, K, V]):
 
 
 class Turns:
-    """What ``add_turns`` stored: ``len``, ``await turns[n]``, ``async for``; it reads from the store when asked."""
+    """The turns that ``add_turns`` stored: ``len``, ``await turns[n]``, ``async for``. Reads the store on access."""
 
     def __init__(self, sync: StoredTurns) -> None:
         self.sync: Sequence[Turn] = sync
         self.revisions = sync.revisions
-        """Those of the objects that were stored along."""
+        """The revisions of the objects that were stored with the turns."""
 
     def __len__(self) -> int:
         return len(self.sync)

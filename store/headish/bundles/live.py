@@ -311,6 +311,7 @@ BODIES: dict[LiveKind, type[Struct]] = {
     LiveKind.WAIT: Nothing,
     LiveKind.BYE: Nothing,
 }
+# Without ``Nothing``, which has two kinds: WAIT and BYE are written by their kind.
 KINDS: dict[type[Struct], LiveKind] = {body: kind for kind, body in BODIES.items() if body is not Nothing}
 """The kind of each message that has a body."""
 LIVE: FrameFormat = BUNDLE._replace(

@@ -284,7 +284,7 @@ def _from_whole(page: WirePage, payloads: Sequence[tuple[bytes, bytes]]) -> list
 
 def _ids_of(parents: Sequence[int | str], place: int, ids: Sequence[str]) -> tuple[str, ...] | None:
     """The ids of the parents of the turn at an index of a page; None if one is neither an earlier turn nor an id."""
-    found: list[str] = []
+    parent_ids: list[str] = []
     for each in parents:
         if isinstance(each, int):
             if not 0 <= each < place:
@@ -292,8 +292,8 @@ def _ids_of(parents: Sequence[int | str], place: int, ids: Sequence[str]) -> tup
             each = ids[each]
         elif not is_turn_id(each):
             return None
-        found.append(each)
-    return tuple(found)
+        parent_ids.append(each)
+    return tuple(parent_ids)
 
 
 def _from_wire(

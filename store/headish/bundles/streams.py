@@ -94,6 +94,7 @@ class BundleWriter:
             if listed:
                 self._frames.write(kind, listed)
                 self._covered.append(_hash_part(listed))
+        # Not covered by the bundle's signature: each of them proves itself.
         rest = iter(signatures)
         while part := tuple(islice(rest, PAGE_TURNS)):
             self._frames.write(BundleKind.SIGNATURES, part)
@@ -177,9 +178,9 @@ class BundleReader:
     def _cover(self, hashes: Iterable[bytes]) -> None:
         if not self.header.signed:  # nothing will ask for it, and it takes a hash per turn
             return
-        known = len(self._covered)
+        before = len(self._covered)
         self._covered += hashes
-        if self._first is not None and self._first._covered[known : len(self._covered)] != self._covered[known:]:
+        if self._first is not None and self._first._covered[before : len(self._covered)] != self._covered[before:]:
             raise self._is_another()
 
     def _is_another(self) -> InvalidBundle:

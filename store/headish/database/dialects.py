@@ -33,11 +33,16 @@ def connect(
     if durability not in DURABILITIES:
         raise InvalidArgument(f"unknown durability {shown(durability)}: use {' or '.join(DURABILITIES)}")
     text = _text(target)
-    if "://" in text or text.startswith(("sqlite:", "postgresql:", "postgresql+")):
+    if is_url(text):
         return _connect_url(text, durability, create=create, read_only=read_only, prepared=prepared)
     from headish.database.sqlite import SQLiteBackend  # late: a server needs no sqlite3
 
     return SQLiteBackend(at_path(_at_home(text)), durability=durability, create=create, read_only=read_only)
+
+
+def is_url(target: str) -> bool:
+    """Whether a target is a URL, and not the path of a file."""
+    return "://" in target or target.startswith(("sqlite:", "postgresql:", "postgresql+"))
 
 
 def _connect_url(text: str, durability: str, *, create: bool, read_only: bool, prepared: bool) -> Backend:

@@ -134,12 +134,12 @@ class Gateway:
     async def tell(self, say: Callable[[str], None]) -> None:
         """Report once a minute how many calls were not recorded since the last report, and what holds up the
         recorder."""
-        told = 0
+        reported = 0
         while True:
             await asyncio.sleep(TOLD_SECONDS)
-            if self.spooler.unrecorded > told:
-                say(f"headish gateway: {self.spooler.unrecorded - told} calls not recorded: {self.spooler.reason}")
-                told = self.spooler.unrecorded
+            if self.spooler.unrecorded > reported:
+                say(f"headish gateway: {self.spooler.unrecorded - reported} calls not recorded: {self.spooler.reason}")
+                reported = self.spooler.unrecorded
             for problem in find_problems(Path(self._settings.folder), now()):
                 say(f"headish gateway: {problem}")
 

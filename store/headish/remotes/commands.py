@@ -135,9 +135,9 @@ class Pipes:
         while len(self._buffer) < length and self._fill_to(min(length, len(self._buffer) + _LEAST_BYTES)):
             pass
         self.ended = self.ended or len(self._buffer) < length
-        taken = bytes(self._buffer[:length])
+        data = bytes(self._buffer[:length])
         del self._buffer[:length]
-        return taken
+        return data
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)

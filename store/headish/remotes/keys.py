@@ -67,11 +67,12 @@ def recipient_of(secret: str) -> str:
 
 def wrap(key: RemoteKey, recipient: str) -> bytes:
     """Wrap the key of a remote for one machine. Raises: InvalidArgument."""
+    age = _age()
     try:
-        target = _age().x25519.Recipient.from_str(recipient)
+        target = age.x25519.Recipient.from_str(recipient)
     except Exception:
         raise InvalidArgument(f"{recipient[:80]!r} is no recipient: 'headish remote add' prints it (age1…)") from None
-    return bytes(_age().encrypt(key.secret.encode(), [target]))
+    return bytes(age.encrypt(key.secret.encode(), [target]))
 
 
 def unwrap(data: bytes, own: str, name: str) -> RemoteKey:
@@ -129,11 +130,13 @@ def load_keys(remote_id: str) -> KeyPair | None:
 
 def save_keys(remote_id: str, keys: KeyPair) -> None:
     """Write the keys of a remote to a file that only its owner may read. The file is replaced as a whole."""
+    # Not in the keyring: a machine without a desktop has none, and two places would have to agree (ADR 0089).
     _write(_path(remote_id), msgspec.json.encode(keys))
 
 
 def allow_command(remote_id: str, url: str, key_env: str | None = None) -> None:
     """Note that a user named this command or server on this machine, and the place of the token for it."""
+    # Here and not in the database, which may come from anybody: it could name any command to run.
     _write(_command_path(remote_id), "\n".join([url, *([key_env] if key_env else [])]).encode())
 
 

@@ -82,14 +82,14 @@ def judge(signature: bytes, message: bytes, milliseconds: int, trust: TrustLists
     # Each part is hashed by itself, so that no byte can move from one part to the next under the same key.
     parts = [signature, message, b"%d" % milliseconds, trust.signers or b"", trust.revoked or b""]
     address = blake3(b"".join(blake3(each).digest() for each in parts)).digest()
-    found = _judged.get(address)
-    if found is None:
+    judgement = _judged.get(address)
+    if judgement is None:
         is_later = milliseconds / 1000 > time.time()
         with TemporaryDirectory(prefix="headish-") as folder:
-            found = _Check(Path(folder), signature, message, milliseconds, trust).judge()
+            judgement = _Check(Path(folder), signature, message, milliseconds, trust).judge()
         if not is_later:
-            _keep(address, found)
-    return found
+            _keep(address, judgement)
+    return judgement
 
 
 def _keep(known: bytes, found: Judgement) -> None:

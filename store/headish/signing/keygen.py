@@ -62,7 +62,7 @@ def run_keygen(
     """
     try:
         # By its name on the PATH, as git does: the user has set up that one's agent and hardware keys.
-        finished = subprocess.run(  # noqa: S603
+        run = subprocess.run(  # noqa: S603
             ["ssh-keygen", "-Y", *arguments], input=message, cwd=folder, capture_output=True, check=False,  # noqa: S607
             timeout=seconds,
         )  # fmt: skip
@@ -70,10 +70,10 @@ def run_keygen(
         raise SigningFailed(f"ssh-keygen has not ended after {seconds} s") from None
     except OSError as error:
         raise SigningFailed(f"ssh-keygen, which comes with OpenSSH, cannot be run ({error.strerror})") from None
-    complaints = finished.stderr.decode(errors="replace").splitlines()
+    complaints = run.stderr.decode(errors="replace").splitlines()
     # ssh-keygen frames a warning with lines of @, which say nothing.
     return (
-        finished.returncode == 0,
-        finished.stdout,
+        run.returncode == 0,
+        run.stdout,
         next((each.strip() for each in complaints if each.strip(" @\t")), ""),
     )

@@ -1,9 +1,9 @@
 """The text that a signature covers, and the format of ``ssh-keygen -Y sign`` (OpenSSH, PROTOCOL.sshsig).
 
 The signed text is lines: ``headish-sign-1``, the kind, and hashes in lower-case hex. A ``turn`` has the seal of one
-turn (I4), a ``thread`` those of all turns that lead to one, in walk order. A ``bundle`` has, in the bundle's order, the
-BLAKE3 of its header, receipts, names and records, and the seals of its turns. A ``head``, that of a log, has the BLAKE3
-of all its other fields. Any change here needs a new word in place of ``headish-sign-1``.
+turn (rule I4, digest and seal), a ``thread`` those of all turns that lead to one, in walk order. A ``bundle`` has, in
+the bundle's order, the BLAKE3 of its header, receipts, names and records, and the seals of its turns. A ``head``, that
+of a log, has the BLAKE3 of all its other fields. Any change here needs a new word in place of ``headish-sign-1``.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def read_signature(data: bytes) -> SshSignature:
     if len(fields) != 5 or whole != len(data) or not fields[0]:
         raise _refusal("it is not what ssh-keygen -Y sign writes")
     key, namespace = fields[:2]
+    # Otherwise a signature that a person made for git or a file could pass for one of headish.
     if namespace != NAMESPACE.encode():
         raise _refusal(f"its namespace is {namespace[:80]!r}, not {NAMESPACE!r}")
     return SshSignature(key, "SHA256:" + b64encode(sha256(_plain_key(key)).digest()).decode().rstrip("="))
@@ -70,15 +71,15 @@ def _plain_key(key: bytes) -> bytes:
 
 def strings_of(data: bytes) -> list[bytes]:
     """Read the length-prefixed strings of the protocol until one does not fit: a certificate has other fields, too."""
-    found: list[bytes] = []
+    strings: list[bytes] = []
     at = 0
     while at + 4 <= len(data):
         end = at + 4 + int.from_bytes(data[at : at + 4], "big")
         if end > len(data):
             break
-        found.append(data[at + 4 : end])
+        strings.append(data[at + 4 : end])
         at = end
-    return found
+    return strings
 
 
 def to_armour(data: bytes) -> bytes:

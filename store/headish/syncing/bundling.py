@@ -239,8 +239,8 @@ def apply_bundle(
     Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
     """
     check_required(target, reader)
-    taken = erasures or _ErasuresHere(target)
-    sender = Sender(reader.name, origin, taken.find, taken.erased)
+    policy = erasures or _ErasuresHere(target)
+    sender = Sender(reader.name, origin, policy.find, policy.erased)
     receipts: list[Receipt] = []
     stored = known = records = signatures = 0
     names: list[ArrivedName] = []
@@ -249,7 +249,7 @@ def apply_bundle(
             receipts.append(read_sent_receipt(value, reader.name))
             continue
         if receipts:  # receipts come first in a bundle, so all have been read
-            taken.take(receipts)
+            policy.take(receipts)
             receipts = []
         # In a bundle they would pass by the remote's pattern of names and the merge of a head (``meeting``).
         if kind in (BundleKind.NAMES, BundleKind.RECORDS) and reader.header.device is not None:
@@ -266,7 +266,7 @@ def apply_bundle(
         elif kind is BundleKind.RECORDS:
             records = write_locked(target, partial(settle_records, space=target.space, records=value))
     if receipts:  # a bundle of receipts alone
-        taken.take(receipts)
+        policy.take(receipts)
     # Arriving turns leave ``@`` where it is. In a space that had no turn, it begins at the last one.
     write_locked(target, partial(begin_latest, space=target.space))
     return Applied(stored, known, tuple(names), records, signatures)
@@ -382,11 +382,11 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
 def _find_provable(page: Sequence[TurnRecord], digests: Mapping[TurnId, bytes]) -> list[TurnRecord]:
     """The turns of a page that can be proven: those whose ancestors are all in the bundle. A digest covers the parents'
     digests, and only the store has those of turns outside."""
-    found: dict[TurnId, TurnRecord] = {}
+    provable: dict[TurnId, TurnRecord] = {}
     for record in page:
-        if all(each in digests or each in found for each in record.parents):
-            found[record.id] = record
-    return [*found.values()]
+        if all(each in digests or each in provable for each in record.parents):
+            provable[record.id] = record
+    return [*provable.values()]
 
 
 def _check_listed(

@@ -84,8 +84,8 @@ class Departing:
 
     def receipts_of(self, pages: Iterable[Sequence[TurnRecord]]) -> list[bytes]:
         """The receipts of the erased turns in pages, as they are stored."""
-        wanted = {each.erased for page in pages for each in page}
-        return [encode_receipt(each) for each in self._receipts.values() if each.id in wanted]
+        receipt_ids = {each.erased for page in pages for each in page}
+        return [encode_receipt(each) for each in self._receipts.values() if each.id in receipt_ids]
 
     def required_by(self, span: Span) -> list[TurnId]:
         """The ids of the turns outside of a span that turns of the span continue, in order of first use."""
@@ -126,8 +126,8 @@ class Departing:
     def _documents(self, sent: set[TurnId], *, alone: bool) -> Iterator[list[TurnRecord]]:
         """The documents that sent turns refer to: with ``alone`` those that continue nothing, else those that continue
         sent turns only."""
-        here = turns_by_ids(*self._source, [each for each in self._referred if each not in sent])
-        documents = [each for each in here.values() if each.type == DOCUMENT and each.erased is None]
+        referred = turns_by_ids(*self._source, [each for each in self._referred if each not in sent])
+        documents = [each for each in referred.values() if each.type == DOCUMENT and each.erased is None]
         parents = parents_of_turns(*self._source, [each.place for each in documents])
         for stored in documents:
             before = parents.get(stored.place, ())
@@ -272,11 +272,11 @@ def find_keys(turns: Sequence[TurnRecord]) -> list[TurnId]:
 
     Cost: one search over the texts of all turns together.
     """
-    found = {turns[place].id for place in find_shaped([turn.payload or b"" for turn in turns])}
+    with_key = {turns[place].id for place in find_shaped([turn.payload or b"" for turn in turns])}
     # Fields 9 to 13 (``attributes`` to ``head``) are the rest of the record, in which a key may be, too.
     beside = [(turn.id, each) for turn in turns if turn[9:14] != _NOTHING for each in turn[9:14] if each]
-    found |= {beside[place][0] for place in find_shaped([each for _, each in beside])}
-    return [turn.id for turn in turns if turn.id in found] if found else []
+    with_key |= {beside[place][0] for place in find_shaped([each for _, each in beside])}
+    return [turn.id for turn in turns if turn.id in with_key] if with_key else []
 
 
 def find_said_keys(names: Iterable[SentName], records: Iterable[SentRecord]) -> Iterator[str]:

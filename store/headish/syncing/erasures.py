@@ -170,8 +170,8 @@ def apply_receipt(
     ends = [each.place for each in here if each.erased is None or receipt.meta]
     erased = 0
     if ends:
-        found, _ = erase(connection, space, ends, Wish(meta=receipt.meta, content=receipt.content), grounds, mint)
-        erased = len(found.turns)
+        effect, _ = erase(connection, space, ends, Wish(meta=receipt.meta, content=receipt.content), grounds, mint)
+        erased = len(effect.turns)
     if receipt.scope in (THREAD, BRANCH):
         for name in names_without_turns(connection, space, [each.place for each in here]):
             forget_name(connection, space, name, grounds, mint)
@@ -190,8 +190,8 @@ def _listed_here(connection: Connection, space: int, receipt: Receipt) -> list[S
     The seal must match: a receipt erases the record that its author saw, not another one under the same id.
     """
     seals = {each.id: each.seal for each in receipt.turns}
-    found = turns_by_ids(connection, space, seals).values()
-    return [each for each in found if each.seal.hex() == seals[each.id]]
+    same_ids = turns_by_ids(connection, space, seals).values()
+    return [each for each in same_ids if each.seal.hex() == seals[each.id]]
 
 
 def _bar(connection: Connection, space: int, said: ErasureGrounds, bars: dict[bytes, int], mint: Mint) -> None:
@@ -231,14 +231,14 @@ def dismiss_pending(target: SyncTarget, ids: Collection[str] | None = None) -> i
 
 
 def _chosen(target: SyncTarget, ids: Collection[str] | None) -> list[tuple[Notice, Receipt]]:
-    found = target.backend.read(lambda connection: pending_notices(connection, target.space))
+    pending = target.backend.read(lambda connection: pending_notices(connection, target.space))
     if ids is None:
-        return found
-    known, wanted = {notice.id for notice, _ in found}, set(ids)
+        return pending
+    known, wanted = {notice.id for notice, _ in pending}, set(ids)
     for each in ids:
         if each not in known:
             raise UnknownErasure(each)
-    return [each for each in found if each[0].id in wanted]
+    return [each for each in pending if each[0].id in wanted]
 
 
 def _confirm(connection: Connection, target: SyncTarget, notice: Notice, receipt: Receipt, kept: KeptIds) -> int:

@@ -40,6 +40,7 @@ def make_keys(name: str, place: ObjectPlace, space: str, *, passphrase: bool, ke
     """
     folder = folder_of(space)
     first = place.get(f"{folder}/{FIRST}")
+    # Compared before anything is made or taken: the place may hold another key than the user's (ADR 0089).
     if key is not None and (first or b"").decode(errors="replace") != key:
         there = "none" if first is None else first.decode(errors="replace")
         raise NotADevice(place.url, f"the key that lies there is {there}, and not the one that was given")
@@ -58,9 +59,9 @@ def make_keys(name: str, place: ObjectPlace, space: str, *, passphrase: bool, ke
     wrapped = None if phrase is None else place.get(f"{folder}/{BY_PASSPHRASE}")
     if phrase is None or wrapped is None:
         return KeyPair(own)
-    found = unwrap_by_passphrase(wrapped, phrase, f"{place.url}/{folder}/{BY_PASSPHRASE}")
-    _check_fits(Logs(place, space, found), found)
-    return KeyPair(own, found.secret)
+    key_of_remote = unwrap_by_passphrase(wrapped, phrase, f"{place.url}/{folder}/{BY_PASSPHRASE}")
+    _check_fits(Logs(place, space, key_of_remote), key_of_remote)
+    return KeyPair(own, key_of_remote.secret)
 
 
 def _check_fits(logs: Logs, key: RemoteKey) -> None:

@@ -55,9 +55,9 @@ class Logs:
     def devices(self) -> list[str]:
         """The devices that have a log. One request."""
         begins = f"{self.folder}/"
-        found = (path.removeprefix(begins).partition("/")[0] for path in self.place.list(self.folder))
+        folders = (path.removeprefix(begins).partition("/")[0] for path in self.place.list(self.folder))
         # Beside logs there are ``keys`` and ``place``, and whatever a file syncer leaves.
-        return sorted({each for each in found if DEVICE.fullmatch(each)})
+        return sorted({each for each in folders if DEVICE.fullmatch(each)})
 
     def head(self, device: str) -> LogHead | None:
         """The head of a log. Raises: InvalidBundle, NotADevice."""
@@ -113,8 +113,8 @@ class Logs:
     def bundles(self, device: str) -> dict[tuple[int, int], str]:
         """The paths of the bundles of a log, by generation and number. One request."""
         begins = f"{self.folder}/{device}/"
-        found = ((path, _BUNDLE.fullmatch(path.removeprefix(begins))) for path in self.place.list(begins.rstrip("/")))
-        return {(int(each[1]), int(each[2])): path for path, each in found if each is not None}
+        matches = ((path, _BUNDLE.fullmatch(path.removeprefix(begins))) for path in self.place.list(begins.rstrip("/")))
+        return {(int(each[1]), int(each[2])): path for path, each in matches if each is not None}
 
     def _path(self, device: str, generation: int, number: int) -> str:
         return f"{self.folder}/{device}/g{generation:04d}/{number:06d}.hb"

@@ -62,11 +62,11 @@ def meet_names(connection: Connection, space: int, met: Met, names: Sequence[Sen
     for sent in names:
         before = seen.get(sent.name)
         turn = as_turn_id(sent.turn)
-        known = None if turn is None else turn_by_id(connection, space, turn)
+        turn_here = None if turn is None else turn_by_id(connection, space, turn)
         outcome = _meet_name(connection, space, met, sent, before)
         if outcome.outcome in (MADE, MOVED, DIVERGED, REFUSED):
             arrived.append(outcome)
-        if known is not None and outcome.outcome != REFUSED and (before is None or before.turn != turn):
+        if turn_here is not None and outcome.outcome != REFUSED and (before is None or before.turn != turn):
             rows.append((sent.name, turn, None if before is None else before.record))
     write_remote_bookmarks(connection, space, met.remote, met.device, rows)
     gone = [each for name, each in seen.items() if each.turn is not None and name not in {sent.name for sent in names}]
@@ -159,10 +159,10 @@ def _meet_record(
     connection: Connection, space: int, sent: SentRecord, theirs: Record, base: Mapping[str, Any]
 ) -> tuple[bool, bool]:
     """Merge one record. Returns whether the record here changed, and whether a field here won over a change there."""
-    found = find_dated_record(connection, space, sent.subject)
-    if found is None:
+    dated = find_dated_record(connection, space, sent.subject)
+    if dated is None:
         return write_arrived_record(connection, space, sent.subject, sent.revision, sent.data), False
-    revision, milliseconds, data = found
+    revision, milliseconds, data = dated
     ours = _decoded(data)
     if ours is None:
         return False, False
@@ -197,8 +197,8 @@ def _merge_tags(ours: Tags, theirs: Tags, base: Mapping[str, Any], *, later: boo
     are sorted: the device must come to the same order.
     """
     was = set(base.get("tags", ()))
-    there = {_hash(each) for each in theirs}
-    stay = {each for each in ours if _hash(each) in there or _hash(each) not in was}
+    hashes_there = {_hash(each) for each in theirs}
+    stay = {each for each in ours if _hash(each) in hashes_there or _hash(each) not in was}
     tags = stay | {each for each in theirs if _hash(each) not in was}
     as_here, as_there = tags == set(ours), tags == set(theirs)
     if as_there and (later or not as_here):

@@ -37,8 +37,8 @@ def check_labels(name: str, device: str | None) -> tuple[bytes, str]:
 
 def _machine() -> str:
     """The name of this machine: ``HEADISH_DEVICE``, else the first label of its host name."""
-    given = os.environ.get("HEADISH_DEVICE") or socket.gethostname().partition(".")[0].lower()
-    return given if new_refusal(given) is None and "/" not in given else "device"
+    name = os.environ.get("HEADISH_DEVICE") or socket.gethostname().partition(".")[0].lower()
+    return name if new_refusal(name) is None and "/" not in name else "device"
 
 
 def check_fingerprint(key: str | None) -> None:
@@ -98,11 +98,11 @@ def take_out(target: SyncTarget, space: str, remote: OpenRemote, label: str, *, 
 def _find_device(remote: OpenRemote, label: str) -> str:
     """The id of the device with a label. Raises: InvalidArgument."""
     seen = remote.state.seen
-    found = next((device for device, log in seen.items() if log.label == label), None)
-    if found is None:
+    device_id = next((device for device, log in seen.items() if log.label == label), None)
+    if device_id is None:
         listed = ", ".join(sorted(log.label for log in seen.values())) or "no other device"
         raise InvalidArgument(f"remote {stored_name(remote.name)!r} has no device {label!r}: it has {listed}")
-    return found
+    return device_id
 
 
 def _change_key(remote: OpenRemote, space: str, gone: str) -> RemoteSettings:

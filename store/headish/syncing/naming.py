@@ -63,7 +63,8 @@ def _hides_another(connection: Connection, space: int, name: str) -> bool:
     """Whether a bookmark of this name would hide what the name means here without one: a turn (as its handle or the
     prefix of its id), or a name at a device of a remote (``laptop/main``).
 
-    A bookmark wins over a handle and over a prefix (R11), so another store could redirect what users type here.
+    A bookmark wins over a handle and a prefix (rule R11, names for turns), so another store could redirect what users
+    type here.
     """
     headish = Headish(name, name=name)
     handle, prefix, device = headish.handle, headish.prefix, name.partition("/")[0].encode()

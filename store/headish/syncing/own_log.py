@@ -172,13 +172,13 @@ def count_in(given: Push, generation: int, number: int) -> Push:
     except InvalidBundle:  # nobody's: a new generation has other paths, so that these bytes stop no push
         return begin_generation(given, max(generation, *(each for each, _ in given.logs.bundles(device))) + 1)
     header = bundle.header
-    found, cursor = SeenLog("", generation, number, hash_object(data).hex()), header.until or ""
+    log, cursor = SeenLog("", generation, number, hash_object(data).hex()), header.until or ""
     is_next = (header.device, header.generation, header.number) == (device, generation, number)
     if not is_next or header.before.hex() != own.hash or not _is_ours(given, cursor):
         return _begin_again(given)
     if not _is_signed(given.remote, partial(find_signer, bundle)):
         return _begin_again(given)
-    return go_behind(given, found, cursor, given.remote.state.signed)
+    return go_behind(given, log, cursor, given.remote.state.signed)
 
 
 def go_behind(given: Push, found: SeenLog, cursor: str, signed: int) -> Push:

@@ -216,10 +216,10 @@ def _label(reading: _LogReading, device: str, wanted: str) -> str:
     seen = reading.seen.get(device)
     if seen is not None and seen.label:
         return seen.label
-    taken = {each.label for each in reading.seen.values()} | {reading.given.remote.settings.label}
+    labels = {each.label for each in reading.seen.values()} | {reading.given.remote.settings.label}
     number = 1
     label = wanted
-    while label in taken:
+    while label in labels:
         number += 1
         label = f"{wanted}-{number}"
     return label

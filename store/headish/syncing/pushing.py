@@ -201,8 +201,8 @@ def _signatures_behind(connection: Connection, space: int, remote: OpenRemote) -
     A log that was written anew has all of them: the log of a device that was taken out, or lost something, had some.
     """
     anew = remote.state.signed == 0 and remote.state.own.generation > 1
-    found = all_signatures(connection, space, remote.state.signed)
-    return [as_sent(each) for each in found if anew or each.remote != remote.name]
+    signatures = all_signatures(connection, space, remote.state.signed)
+    return [as_sent(each) for each in signatures if anew or each.remote != remote.name]
 
 
 def _write(gathered: _Gathered, logs: Logs) -> _Written:

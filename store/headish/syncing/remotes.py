@@ -150,10 +150,10 @@ def read_remotes(connection: Connection, space: int) -> list[OpenRemote]:
 def read_remote(connection: Connection, space: int, name: str) -> OpenRemote:
     """The remote of a name. Raises: UnknownRemote, InvalidName, CorruptRecord."""
     encoded = check_name(name, "remote")
-    found = next((each for each in list_remotes(connection, space) if each.name == encoded), None)
-    if found is None:
+    stored = next((each for each in list_remotes(connection, space) if each.name == encoded), None)
+    if stored is None:
         raise UnknownRemote(name)
-    return _opened(found)
+    return _opened(stored)
 
 
 def save_remote(connection: Connection, space: int, base: OpenRemote, mine: OpenRemote) -> OpenRemote:
@@ -197,14 +197,14 @@ def _changed(
     base: Mapping[str, SeenLog], mine: Mapping[str, SeenLog], fresh: Mapping[str, SeenLog], device: str
 ) -> SeenLog | None:
     """Return how far a log was read: by this work, unless another one has read more of it meanwhile."""
-    log, there, before = mine.get(device), fresh.get(device), base.get(device)
+    log, stored, before = mine.get(device), fresh.get(device), base.get(device)
     if log == before:  # this work has not touched it
-        return there
+        return stored
     # The user accepted a log that went back: then less is right, and ``max`` below would undo it.
     is_accepted = log is not None and before is not None and log.reached < before.reached
-    if log is None or there is None or is_accepted:
+    if log is None or stored is None or is_accepted:
         return log
-    return max(log, there, key=lambda each: each.reached)
+    return max(log, stored, key=lambda each: each.reached)
 
 
 def store_remote(connection: Connection, space: int, remote: OpenRemote) -> None:

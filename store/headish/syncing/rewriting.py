@@ -67,10 +67,10 @@ class Rewriting:
                 writer.receipt(value)
             elif kind is BundleKind.PAGE:
                 page = from_page(value, reader.name)
-                left = [self._without(record, reader.name) for record in page]
+                rewritten = [self._without(record, reader.name) for record in page]
                 # ``is``: ``_without`` returns the record itself unless it took something.
-                erased += sum(now is not before for now, before in zip(left, page, strict=True))
-                writer.page(left, value.cursor)
+                erased += sum(now is not before for now, before in zip(rewritten, page, strict=True))
+                writer.page(rewritten, value.cursor)
             elif kind is BundleKind.NAMES:
                 names = [each for each in value if each.turn not in self._gone]
                 # The record of a conversation is found by its name, which goes with the name.
@@ -121,14 +121,14 @@ class Rewriting:
         gone = record._replace(payload=None, erased=receipt.id)
         if not receipt.meta:
             return gone
-        stored = read_row(record, file)
-        key = None if stored.key is None else hash_key(stored.key)
+        row = read_row(record, file)
+        key = None if row.key is None else hash_key(row.key)
         return gone._replace(
-            # An overlay's attributes say what it hides, and an erased overlay goes on hiding (R34).
+            # An overlay's attributes say what it hides, and an erased overlay goes on hiding (rule R34, overlays).
             attributes=record.attributes if record.type == OVERLAY else None,
             inherited=None,
             system=None,
             app=None,
             head=None,
-            left=WireLeft(bytes.fromhex(listed.digest), key, stored.supersedes),
+            left=WireLeft(bytes.fromhex(listed.digest), key, row.supersedes),
         )

@@ -68,10 +68,10 @@ def judge_head(head: LogHead, name: str, remote: OpenRemote, trust: TrustLists) 
 
 
 def _judge(signature: bytes, message: bytes, made_at: int, name: str, trust: TrustLists) -> BundleSigner:
-    found = judge(signature, message, made_at, trust)
-    if found.verdict == BAD:
-        raise InvalidBundle(name, f"its signature is bad: {found.reason}")
-    return BundleSigner(found.name, found.name or f"unknown key {read_signature(signature).fingerprint}")
+    judgement = judge(signature, message, made_at, trust)
+    if judgement.verdict == BAD:
+        raise InvalidBundle(name, f"its signature is bad: {judgement.reason}")
+    return BundleSigner(judgement.name, judgement.name or f"unknown key {read_signature(signature).fingerprint}")
 
 
 def check_signed(file: str, signer: BundleSigner) -> None:
@@ -89,18 +89,18 @@ def keep_place(target: SyncTarget, logs: Logs, remote: OpenRemote, *, make: bool
     """
     if remote.settings.place is not None or logs.key is not None:
         return remote
-    found = _find(logs, make=make)
-    if found is None:
+    place_id = _find(logs, make=make)
+    if place_id is None:
         return remote
 
     def keep(connection: Connection) -> OpenRemote:
         for each in read_remotes(connection, target.space):
-            if each.settings.place == found and each.name != remote.name:
+            if each.settings.place == place_id and each.name != remote.name:
                 reason = f"its folder says that it is the place of remote {stored_name(each.name)!r}"
                 raise RemoteTaken(
                     stored_name(remote.name), f"{reason}: remove that one if the folder was moved; else it is a copy"
                 )
-        return save_remote(connection, target.space, remote, _at(remote, found))
+        return save_remote(connection, target.space, remote, _at(remote, place_id))
 
     # Only the id is taken from what was stored: ``remote`` may have changes that this work stores later.
     return _at(remote, write_locked(target, keep).settings.place)

@@ -91,7 +91,7 @@ def _near(pieces: Sequence[Piece]) -> Iterator[Piece]:
         lines = piece.text.split("\n")
         first = CONTEXT_LINES if index else 0
         last = CONTEXT_LINES if index < len(pieces) - 1 else 0
-        # One hidden line would take as much room as the note that stands for it.
+        # At least two lines, since the note takes one itself.
         folded = len(lines) - first - last
         if piece.kind != "same" or folded < 2 or len(pieces) == 1:
             yield piece

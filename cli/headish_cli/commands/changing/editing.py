@@ -205,8 +205,8 @@ def _tell(store: Store, edited: Edited, as_json: bool) -> None:
         print_json({**record, "tip": edited.tip, "kept": edited.kept})
         return
     click.echo(turn.id)
-    kept = f", behind it {edited.kept} of the branch" if edited.kept else ""
-    say(f"Version {version} of the turn is stored{kept}.")
+    rest = f", behind it {edited.kept} of the branch" if edited.kept else ""
+    say(f"Version {version} of the turn is stored{rest}.")
     if edited.bookmark is None:
         say(f"No bookmark moved. The new branch ends at {edited.tip}." if edited.kept else "No bookmark moved.")
         return

@@ -118,7 +118,7 @@ def original_command(settings: GlobalOptions, first: str, last: str | None, as_j
 def _tell(store: Store, turn: Turn | None, as_json: bool, already: str = "") -> None:
     """Print the id of the overlay on stdout, and what it does on stderr. Without one, ``null`` as JSON, and why."""
     if turn is None:
-        tell_continued(store)
+        tell_continued(store)  # as `tell_turn` does for an overlay that was stored
         if as_json:
             print_json(None)
         say(f"Nothing was stored: {already}.")

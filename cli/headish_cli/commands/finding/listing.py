@@ -146,6 +146,7 @@ def _asks_adapter(entry: Entry) -> bool:
 def _print_table(store: Store, entries: Sequence[Entry], handles: Mapping[TurnId, str]) -> None:
     rows = [_row(entry, handles[_subject(entry)], goes_on=_goes_on(store, entry)) for entry in entries]
     columns = {name: max(cells(row[name]) for row in rows) for name in rows[0]} if rows else {}
+    # An empty column takes no room.
     columns = {name: size for name, size in columns.items() if size}
     columns = _fitting(columns)
     for row in rows:

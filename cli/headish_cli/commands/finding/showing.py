@@ -47,6 +47,7 @@ def _print_kept(store: Store, turn: Turn) -> None:
     for key in (each.record.key for each in conversations if each.record.key is not None):
         for part in store.conversations.parts(key):
             name = click.style("sub-agent:", dim=True)
+            # 22 as in `print_turn`.
             click.echo(f"{name:<22}{one_line(part.name or part.turn, 60)}  {one_line(part.record.title, 120)}")
     adapted = [each for each in conversations if "adapter" in each.record.app]
     if not adapted:

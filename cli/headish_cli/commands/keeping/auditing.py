@@ -63,6 +63,7 @@ def audit_command(
 
 def _print(settings: GlobalOptions, audited: Iterable[Audited]) -> bool:
     """Print a line for each; return whether there were any."""
+    # Counted on the way, because the entries are a stream that may be longer than the memory.
     shown = False
     with paged(settings):
         for each in audited:

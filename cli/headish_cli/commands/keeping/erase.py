@@ -60,26 +60,28 @@ def erase_command(
     if reason is None and not dry_run:
         raise click.UsageError("say why: --reason TEXT")
     if bookmark is not None:
-        given = [*headish, *filter(None, (scope, said_before)), *(f"--{each}" for each, on in wish.items() if on)]
-        if given:
-            raise click.UsageError(f"--bookmark takes a name alone, not {given[0]} beside it")
+        extra = [*headish, *filter(None, (scope, said_before)), *(f"--{each}" for each, on in wish.items() if on)]
+        if extra:
+            raise click.UsageError(f"--bookmark takes a name alone, not {extra[0]} beside it")
         erase_name(settings, bookmark, reason, by, no_scrub=no_scrub, dry_run=dry_run, yes=yes, as_json=as_json)
         return
     if not headish:
         raise click.UsageError("say what: HEADISH..., or --bookmark NAME")
     chosen: Any = {"scope": scope or "turn", "said_before": read_time(said_before, "--said-before"), **wish}
+    # First: without a person to ask, the preview, which may take long, would be for nothing.
     if not (yes or dry_run):
         check_terminal()
     with settings.open() as store:
         # By id: a bookmark may move between the question and the answer, and name turns that were not shown.
         ids = [store.get(each).id for each in headish]
-        found = store.erase(ids, **chosen, reason=reason or "dry run", by=by, dry_run=True)
+        # The preview is a dry run of the same call, so it cannot show anything else than what is erased.
+        preview = store.erase(ids, **chosen, reason=reason or "dry run", by=by, dry_run=True)
         if dry_run:
-            show_found(store, found.found, as_json=as_json)
+            show_found(store, preview.found, as_json=as_json)
             return
         if not yes:
-            tell_found(store, found.found)
-            if takes(found.found):
+            tell_found(store, preview.found)
+            if takes(preview.found):  # otherwise `tell_found` has said that there is nothing to erase
                 ask_to_erase("Erase this for good?")
         erasure = store.erase(ids, **chosen, reason=reason or "", by=by, scrub=not no_scrub)
         tell_done(erasure, as_json=as_json, asked=not yes)
@@ -161,6 +163,7 @@ def gc_command(settings: GlobalOptions, scrub: bool, dry_run: bool, as_json: boo
             f" that ended, {counted(len(found.files), 'unfinished file')}.")  # fmt: skip
         if found.unscrubbed and not dry_run:
             say(f"What was erased may be on the disk still: {found.unscrubbed}.")
+    # Without --scrub it is not a failure: PostgreSQL rewrites its tables only on request.
     if scrub and found.unscrubbed:
         raise click.exceptions.Exit(1)
 
@@ -180,12 +183,12 @@ def erase_name(
     if not (yes or dry_run):
         check_terminal()
     with settings.open() as store:
-        found = store.bookmarks.erase(name, reason=reason or "dry run", by=by, dry_run=True).found
+        preview = store.bookmarks.erase(name, reason=reason or "dry run", by=by, dry_run=True).found
         if dry_run and as_json:
-            print_json(found)
+            print_json(preview)
             return
         if dry_run or not yes:
-            for line in lines_of_name(found):
+            for line in lines_of_name(preview):
                 say(line)
         if dry_run:
             return

@@ -134,6 +134,7 @@ def _lines(store: Store, found: Found) -> Iterator[str]:
     for turn_id in ids:
         [(turn, message)] = store.messages(turn_id, limit=1)
         before = f"  {short[turn_id]} {local_time(turn.said_at)} {turn.meta.role or '-':<9} "
+        # Bounded in a pipe, too: a preview should not repeat long texts that are about to be erased.
         yield fit(before + one_line(preview(message.content), room_beside(before) or 100))
 
 

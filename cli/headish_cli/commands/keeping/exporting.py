@@ -72,6 +72,7 @@ def export_many(
             refused += 1
             say(f"{one_line(each.subject, None)}: {sentence(each.refused)}")
 
+    # One at a time: the conversations of a space may not fit in memory together.
     if folder is None:
         for each in store.export_each(headishes, target, **settings):
             told(each)

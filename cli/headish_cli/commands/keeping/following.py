@@ -76,6 +76,7 @@ def follow_command(
     with settings.open() as store, _kept(None if cursor_file is None else Path(cursor_file)) as keep:
         if bookmark is not None and bookmark not in store.bookmarks:
             say(f"There is no bookmark {one_line(bookmark, None)} now.")
+        # The file wins: --after and --new say where to begin the first time.
         after = keep.before or (store.position() if new else after)
         changes = store.follow(after, wait=not no_wait, pulse=pulse, kinds=kinds or None, bookmark=bookmark)
         for change in changes:
@@ -85,6 +86,7 @@ def follow_command(
                 _tell_live(waits=not no_wait)
             elif change.kind != "pulse":
                 click.echo(_line(store, change))
+            # A reader behind a pipe waits for each line.
             sys.stdout.flush()
             # After the flush: a reader that dies in between sees lines again, never a gap.
             keep.note(change.cursor, is_live=change.kind == "live")
@@ -100,6 +102,7 @@ class _Kept:
             raise click.UsageError(f"there is no folder {path.parent}")
         if path is not None and path.exists():
             self.before = read_regular(path, CURSOR_BYTES).decode(errors="replace").strip()
+            # It does not say where to go on, and the first turn would print everything again.
             if not self.before:
                 raise click.UsageError(f"{path} is empty: remove it to begin anew")
 
@@ -113,6 +116,7 @@ class _Kept:
         """Replace the file atomically: a reader finds the old cursor or the new one."""
         if self._path is None or not self._cursor:
             return
+        # Beside the file, because a rename is atomic only within a file system.
         part = self._path.with_name(f"{self._path.name}.part")
         with open_target(part) as file:
             file.write(f"{self._cursor}\n")
@@ -124,11 +128,11 @@ class _Kept:
 
 @contextmanager
 def _kept(path: Path | None) -> Iterator[_Kept]:
-    kept = _Kept(path)
+    cursor_file = _Kept(path)
     try:
-        yield kept
+        yield cursor_file
     finally:
-        kept.write()
+        cursor_file.write()
 
 
 def _record(store: Store, change: Change, *, content: bool) -> dict[str, Any]:

@@ -47,6 +47,7 @@ def _line(measure: Measure) -> str:
 
 def _tell(done: int, missing: tuple[Measure, ...], tables: int, *, check: bool) -> None:
     if missing:
+        # For some, only a person can decide what to do, so they have no statement.
         mended = sum(each.statement is not None for each in missing)
         hint = f"; 'headish db secure' mends {mended} of them" if check and mended else ""
         say(f"{counted(len(missing), 'thing')} missing{hint}.")

@@ -67,6 +67,7 @@ def list_command(
         say("No calls.")
         return
     rows = [_row(each, _say_cost(each, prices)) for each in calls]
+    # Not in a pipe, where every line should be a call.
     if width() is not None:
         rows.insert(0, TITLES)
     with paged(settings):
@@ -95,8 +96,8 @@ def show_command(settings: GlobalOptions, id: str, body: bool, as_json: bool) ->
             print_json(_record(call, prices))
             return
         broke = call.facts.broke
-        stood = "" if broke is None or broke.turn is None else store.text(broke.turn)
-    for label, value in _details(call, stood, _say_cost(call, prices)):
+        text_before = "" if broke is None or broke.turn is None else store.text(broke.turn)
+    for label, value in _details(call, text_before, _say_cost(call, prices)):
         click.echo(f"{label:<10} {value}")
 
 
@@ -118,6 +119,7 @@ def gateway_problems(settings: GlobalOptions) -> list[str]:
         # Without the proxy of the environment, which cannot reach a loopback address of this machine.
         with build_opener(ProxyHandler({})).open(f"{addresses.gateway}/healthz", timeout=ASKED_SECONDS) as answer:
             problems: list[str] = json.load(answer)["problems"]
+    # Whatever answers at that port may be another program by now.
     except (OSError, HTTPException, ValueError, KeyError):
         return ["the gateway does not say how it is"]
     return problems

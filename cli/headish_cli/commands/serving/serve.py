@@ -164,6 +164,7 @@ def _opening(folder: Path) -> Iterator[Callable[[str], None]]:
         import webbrowser
 
         page.unlink(missing_ok=True)
+        # "x": never through a file or a link that somebody else put there.
         with open(page, "x", encoding="utf-8", opener=partial(os.open, mode=0o600)) as file:
             file.write(f'<!doctype html><meta charset=utf-8><meta http-equiv=refresh content="0;url={escape(url)}">')
         webbrowser.open(page.as_uri())

@@ -54,6 +54,7 @@ def add_command(
     if as_json:
         print_json({"label": label, "space": settings.space, "rights": list(rights), "token": token})
         return
+    # The token alone is on stdout, for a script to store; headish has only its hash (ADR 0090).
     say(f"Keep it where keys are kept; 'headish token remove {label}' revokes it.")
     click.echo(token)
 

@@ -52,6 +52,7 @@ def create_command(
     """
     since = read_cursor(since)
     with settings.open() as store, counting_turns("bundling") as progress:
+        # HEADISH_SIGNING_KEY may set the key, which does not yet mean that this bundle should be signed.
         done = store.bundles.create(
             file, list(headishes) or None, since=since, allow_secrets=allow_secrets, sign=sign,
             key=key if sign else None, progress=progress,

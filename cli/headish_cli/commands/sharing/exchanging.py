@@ -137,6 +137,7 @@ def _visit(
             try:
                 result = verb(store.remotes, each)
             except (HeadishError, OSError) as error:
+                # A single remote fails like any other command; with several, the others should not have to wait for it.
                 if len(names) == 1:
                     raise
                 error_line = refusal(error, settings, about=each)
@@ -145,6 +146,7 @@ def _visit(
                 continue
             apart |= _tell(result, as_json)
     if failed or apart:
+        # After all visits. SystemExit, because every error has been shown already.
         raise SystemExit(failed or 1)
 
 

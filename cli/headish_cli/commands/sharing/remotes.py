@@ -50,6 +50,7 @@ def asked(url: str, joining: Mapping[str, Any]) -> Iterator[None]:
     if not is_used or not is_terminal() or read_passphrase() is not None:
         yield
         return
+    # Asked for twice: a slip would encrypt the remote's key with a passphrase that nobody knows.
     os.environ[PASSPHRASE] = click.prompt(
         "Passphrase of the remote", hide_input=True, confirmation_prompt="Repeat it", err=True
     )
@@ -212,8 +213,9 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
     with settings.open() as store:
         fingerprint = store.remotes.revoke(name, device, allow_secrets=allow_secrets)
         stay = store.remotes.devices(name)
-    if fingerprint:
+    if fingerprint:  # a plain remote has no key
         for each in stay:
+            # Others do not get the new key: whoever had the old one could have written a log in their name.
             if not (each.own or each.invited):
                 say(
                     f"{one_line(each.label, 255)} was not invited from here: 'headish remote invite {name} age1…' again"

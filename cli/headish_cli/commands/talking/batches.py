@@ -56,6 +56,7 @@ def create_command(
     """
     headishes = [each for head in heads for each in (_read_heads() if head == "-" else [head])]
     with settings.open() as store:
+        # All requests of a batch go to one server, so the first thread may choose for all.
         model = choose_model(settings, store, headishes[0] if headishes else None, ptr, to, model)
         batch = store.batches.create(
             headishes, name=name, to=to, ptr=ptr, model=model, params=read_params(options) or None,

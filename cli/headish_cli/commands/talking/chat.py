@@ -64,11 +64,13 @@ def chat_command(
         arguments = {**call_settings(call), "to": to, "params": read_params(options) or None}
         first_turn = {key: value for key, value in (("system", system), ("ptr", ptr)) if value is not None}
         conversation = ChatSession(store, None if head else name, head, arguments, first_turn)
+        # Before the greeting: a person should not type a message that nobody can answer.
         _check_who(conversation, ptr)
         lines = open_lines(conversation.said_before, (f"/{each}" for each in COMMANDS))
         _greet(conversation, lines)
         failed = _talk(ctx, conversation, lines)
         _part(conversation, lines)
+    # At a terminal, the person has seen it.
     if failed and not lines.at_terminal:
         raise click.exceptions.Exit(1)
 
@@ -88,6 +90,7 @@ def _find(store: Any, name: str | None) -> tuple[bool, str | None]:
     except UnknownTurn:
         if parse_headish(name).bookmark is None:
             raise
+        # Now, and not after the first message was typed.
         check_name(name, is_new=True)
         return False, None
 
@@ -132,6 +135,7 @@ def _talk(ctx: click.Context, conversation: ChatSession, lines: Lines) -> bool:
             if not lines.at_terminal:
                 raise
             say("Stopped" + (KEPT if conversation.unanswered else ""))
+        # Ctrl-C in a script means the script, not this one answer.
         if conversation.stopped and not lines.at_terminal:
             raise click.exceptions.Exit(INTERRUPTED)
         failed = failed or conversation.failed
@@ -204,6 +208,7 @@ def _attach(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
 def _edit(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
     if not rest:
         turn, _ = conversation.last_said()
+        # click returns None if the editor saved nothing.
         rest = (click.edit(conversation.store.text(turn.id)) or "").strip()
     if not rest:
         raise Told("/edit takes what is to be said instead")

@@ -90,6 +90,7 @@ def unset_command(key: str) -> None:
 def edit_command() -> None:
     """Open the file in your editor, and check it."""
     path = config_path()
+    # Editors cannot save into a folder that does not exist.
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     click.edit(filename=path)
     read_config(path)
@@ -124,6 +125,7 @@ def _effective(ctx: click.Context, key: str, said: dict[str, str]) -> dict[str, 
         value = os.environ[variable] if variable else said.get(key)
         source = f"environment {variable}" if variable else "file" if key in said else "default"
         if key == "color":
+            # NO_COLOR means never, whatever its value (https://no-color.org).
             value = "never" if variable else value or "auto"
             if os.environ.get("TERM") == "dumb" and not variable:
                 value, source = "never", "environment TERM"

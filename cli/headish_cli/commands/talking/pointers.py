@@ -130,6 +130,7 @@ def rm_command(settings: GlobalOptions, name: str) -> None:
     """Remove NAME; its history stays."""
     with settings.open() as store:
         store.pointers.remove(name)
+        # The default is a name: removing the pointer does not remove it, and calls would then fail.
         was_default = store.pointers.default == name
     say(f"{name} points at nothing now.")
     if was_default:
@@ -231,5 +232,6 @@ def _read_headers(pairs: tuple[str, ...]) -> dict[str, str]:
         name, separator, value = pair.partition("=")
         if not name or not separator:
             raise click.BadParameter("a header is NAME=VALUE", param_hint="--header")
+        # Names of headers are case-insensitive (RFC 9110, 5.1): in one spelling, the last of two wins.
         headers[name.strip().lower()] = value.strip(" ")
     return headers

@@ -35,6 +35,7 @@ def reply_command(settings: GlobalOptions, headish: str, provider: str, file: st
         data = read_file(source)
     except OSError as error:
         raise InvalidArgument(f"the file {source!r} cannot be read: {error.strerror}") from None
+    # Not stored as an empty answer: the program that should have brought it has failed.
     if not data.strip():
         raise InvalidArgument("there is no answer to store: nothing came from the provider")
     with settings.open() as store:
@@ -69,6 +70,7 @@ def recover_command(
     with settings.open() as store:
         if drop is not None:
             store.streams.drop(drop)
+        # Opening the store recovers by itself; `recovered` has what it found just now.
         turns = [*store.recovered, *store.streams.recover(force=force)]
         fetched = store.streams.recover_remote(wait_seconds=wait) if remote else None
         turns += fetched.turns if fetched else ()

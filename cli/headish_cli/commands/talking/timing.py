@@ -18,7 +18,7 @@ class Limit(click.ParamType[dict[str, float]]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, float]:
         """The limits that a value sets: a number alone limits silence, both before the first byte and after it."""
-        from headish.providers.pointers import LONGEST_SECONDS, TIMEOUTS  # late: most commands call nobody
+        from headish.providers.pointers import LONGEST_SECONDS, TIMEOUTS  # late: most commands call no provider
 
         name, equals, number = value.rpartition("=")
         names = (name.replace("-", "_"),) if equals else ("first_byte", "silence")

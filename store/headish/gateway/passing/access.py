@@ -53,9 +53,9 @@ class AccessFile:
     def now(self) -> Access:
         """The access that the file gives now. Cost: one ``stat``, unless the file has changed."""
         try:
-            found = os.stat(self._path)
+            status = os.stat(self._path)
             # All three: a file may be replaced within one step of the clock, and by one of the same size.
-            stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+            stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
             if stamp != self._stamp:
                 self._read = read_whole(self._path, Access) or Access()
                 self._stamp = stamp

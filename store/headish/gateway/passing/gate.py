@@ -80,15 +80,15 @@ class Gate:
         """Refuse a call that names another host, or that a page of another site sent. Raises: Refused."""
         headers = [(name.lower(), value) for name, value in request.raw_headers]
         if own_origin(headers, self._hosts) is None:
-            told = (
+            reason = (
                 "the gateway does not answer to that host name; start headish serve with --public-url for another one"
             )
-            raise Refused("host", shape, told)
+            raise Refused("host", shape, reason)
         if not is_from(request.remote or "", self._peers):
             raise Refused("site", shape, "calls come from this machine or its proxy alone")
         if sender_of(headers, self._origins) == "other":
-            told = "a page of another site sent this; start headish serve with --allow-origin for an app of your own"
-            raise Refused("site", shape, told)
+            reason = "a page of another site sent this; start headish serve with --allow-origin for an app of your own"
+            raise Refused("site", shape, reason)
 
     async def admit(self, request: web.Request) -> Passage:
         """Decide how a call passes. Raises: Refused."""
@@ -96,8 +96,8 @@ class Gate:
         shape: Shape = "openai" if target is None else shape_of(target)
         self.check_sender(request, shape)
         if target is None:
-            told = "the path begins with /anthropic, /openai/v1, /gemini, /ollama or /to/POINTER"
-            raise Refused("unknown", shape, told)
+            reason = "the path begins with /anthropic, /openai/v1, /gemini, /ollama or /to/POINTER"
+            raise Refused("unknown", shape, reason)
         headers = pairs_of(request.raw_headers)
         is_socket = asks_for_websocket(headers)
         # The bytes behind the head are those of the WebSocket: a body would be taken for its frames.
@@ -138,20 +138,20 @@ class Gate:
     ) -> Passage:
         """The headers for the upstream: its key replaces a token of headish. Raises: Refused."""
         secrets = find_secrets(headers) + ([] if shown is None else [shown.text])
-        sent = pass_headers(headers)
+        upstream_headers = pass_headers(headers)
         if shown is not None and shown.header is not None:
-            sent = set_header(sent, shown.header, None)
+            upstream_headers = set_header(upstream_headers, shown.header, None)
             key = await self._key_of(upstream)
             if key is not None:
                 endpoint = find_endpoint(upstream.provider or "openai")
-                sent = set_header(sent, endpoint.key_header, endpoint.key_prefix + key)
+                upstream_headers = set_header(upstream_headers, endpoint.key_header, endpoint.key_prefix + key)
                 secrets.append(key)
-        if any(PREFIX in value for _, value in sent):  # a second one would go on to the provider
+        if any(PREFIX in value for _, value in upstream_headers):  # a second one would go on to the provider
             raise Refused("token", upstream.shape, "a call shows one token of headish")
         return Passage(
             target=target,
             upstream=upstream,
-            headers=sent,
+            headers=upstream_headers,
             secrets=secrets,
             space=None if token is None else token.space,
             token=None if token is None else token.label,

@@ -51,13 +51,15 @@ def pairs_of(raw: Iterable[tuple[bytes, bytes]]) -> Pairs:
 
 def pass_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
     """The headers that go on."""
-    listed = list(headers)
+    pairs = list(headers)
     # Headers that the client declares to be of this connection alone (RFC 9110 §7.6.1).
-    named = {name.strip().lower() for key, value in listed if key.lower() == "connection" for name in value.split(",")}
+    connection_options = {
+        name.strip().lower() for key, value in pairs if key.lower() == "connection" for name in value.split(",")
+    }
     return [
         (name, value)
-        for name, value in listed
-        if (key := name.lower()) not in _DROPPED and key not in named and not key.startswith(_OWN_PREFIX)
+        for name, value in pairs
+        if (key := name.lower()) not in _DROPPED and key not in connection_options and not key.startswith(_OWN_PREFIX)
     ]
 
 
@@ -68,9 +70,9 @@ UPGRADE: Pairs = [("Connection", "Upgrade"), ("Upgrade", "websocket")]
 
 def asks_for_websocket(headers: Iterable[tuple[str, str]]) -> bool:
     """Whether a request asks for a WebSocket, or an answer agrees to one."""
-    listed = [(name.lower(), value.lower()) for name, value in headers]
-    named = {word.strip() for name, value in listed if name == "connection" for word in value.split(",")}
-    return "upgrade" in named and ("upgrade", "websocket") in listed
+    pairs = [(name.lower(), value.lower()) for name, value in headers]
+    connection_options = {word.strip() for name, value in pairs if name == "connection" for word in value.split(",")}
+    return "upgrade" in connection_options and ("upgrade", "websocket") in pairs
 
 
 def is_packed(headers: Iterable[tuple[str, str]]) -> bool:
@@ -94,18 +96,18 @@ def keep_headers(headers: Iterable[tuple[str, str]], keys: KeyFilter) -> dict[st
 def find_secrets(headers: Iterable[tuple[str, str]]) -> list[str]:
     """The keys that a call carries in its headers: each value, and the word behind a scheme such as Bearer."""
     secret = (*KEY_HEADERS, "proxy-authorization", "cookie", TOKEN_HEADER)
-    listed = [(name.lower(), value) for name, value in headers]
-    values = [value for name, value in listed if name in secret]
+    pairs = [(name.lower(), value) for name, value in headers]
+    values = [value for name, value in pairs if name in secret]
     # A page cannot set headers of a WebSocket, so OpenAI also takes its key in the name of a protocol.
-    named = [word for name, value in listed if name == "sec-websocket-protocol" for word in value.split(",")]
-    values += [key.strip() for word in named if (key := word.partition(_KEY_PROTOCOL)[2])]
+    protocols = [word for name, value in pairs if name == "sec-websocket-protocol" for word in value.split(",")]
+    values += [key.strip() for word in protocols if (key := word.partition(_KEY_PROTOCOL)[2])]
     return [each for value in values for each in (value, value.rpartition(" ")[2]) if each]
 
 
 def set_header(headers: Pairs, name: str, value: str | None) -> Pairs:
     """The headers with ``value`` in place of all headers of that name; if it is None, without them."""
-    kept = [each for each in headers if each[0].lower() != name.lower()]
-    return kept if value is None else [*kept, (name, value)]
+    others = [each for each in headers if each[0].lower() != name.lower()]
+    return others if value is None else [*others, (name, value)]
 
 
 _SECRET_NAMES = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token", "sig", "signature"})

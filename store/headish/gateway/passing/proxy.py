@@ -103,8 +103,8 @@ class Proxy:
             is_readable = not passage.is_socket or is_read(passage.target.path)
             if not await self._spooler.confirm(begun) or not is_readable:
                 recording.end(CallEnd(outcome="unrecorded", at=now()))
-                told = "this call cannot be recorded, and headish serve was started with --require-record"
-                return refuse("unrecordable", passage.upstream.shape, told)
+                reason = "this call cannot be recorded, and headish serve was started with --require-record"
+                return refuse("unrecordable", passage.upstream.shape, reason)
         else:
             recording.start(begun)
         return await _Exchange(self, request, passage, recording, keys).run()
@@ -140,8 +140,8 @@ def find_proxy(address: Address) -> str | None:
     """
     if address.is_loopback or proxy_bypass(address.host):
         return None
-    named = getproxies().get(address.scheme)
-    return named if named is not None and named.startswith("http") else None  # aiohttp knows no SOCKS proxy
+    proxy = getproxies().get(address.scheme)
+    return proxy if proxy is not None and proxy.startswith("http") else None  # aiohttp knows no SOCKS proxy
 
 
 class _Exchange:
@@ -233,12 +233,12 @@ class _Exchange:
 
     def _break_off(self, error: Exception) -> web.StreamResponse:
         """Handle a failed upstream: report it if no answer has begun, else break the answer off as the upstream did."""
-        told = self._keys.clean(str(error)) or type(error).__name__
+        reason = self._keys.clean(str(error)) or type(error).__name__
         if self._response is None:
-            self._end("unreachable", told)
+            self._end("unreachable", reason)
             origin = self._passage.upstream.address.origin
-            return refuse("unreachable", self._passage.upstream.shape, f"headish cannot reach {origin}: {told}")
-        self._end("broken", told)
+            return refuse("unreachable", self._passage.upstream.shape, f"headish cannot reach {origin}: {reason}")
+        self._end("broken", reason)
         if self._request.transport is not None:
             self._request.transport.close()  # sends what was written, but no end of the body
         return self._response

@@ -30,10 +30,10 @@ class Decoder(Protocol):
 
 def find_decoder(encoding: str) -> Decoder:
     """The decoder of a ``Content-Encoding``. Raises: Undecodable."""
-    made = _DECODERS.get(encoding.strip().lower())
-    if made is None:
+    factory = _DECODERS.get(encoding.strip().lower())
+    if factory is None:
         raise Undecodable(f"its encoding is {encoding[:40]!r}, which headish does not read")
-    return made()
+    return factory()
 
 
 class _Plain:

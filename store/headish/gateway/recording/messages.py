@@ -86,13 +86,13 @@ class MessageReader:
         while (head := self._head or _read_head(self._bytes)) is not None:
             self._head = head
             self._check(head)
-            whole = head.head_bytes + head.length
-            if len(self._bytes) < whole:
+            frame_bytes = head.head_bytes + head.length
+            if len(self._bytes) < frame_bytes:
                 return
-            payload = _unmask(bytes(self._bytes[head.head_bytes : whole]), head.mask)
-            del self._bytes[:whole]
+            payload = _unmask(bytes(self._bytes[head.head_bytes : frame_bytes]), head.mask)
+            del self._bytes[:frame_bytes]
             self._head = None
-            yield from self._take(head, payload, whole)
+            yield from self._take(head, payload, frame_bytes)
 
     def drop(self) -> None:
         """Drop the bytes of unfinished messages."""

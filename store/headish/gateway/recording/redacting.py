@@ -23,13 +23,13 @@ class KeyFilter:
         long = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
         # Of "Bearer KEY" and KEY, only KEY: to replace it covers both.
         shortest = {each for each in long if not any(other in each for other in long - {each})}
-        spelled = {spelling.encode() for secret in shortest for spelling in spellings_of(secret)}
-        spelled |= {each.replace(b"\\", b"\\\\").replace(b'"', b'\\"') for each in spelled}  # as JSON escapes it
+        spellings = {spelling.encode() for secret in shortest for spelling in spellings_of(secret)}
+        spellings |= {each.replace(b"\\", b"\\\\").replace(b'"', b'\\"') for each in spellings}  # as JSON escapes it
         # The longest first, because a spelling may contain a shorter one.
-        self._spellings = sorted(spelled, key=len, reverse=True)
+        self._spellings = sorted(spellings, key=len, reverse=True)
         self._longest = max(map(len, self._spellings), default=0)
-        self._starts = tuple({each[:_START_BYTES] for each in spelled})
-        self._beginnings = tuple({each[:size] for each in spelled for size in range(1, _START_BYTES)})
+        self._starts = tuple({each[:_START_BYTES] for each in spellings})
+        self._beginnings = tuple({each[:size] for each in spellings for size in range(1, _START_BYTES)})
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:

@@ -215,8 +215,8 @@ class SocketCalls:
     def _answer(self, message: SocketMessage, at: int) -> Iterator[SpoolFrame]:
         if message.opcode >= Opcode.CLOSE:
             if message.opcode is Opcode.CLOSE and self._closing is None:
-                told = KeyFilter(self._begin.secrets).clean(_code_of(message.data))
-                self._closing = "broken", f"the provider closed the WebSocket: {told}"
+                reason = KeyFilter(self._begin.secrets).clean(_code_of(message.data))
+                self._closing = "broken", f"the provider closed the WebSocket: {reason}"
             return
         event = _read_event(message)
         lane = self._lanes.get(event.lane)
@@ -303,8 +303,8 @@ class SocketRecording:
         """Record a chunk of the client before it passes. Returns whether all that the client sent so far is in the
         spool."""
         self._passed += 1
-        written = await self._spooler.confirm_all(lambda: self._counted(self._calls.sent(data, at)))
-        return written and not (self._calls.is_over or self._calls.has_passed_over)
+        is_written = await self._spooler.confirm_all(lambda: self._counted(self._calls.sent(data, at)))
+        return is_written and not (self._calls.is_over or self._calls.has_passed_over)
 
     def stop(self, reason: str, at: int) -> None:
         """Stop recording this WebSocket, and count what is missed."""

@@ -99,10 +99,10 @@ class Spooler:
     async def confirm_all(self, job: _Job) -> bool:
         """Write the frames of a job now, after all that waits. Returns whether all of them are in the spool."""
         jobs, self._jobs, self._bytes = self._jobs, [], 0
-        written = asyncio.get_running_loop().run_in_executor(self._thread, self._confirm, jobs, job)
+        writing = asyncio.get_running_loop().run_in_executor(self._thread, self._confirm, jobs, job)
         try:
             # Shielded, because the thread writes the frames in any case: `end` then says that the call did not pass.
-            return await asyncio.wait_for(asyncio.shield(written), CONFIRMED_SECONDS)
+            return await asyncio.wait_for(asyncio.shield(writing), CONFIRMED_SECONDS)
         except TimeoutError:
             return False
 

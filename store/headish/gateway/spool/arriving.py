@@ -167,11 +167,11 @@ class ArrivingReader:
         Cost: a look at each file, and what was added to it.
         """
         try:
-            there = dict(_files_in(self._folder))
+            files = dict(_files_in(self._folder))
         except OSError:  # the folder cannot be listed, so nobody knows what is gone
             return [], []
-        gone = [self._files.pop(name).call for name in self._files.keys() - there.keys()]
-        grown = [read for name, found in there.items() if (read := self._read(name, found)) is not None]
+        gone = [self._files.pop(name).call for name in self._files.keys() - files.keys()]
+        grown = [answer for name, status in files.items() if (answer := self._read(name, status)) is not None]
         return grown, [call.call for call in gone if call is not None]
 
     def _read(self, name: str, found: os.stat_result) -> GrownAnswer | None:
@@ -187,9 +187,9 @@ class ArrivingReader:
 
 def open_folder(folder: Path) -> Path:
     """Make the folder of the files, for its owner alone, and return it. Raises: OSError."""
-    made = folder / ARRIVING_FOLDER
-    made.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return made
+    arriving_folder = folder / ARRIVING_FOLDER
+    arriving_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return arriving_folder
 
 
 def files_left(folder: Path) -> dict[str, Path]:

@@ -67,13 +67,13 @@ def read_frames(data: bytes | memoryview) -> Iterator[tuple[SpoolFrame, int]]:
     view, at = memoryview(data), 0
     while at + FRONT_BYTES <= len(view):
         kind, call, length = _HEAD.unpack_from(view, at)
-        begun = at + FRONT_BYTES
-        if begun + length > len(view) or kind not in _KINDS:
+        body_start = at + FRONT_BYTES
+        if body_start + length > len(view) or kind not in _KINDS:
             return
-        body = bytes(view[begun : begun + length])
-        if _sum_of(view[at : at + _HEAD.size], body) != view[at + _HEAD.size : begun]:
+        body = bytes(view[body_start : body_start + length])
+        if _sum_of(view[at : at + _HEAD.size], body) != view[at + _HEAD.size : body_start]:
             return
-        at = begun + length
+        at = body_start + length
         yield SpoolFrame(_KINDS[kind], call.decode("ascii", "replace"), body), at
 
 

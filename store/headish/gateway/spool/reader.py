@@ -218,14 +218,14 @@ class SpoolReader:
 def calls_in(folder: Path) -> dict[str, CallBegin]:
     """The calls that a spool holds now, by id, whether stored or not, as far as they can be read. Does not disturb the
     reader that empties the spool. A beginning that does not decode counts as that of a call without a token."""
-    found: dict[str, CallBegin] = {}
+    begins: dict[str, CallBegin] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
             with path.open("rb") as file:
-                found |= {each.call: _begin_or_nothing(each) for each in find_calls(file)}
+                begins |= {each.call: _begin_or_nothing(each) for each in find_calls(file)}
         except OSError:  # the segment was removed meanwhile, or is another user's
             continue
-    return found
+    return begins
 
 
 def _begin_or_nothing(frame: SpoolFrame) -> CallBegin:
@@ -303,15 +303,15 @@ class _Segment:
 
 def _frames_in(file: BinaryIO) -> Iterator[tuple[SpoolFrame, int]]:
     """Yield the frames from a file's position on, each with its size in the file, up to the first that is not whole."""
-    kept = b""
+    buffer = b""
     # Doubles what it holds for a frame that is larger than a portion: else each portion would copy all of it again.
-    while data := file.read(max(READ_BYTES, len(kept))):
-        kept += data
+    while data := file.read(max(READ_BYTES, len(buffer))):
+        buffer += data
         behind = 0
-        for frame, end in read_frames(kept):
+        for frame, end in read_frames(buffer):
             yield frame, end - behind
             behind = end
-        kept = kept[behind:]
+        buffer = buffer[behind:]
 
 
 def _run_of(name: str) -> str:

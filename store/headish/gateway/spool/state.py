@@ -46,23 +46,25 @@ class RecorderState(Struct, frozen=True):
     def is_crowded(self, space: str | None, limit_bytes: int) -> bool:
         """Whether a space that takes no calls now has used up its share of a spool: a quarter of it, or half of it
         together with other such spaces. ``space`` is None for calls without a token."""
-        held = self.held.get(self.space if space is None else space)
-        return held is not None and (4 * held >= limit_bytes or 2 * sum(self.held.values()) >= limit_bytes)
+        space_bytes = self.held.get(self.space if space is None else space)
+        return space_bytes is not None and (
+            4 * space_bytes >= limit_bytes or 2 * sum(self.held.values()) >= limit_bytes
+        )
 
     def problems(self, now: int, *, are_strangers: bool = False) -> list[str]:
         """The problems of a living recorder, in sentences; with ``are_strangers``, they name no space."""
-        told = [f"the space {space!r} takes no calls: {reason}" for space, reason in self.aside.items()]
-        if told and are_strangers:
-            told = [f"spaces that take no calls: {len(told):,} ({'; '.join(sorted({*self.aside.values()}))})"]
+        problems = [f"the space {space!r} takes no calls: {reason}" for space, reason in self.aside.items()]
+        if problems and are_strangers:
+            problems = [f"spaces that take no calls: {len(problems):,} ({'; '.join(sorted({*self.aside.values()}))})"]
         if self.refused:
-            told.append(f"calls that the database refuses: {self.refused:,} ({self.problem})")
+            problems.append(f"calls that the database refuses: {self.refused:,} ({self.problem})")
         if self.failed:
-            told.append(f"calls that could not be stored: {self.failed:,} (the log says why)")
+            problems.append(f"calls that could not be stored: {self.failed:,} (the log says why)")
         if self.lag_milliseconds > BEHIND_MILLISECONDS:
-            told.append(f"calls that wait: {self.waiting:,}, the first for {self.lag_milliseconds // 1000:,} s")
+            problems.append(f"calls that wait: {self.waiting:,}, the first for {self.lag_milliseconds // 1000:,} s")
         if now - self.at > SILENT_MILLISECONDS:
-            told.append(f"the recorder has said nothing for {(now - self.at) // 1000:,} s")
-        return told
+            problems.append(f"the recorder has said nothing for {(now - self.at) // 1000:,} s")
+        return problems
 
 
 def read_state(folder: Path) -> RecorderState | None:

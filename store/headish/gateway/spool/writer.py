@@ -80,8 +80,8 @@ class SpoolWriter:
         Cost: one system call ``write`` for each 4 MB. It takes no more than that from ``frames`` at a time.
         """
         owed, self._owed = [_unrecorded(call) for call in self._owed], []
-        for listed in _portions(chain(owed, filter(None, map(self._admit, frames)))):
-            self._write(listed)
+        for portion in _portions(chain(owed, filter(None, map(self._admit, frames)))):
+            self._write(portion)
 
     def _write(self, listed: list[SpoolFrame]) -> None:
         while listed:
@@ -217,15 +217,15 @@ class SpoolWriter:
 
 def _portions(frames: Iterable[SpoolFrame]) -> Iterator[list[SpoolFrame]]:
     """Split frames into lists of about ``WRITTEN_BYTES`` bytes."""
-    listed, size = [], 0
+    portion, size = [], 0
     for frame in frames:
-        listed.append(frame)
+        portion.append(frame)
         size += len(frame.body)
         if size >= WRITTEN_BYTES:
-            yield listed
-            listed, size = [], 0
-    if listed:
-        yield listed
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
 
 
 _LARGE = frozenset({SpoolKind.BEGIN, SpoolKind.REQUEST, SpoolKind.RESPONSE})

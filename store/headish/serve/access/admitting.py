@@ -59,11 +59,12 @@ class Admission:
 
     async def _caller(self, scope: Scope) -> Caller | None:
         """Find the caller. A token comes first: a wrong one is refused even beside a good cookie."""
-        shown = values_of(scope["headers"], b"authorization")
+        authorizations = values_of(scope["headers"], b"authorization")
         read_only = self._settings.read_only
-        if shown:
-            text = shown[0][len(BEARER) :].strip() if shown[0].lower().startswith(BEARER) else ""
-            token = await self._find(text) if len(shown) == 1 else None  # of two, nobody can say which is meant
+        if authorizations:
+            text = authorizations[0][len(BEARER) :].strip() if authorizations[0].lower().startswith(BEARER) else ""
+            # Of two, nobody can say which is meant.
+            token = await self._find(text) if len(authorizations) == 1 else None
             return by_token(token, read_only=read_only) if token else None
         if self._logins.is_session(_session_of(scope, self._settings.cookie)):
             return by_login(read_only=read_only)
@@ -76,19 +77,19 @@ class Admission:
         header = self._settings.user_header
         if header is None or not is_from(scope["client"][0], self._settings.behind_proxy):
             return ""
-        named = values_of(scope["headers"], header.lower().encode())
-        return named[0] if len(named) == 1 else ""  # of two, the client may have planted one beside the proxy's
+        users = values_of(scope["headers"], header.lower().encode())
+        return users[0] if len(users) == 1 else ""  # of two, the client may have planted one beside the proxy's
 
     def _refusal(self, scope: Scope, caller: Caller | None) -> ASGIApp | None:
         if caller is None and values_of(scope["headers"], b"authorization"):
             return self._wrong(scope)
         if caller is None and scope["path"] != LOGIN_PATH and not scope["path"].startswith(ASSETS):
-            told = "log in with the address that 'headish serve' printed, or show a token (headish token add)"
-            return problem(scope, 401, "NotAdmitted", told, headers={"WWW-Authenticate": "Bearer"})
+            reason = "log in with the address that 'headish serve' printed, or show a token (headish token add)"
+            return problem(scope, 401, "NotAdmitted", reason, headers={"WWW-Authenticate": "Bearer"})
         is_ambient = caller is None or caller.how != "token"
         if is_ambient and not may_change(scope["method"], scope["headers"], scope["state"]["origin"]):
-            told = "a page of another site, or another port, sent this; nothing was changed"
-            return problem(scope, 403, "CrossSite", told)
+            reason = "a page of another site, or another port, sent this; nothing was changed"
+            return problem(scope, 403, "CrossSite", reason)
         return None
 
     def _wrong(self, scope: Scope) -> ASGIApp:
@@ -96,8 +97,8 @@ class Admission:
         peer, now = scope["client"][0], time.monotonic()
         wait = self._tries.wait_seconds(peer, now)
         if wait:
-            told = "too many wrong tokens came from this address"
-            return problem(scope, 429, "TooManyTries", told, headers={"Retry-After": str(int(wait) + 1)})
+            reason = "too many wrong tokens came from this address"
+            return problem(scope, 429, "TooManyTries", reason, headers={"Retry-After": str(int(wait) + 1)})
         self._tries.add(peer, now)
         return problem(scope, 401, "WrongToken", "no such token", headers={"WWW-Authenticate": "Bearer"})
 
@@ -105,7 +106,7 @@ class Admission:
 def _session_of(scope: Scope, cookie: str) -> str:
     """The session in the request's cookie; empty without one. Two cookies of that name count as none: somebody planted
     one."""
-    sent = ";".join(values_of(scope["headers"], b"cookie"))
-    if sum(each.strip().startswith(f"{cookie}=") for each in sent.split(";")) != 1:
+    cookies = ";".join(values_of(scope["headers"], b"cookie"))
+    if sum(each.strip().startswith(f"{cookie}=") for each in cookies.split(";")) != 1:
         return ""
-    return cookie_parser(sent).get(cookie, "")
+    return cookie_parser(cookies).get(cookie, "")

@@ -57,11 +57,11 @@ class Guard:
 
     def _refusal(self, scope: Scope, origin: str | None) -> ASGIApp | None:
         if origin is None:
-            told = (
+            reason = (
                 "this server does not answer to that host name. If you reach it through a tunnel or a proxy "
                 "(ssh -L, Codespaces), start it with --public-url and the address that the browser shows"
             )
-            return problem(scope, 421, "UnknownHost", told)
+            return problem(scope, 421, "UnknownHost", reason)
         if not is_from((scope.get("client") or ("", 0))[0], self._peers):
             return problem(scope, 403, "UnknownPeer", "requests come from this machine or its proxy alone")
         if not is_origin_form(scope.get("raw_path") or scope["path"].encode()):
@@ -102,9 +102,9 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         limit = self._limit_of(scope["path"])
-        told = next(iter(values_of(scope["headers"], b"content-length")), "0")
-        if told.isdigit() and int(told) > limit:
-            error = TooLarge("the body", int(told), limit)
+        length = next(iter(values_of(scope["headers"], b"content-length")), "0")
+        if length.isdigit() and int(length) > limit:
+            error = TooLarge("the body", int(length), limit)
             await problem(scope, 413, "TooLarge", str(error))(scope, receive, send)
             return
         await self._app(scope, _counted(receive, limit), send)

@@ -47,11 +47,11 @@ def _wrong(request: Request) -> Response:
     tries, peer, now = state_of(request).tries, request.scope["client"][0], time.monotonic()
     wait = tries.wait_seconds(peer, now)
     if wait:
-        told = "too many wrong codes came from this address"
-        return problem(request.scope, 429, "TooManyTries", told, headers={"Retry-After": str(int(wait) + 1)})
+        reason = "too many wrong codes came from this address"
+        return problem(request.scope, 429, "TooManyTries", reason, headers={"Retry-After": str(int(wait) + 1)})
     tries.add(peer, now)
-    told = "this address was used, or is older than five minutes: start 'headish serve' again for a new one"
-    return problem(request.scope, 403, "WrongCode", told)
+    reason = "this address was used, or is older than five minutes: start 'headish serve' again for a new one"
+    return problem(request.scope, 403, "WrongCode", reason)
 
 
 async def log_out(request: Request) -> Response:

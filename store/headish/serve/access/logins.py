@@ -67,11 +67,11 @@ class Logins:
 
     def _now(self) -> _Known:
         try:
-            found = os.stat(self._folder / _FILE)
+            status = os.stat(self._folder / _FILE)
         except FileNotFoundError:
             return _Known()
         # All three: two writes may fall into one step of the clock, and leave the same size.
-        stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+        stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
         if self._read is None or self._read[0] != stamp:
             self._read = stamp, self._load()
         return self._read[1]
@@ -87,9 +87,9 @@ class Logins:
                 {key: expires for key, expires in loaded.codes.items() if expires > now},
                 {key: expires for key, expires in loaded.sessions.items() if expires > now},
             )
-            done = bool(change(known))
+            result = bool(change(known))
             write_whole(self._folder / _FILE, known)
-        return done
+        return result
 
 
 def _hash(secret: str) -> str:

@@ -20,8 +20,8 @@ COOKIE, COOKIE_SECONDS = "headish_theme", 365 * 24 * 60 * 60
 
 def theme_of(scope: Scope) -> str:
     """The theme that a request asks for."""
-    asked = cookie_parser(";".join(values_of(scope["headers"], b"cookie"))).get(COOKIE, SYSTEM)
-    return asked if asked in THEMES else SYSTEM
+    theme = cookie_parser(";".join(values_of(scope["headers"], b"cookie"))).get(COOKIE, SYSTEM)
+    return theme if theme in THEMES else SYSTEM
 
 
 async def set_theme(request: Request) -> Response:

@@ -43,16 +43,16 @@ _OF_RECORD = re.compile(rf"({NO_REVISION}|[0-9]{{1,18}})(-[0-9a-f]{{64}})?")
 async def call(request: Request, verb: ApiVerb) -> Response:
     """Run a verb for a request, and answer with its result."""
     store = await enter(request, verb.right)
-    given = await read_arguments(request, verb)
-    result: Any = getattr(part_of(store, verb), verb.function)(**given)
+    arguments = await read_arguments(request, verb)
+    result: Any = getattr(part_of(store, verb), verb.function)(**arguments)
     if verb.form is BodyForm.PAGE:
         return answer(request, verb, [each async for each in _first(result, request)])
-    given_back = await result
-    if isinstance(given_back, Turns):
-        given_back = [each async for each in given_back]
-    if isinstance(given_back, Erasure):
-        given_back = within_reach(given_back, caller_of(request))
-    return answer(request, verb, given_back)
+    outcome = await result
+    if isinstance(outcome, Turns):
+        outcome = [each async for each in outcome]
+    if isinstance(outcome, Erasure):
+        outcome = within_reach(outcome, caller_of(request))
+    return answer(request, verb, outcome)
 
 
 def part_of(store: AsyncStore, verb: ApiVerb) -> Any:
@@ -65,34 +65,34 @@ async def read_arguments(request: Request, verb: ApiVerb) -> dict[str, Any]:
     in_query = verb.method == "GET" or verb.form is BodyForm.BODY
     source = _query(request, verb) if in_query else _without_nulls(await _body(request), verb)
     try:
-        made = msgspec.convert(source, verb.arguments, strict=not in_query)  # in a query, numbers are text
+        checked = msgspec.convert(source, verb.arguments, strict=not in_query)  # in a query, numbers are text
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"the arguments of {verb.name}: {error}") from None
-    given = _given(made)
-    if given.get("headish") == [] and verb.function in OF_ALL:
-        given["headish"] = None
+    arguments = _given(checked)
+    if arguments.get("headish") == [] and verb.function in OF_ALL:
+        arguments["headish"] = None
     if verb.form is BodyForm.PAGE:
-        del given["limit"]  # the verb gives a stream and takes no limit: `_first` applies it
+        del arguments["limit"]  # the verb gives a stream and takes no limit: `_first` applies it
     if verb.form is BodyForm.BODY:
         body = await request.body()
-        given["source" if verb.function == "import_file" else "document"] = (
+        arguments["source" if verb.function == "import_file" else "document"] = (
             BytesIO(body) if verb.function == "import_file" else body
         )
-    return _with_headers(request, verb, given)
+    return _with_headers(request, verb, arguments)
 
 
 def _query(request: Request, verb: ApiVerb) -> dict[str, Any]:
     """Read the query, with lists for the arguments that are lists; ``NAME=`` alone is an empty list. A single value
     that is given twice becomes a list, which its type then refuses."""
-    listed = {field.name for field in msgspec.structs.fields(verb.arguments) if "list[" in str(field.type)}
-    found: dict[str, Any] = {}
+    list_arguments = {field.name for field in msgspec.structs.fields(verb.arguments) if "list[" in str(field.type)}
+    arguments: dict[str, Any] = {}
     for name in request.query_params:
         values = request.query_params.getlist(name)
-        if name in listed and values == [""]:
+        if name in list_arguments and values == [""]:
             values = []
-        found[name] = values if name in listed or len(values) > 1 else values[0]
-    found.pop(SPACE, None)
-    return found
+        arguments[name] = values if name in list_arguments or len(values) > 1 else values[0]
+    arguments.pop(SPACE, None)
+    return arguments
 
 
 async def _body(request: Request) -> Any:
@@ -130,9 +130,11 @@ def _without_nulls(body: Any, verb: ApiVerb) -> Any:
 
 
 def _given(made: Struct) -> dict[str, Any]:
-    found = ((field, getattr(made, field)) for field in made.__struct_fields__)
-    given = {name: value for name, value in found if value is not UNSET}
-    return given | {name: list(map(_with_moment, given[name])) for name in ("items", "messages") if name in given}
+    pairs = ((field, getattr(made, field)) for field in made.__struct_fields__)
+    arguments = {name: value for name, value in pairs if value is not UNSET}
+    return arguments | {
+        name: list(map(_with_moment, arguments[name])) for name in ("items", "messages") if name in arguments
+    }
 
 
 def _with_moment(item: Any) -> Any:
@@ -195,12 +197,12 @@ def _unquoted(text: str) -> str:
 
 async def _first(stream: Any, request: Request) -> AsyncIterator[Any]:
     """Yield the first ``limit`` items of a stream. The limit was checked with the arguments."""
-    left = int(request.query_params.get("limit", 100))
+    remaining = int(request.query_params.get("limit", 100))
     async with stream:
         async for each in stream:
             yield each
-            left -= 1
-            if left == 0:
+            remaining -= 1
+            if remaining == 0:
                 return
 
 
@@ -234,8 +236,10 @@ def _tagged(request: Request, made: Response, result: Any) -> Response:
     tag = f'"{etag_of(result, made.body)}"'
     made.headers["ETag"] = tag
     # If-None-Match compares weakly, so W/"x" matches "x" (RFC 9110 §13.1.2).
-    asked = {each.strip().removeprefix("W/") for each in ",".join(request.headers.getlist("if-none-match")).split(",")}
-    return made if asked.isdisjoint((tag, "*")) else Response(status_code=304, headers={"ETag": tag})
+    client_tags = {
+        each.strip().removeprefix("W/") for each in ",".join(request.headers.getlist("if-none-match")).split(",")
+    }
+    return made if client_tags.isdisjoint((tag, "*")) else Response(status_code=304, headers={"ETag": tag})
 
 
 def etag_of(result: Any, body: bytes | memoryview) -> str:

@@ -14,5 +14,5 @@ FILE = "examples.json"
 @cache
 def examples() -> dict[str, dict[str, Any]]:
     """The examples by the name of the verb: its ``query`` or ``request``, and its ``answer`` or ``events``."""
-    found: dict[str, dict[str, Any]] = msgspec.json.decode(files("headish.serve.api").joinpath(FILE).read_bytes())
-    return found
+    by_verb: dict[str, dict[str, Any]] = msgspec.json.decode(files("headish.serve.api").joinpath(FILE).read_bytes())
+    return by_verb

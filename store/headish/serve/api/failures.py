@@ -57,10 +57,10 @@ def failures(verb: ApiVerb) -> dict[int, tuple[str, ...]]:
     by_argument = (name for each in verb.arguments.__struct_fields__ for name in _ARGUMENTS.get(each, ()))
     names = [*_RIGHTS[verb.right], *by_argument, *_VERBS.get(verb.name, ()), "RightMissing", "UnknownSpace",
              "DatabaseError"]  # fmt: skip
-    found = {status: list(known) for status, known in EVERY.items()}
+    names_by_status = {status: list(kinds) for status, kinds in EVERY.items()}
     for name in _once(names):
-        found.setdefault(status_of_kind(getattr(errors, name)), []).append(name)
-    return {status: tuple(_once(found[status])) for status in sorted(found)}
+        names_by_status.setdefault(status_of_kind(getattr(errors, name)), []).append(name)
+    return {status: tuple(_once(names_by_status[status])) for status in sorted(names_by_status)}
 
 
 def _once(names: Iterable[str]) -> list[str]:

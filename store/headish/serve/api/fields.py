@@ -76,5 +76,7 @@ def one_of(*words: str) -> Field:
 
 def make_arguments(name: str, fields: dict[str, Field]) -> type[Struct]:
     """Make the struct of a verb's arguments; it refuses unknown ones."""
-    listed = [(key, each.type) if each.default is msgspec.NODEFAULT else (key, *each) for key, each in fields.items()]
-    return msgspec.defstruct(name, listed, kw_only=True, forbid_unknown_fields=True, frozen=True)
+    definitions = [
+        (key, each.type) if each.default is msgspec.NODEFAULT else (key, *each) for key, each in fields.items()
+    ]
+    return msgspec.defstruct(name, definitions, kw_only=True, forbid_unknown_fields=True, frozen=True)

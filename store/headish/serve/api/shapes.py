@@ -36,7 +36,7 @@ class BlockRecord(TypedDict):
 
 
 class MetaRecord(TypedDict):
-    """What a turn says of itself beside its payload; keys that are not named here are headish's own further ones."""
+    """The metadata of a turn. It may have more keys than are named here; all of them are headish's own."""
 
     role: str | None
     content_type: str
@@ -57,7 +57,7 @@ class MetaRecord(TypedDict):
 
 
 class PlainTurn(TypedDict):
-    """A turn. ``erased`` is the number of the erasure that took what it said."""
+    """A turn. ``erased`` is the number of the erasure that removed its payload."""
 
     id: str
     hash: str
@@ -179,7 +179,8 @@ class UsageRecord(TypedDict):
 
 
 class CostRecord(TypedDict):
-    """What some replies cost; ``cost`` is a decimal number as text."""
+    """The cost of some replies. ``cost`` is a decimal number as text. It excludes ``silent`` replies, whose provider
+    reported no tokens, and ``unpriced`` ones, whose ``models`` have no price."""
 
     key: str | None
     replies: int
@@ -208,7 +209,7 @@ class MoveRecord(TypedDict):
 
 
 class ConversationRecord(TypedDict):
-    """A conversation, and what is said of it."""
+    """A conversation with its record. ``revision`` is null until a record is set."""
 
     name: str | None
     first: str | None
@@ -260,7 +261,8 @@ class ObjectRecord(TypedDict):
 
 
 class EditedTurn(TypedDict):
-    """What an edit did."""
+    """The result of an edit. ``turn`` is the new turn, ``bookmark`` the bookmark that moved, if one did; ``tip`` is the
+    end of the edited branch, ``kept`` the number of turns after the new one."""
 
     turn: PlainTurn
     bookmark: str | None
@@ -290,7 +292,8 @@ class MoveEvent(TypedDict):
 
 
 class RecordEvent(TypedDict):
-    """Something was said of a conversation: its title, its tags and so on."""
+    """The record of a conversation changed: its title, its tags and so on. ``record`` is its present record, or null if
+    it no longer has one."""
 
     kind: Literal["record"]
     cursor: str

@@ -26,8 +26,8 @@ EVENTS = "text/event-stream"
 
 def event(kind: str, data: Any, id: str | None = None) -> bytes:
     """Encode one event. The encoder writes JSON without line breaks, so the data is one line."""
-    named = "" if id is None else f"id: {id}\n"
-    return f"{named}event: {kind}\n".encode() + b"data: " + msgspec.json.encode(data) + b"\n\n"
+    id_line = "" if id is None else f"id: {id}\n"
+    return f"{id_line}event: {kind}\n".encode() + b"data: " + msgspec.json.encode(data) + b"\n\n"
 
 
 async def follow(request: Request, verb: ApiVerb) -> Response:
@@ -37,14 +37,14 @@ async def follow(request: Request, verb: ApiVerb) -> Response:
     Raises: CursorLost, or InvalidArgument for text that is not a cursor, before the stream begins.
     """
     store = await enter(request, verb.right)
-    given = await read_arguments(request, verb)
+    arguments = await read_arguments(request, verb)
     if last := request.headers.get("last-event-id"):
-        given["after"] = last
+        arguments["after"] = last
     # The first look, without waiting: a bad cursor is an answer with a status.
-    async with store.follow(**{**given, "wait": False}) as looked:
+    async with store.follow(**{**arguments, "wait": False}) as looked:
         async for _ in looked:
             break
-    return StreamingResponse(_changes(store.follow(**given, pulse=PULSE_SECONDS)), 200, _HEADERS, EVENTS)
+    return StreamingResponse(_changes(store.follow(**arguments, pulse=PULSE_SECONDS)), 200, _HEADERS, EVENTS)
 
 
 async def _changes(stream: Any) -> AsyncIterator[bytes]:
@@ -65,11 +65,11 @@ async def ask(request: Request, verb: ApiVerb) -> Response:
     """Ask a model. A caller that accepts events gets ``delta`` with each piece of text, then ``turn`` or ``problem``;
     any other caller gets the turn. If the caller goes away, the call ends; the text that arrived is stored."""
     store = await enter(request, verb.right)
-    given = await read_arguments(request, verb)
+    arguments = await read_arguments(request, verb)
     function = getattr(store, verb.function)
     if EVENTS not in request.headers.get("accept", ""):
-        return answer(request, verb, await function(**given))
-    return StreamingResponse(_answering(function, given), 200, _HEADERS, EVENTS)
+        return answer(request, verb, await function(**arguments))
+    return StreamingResponse(_answering(function, arguments), 200, _HEADERS, EVENTS)
 
 
 async def _answering(function: Any, given: dict[str, Any]) -> AsyncIterator[bytes]:

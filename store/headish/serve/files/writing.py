@@ -99,14 +99,14 @@ class _Writing:
 
     async def write(self) -> WrittenPages:
         seen: set[str] = set()
-        listed: list[Entry] = []
+        entries: list[Entry] = []
         refused: set[str] = set()
         number = 1
         async for entry in self._entries(seen):
-            if len(listed) == LISTED:
-                self._write_list(number, listed, refused, list_file(number + 1))
-                listed, refused, number = [], set(), number + 1
-            listed.append(entry)
+            if len(entries) == LISTED:
+                self._write_list(number, entries, refused, list_file(number + 1))
+                entries, refused, number = [], set(), number + 1
+            entries.append(entry)
             self._here.clear()
             try:
                 await self._write_thread(entry)
@@ -116,7 +116,7 @@ class _Writing:
                 self._refused += 1
                 self._here.clear()
             self._remove_others(self._base / folder_of(entry.conversation.subject), self._here)
-        self._write_list(number, listed, refused, "")
+        self._write_list(number, entries, refused, "")
         self._remove_older(number, {folder_of(subject) for subject in seen})
         return WrittenPages(str(self._base), self._files, self._unchanged, len(seen), self._refused)
 
@@ -141,9 +141,9 @@ class _Writing:
     async def _entries(self, seen: set[str]) -> AsyncIterator[Entry]:
         """Yield every conversation once. A list by recency misses conversations that move to its front while it is
         read, so it is read again until it has nothing new."""
-        found = True
-        while found:
-            found, after, is_first = False, None, True
+        has_new = True
+        while has_new:
+            has_new, after, is_first = False, None, True
             while is_first or after is not None:
                 is_first = False
                 page = await self._store.conversations.list(limit=LISTED, after=after, archived=None)
@@ -151,7 +151,7 @@ class _Writing:
                 for entry in page.entries:
                     if entry.conversation.subject not in seen:
                         seen.add(entry.conversation.subject)
-                        found = True
+                        has_new = True
                         yield entry
 
     def _write_list(self, number: int, listed: list[Entry], refused: set[str], older: str) -> None:
@@ -161,20 +161,20 @@ class _Writing:
 
     async def _write_thread(self, entry: Entry) -> None:
         """Write the windows of a thread, from its beginning."""
-        found = entry.conversation
-        folder, start, total = folder_of(found.subject), 0, 1
+        conversation = entry.conversation
+        folder, start, total = folder_of(conversation.subject), 0, 1
         about: dict[str, Any] = {}
         while start < total:
             # By the turn, not by the name: the name may move, and every window must be of one thread.
-            stretch = await self._store.stretch(found.turn, start=start, limit=WINDOW_TURNS, faces=True)
+            stretch = await self._store.stretch(conversation.turn, start=start, limit=WINDOW_TURNS, faces=True)
             total = stretch.total
-            about = about or await read_about(self._store, stretch, found.name, self._prices)
-            shown = await read_window(self._store, stretch, self._prices)
-            pictures = await self._write_pictures(folder, shown["shown"])
+            about = about or await read_about(self._store, stretch, conversation.name, self._prices)
+            window = await read_window(self._store, stretch, self._prices)
+            pictures = await self._write_pictures(folder, window["shown"])
             at = window_file(start, total)
-            given = {**about, **shown, "rail": None, "answers": (), "pointers": ()}
-            self._put(f"{folder}/{at}", "thread.html", link=FileLinks(_UP, total, "", pictures), **given)
-            for turn in dict.fromkeys(each.id for each in shown["shown"] if each.is_cut):
+            values = {**about, **window, "rail": None, "answers": (), "pointers": ()}
+            self._put(f"{folder}/{at}", "thread.html", link=FileLinks(_UP, total, "", pictures), **values)
+            for turn in dict.fromkeys(each.id for each in window["shown"] if each.is_cut):
                 await self._write_whole(folder, turn, at)
             start += WINDOW_TURNS
 
@@ -186,7 +186,7 @@ class _Writing:
 
     async def _write_pictures(self, folder: str, shown: list[ShownTurn]) -> dict[tuple[str, int], str]:
         """Write the pictures of some turns. Bytes that only claim to be a picture are left out."""
-        written: dict[tuple[str, int], str] = {}
+        files: dict[tuple[str, int], str] = {}
         for turn in shown:
             for document in turn.documents:
                 if not document.is_picture:
@@ -198,8 +198,8 @@ class _Writing:
                 if is_picture(media_type, data):
                     file = f"{turn.id}-{document.number}.{SHOWN_INLINE[media_type]}"
                     self._write(f"{folder}/{file}", data)
-                    written[turn.id, document.number] = file
-        return written
+                    files[turn.id, document.number] = file
+        return files
 
     def _put(self, file: str, template: str, **values: Any) -> None:
         self._write(file, fill(template, {**self._known, **values}).encode())

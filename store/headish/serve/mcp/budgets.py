@@ -37,12 +37,12 @@ def read_cursor(text: str | None) -> ResultCursor:
         return ResultCursor()
     try:
         # Always two signs of padding: the decoder ignores those that are too many.
-        found = msgspec.json.decode(urlsafe_b64decode(text.encode() + b"=="), type=ResultCursor)
+        result_cursor = msgspec.json.decode(urlsafe_b64decode(text.encode() + b"=="), type=ResultCursor)
     except (ValueError, msgspec.MsgspecError):
         raise InvalidArgument("cursor is what the result before it gave") from None
-    if found.item < 0 or found.character < 0:
+    if result_cursor.item < 0 or result_cursor.character < 0:
         raise InvalidArgument("cursor is what the result before it gave")
-    return found
+    return result_cursor
 
 
 def write_cursor(cursor: ResultCursor) -> str:
@@ -56,30 +56,30 @@ def fit(
     """Write the JSON text of a result with as many items as fit, from ``start`` on. ``more``: further items exist
     behind them. A text that does not fit is cut and marked; the cursor then leads into it.
     """
-    kept: list[dict[str, Any]] = []
-    left = BUDGET - _sent({"note": NOTE, name: [], **further}) - _CURSOR_ROOM
+    fitting: list[dict[str, Any]] = []
+    room = BUDGET - _sent({"note": NOTE, name: [], **further}) - _CURSOR_ROOM
     following: ResultCursor | None = None
     for number in range(start.item, len(items)):
         item = _from(items[number], start.character if number == start.item else 0)
         size = _sent(item) + 2
-        if size > left:
-            cut = _cut(item, left)
-            begun = start.character if number == start.item else 0
-            if cut is None and kept:
-                following = ResultCursor(number, begun)
+        if size > room:
+            cut = _cut(item, room)
+            character = start.character if number == start.item else 0
+            if cut is None and fitting:
+                following = ResultCursor(number, character)
             else:
-                shown = cut or {**item, "text": "", "cut": True}
-                kept.append(shown)
-                following = ResultCursor(number, begun + len(shown.get("text", "")))
+                part = cut or {**item, "text": "", "cut": True}
+                fitting.append(part)
+                following = ResultCursor(number, character + len(part.get("text", "")))
                 if cut is None:  # nothing of it can be shown; without a step on, the next call would meet it again
                     following = ResultCursor(number + 1)
             break
-        kept.append(item)
-        left -= size
+        fitting.append(item)
+        room -= size
     if following is None and more:
         following = ResultCursor(len(items))
-    told = {"truncated": True, "cursor": write_cursor(following)} if following else {"truncated": False}
-    return json.dumps({"note": NOTE, **further, name: kept, **told}, ensure_ascii=False)
+    continuation = {"truncated": True, "cursor": write_cursor(following)} if following else {"truncated": False}
+    return json.dumps({"note": NOTE, **further, name: fitting, **continuation}, ensure_ascii=False)
 
 
 def _from(item: dict[str, Any], character: int) -> dict[str, Any]:

@@ -49,41 +49,46 @@ class Lookups:
         exclude_session: str | None = None,
     ) -> str:
         """Search: hits with their snippets, the best first."""
-        start, wanted = read_cursor(cursor), max(1, min(limit, HITS_LIMIT))
+        start, count = read_cursor(cursor), max(1, min(limit, HITS_LIMIT))
         hits = await self._store.search(
             query, since=self._later(since), tool=tool, name=name, limit=LOOKED_AT, fields=("text", "calls")
         )
         without = self._scope.without(exclude_session)
-        shown: list[dict[str, Any]] = []
+        quoted: list[dict[str, Any]] = []
         for hit in hits:
-            if len(shown) > start.item + wanted:  # one more than is shown, to know whether others follow
+            if len(quoted) > start.item + count:  # one more than is shown, to know whether others follow
                 break
             if await self._takes(hit, without):
-                shown.append(_quote_hit(hit))
-        more = len(shown) > start.item + wanted
-        return fit(shown[: start.item + wanted], start, more=more, name="hits", **_limited(hits))
+                quoted.append(_quote_hit(hit))
+        more = len(quoted) > start.item + count
+        return fit(quoted[: start.item + count], start, more=more, name="hits", **_limited(hits))
 
     async def list_conversations(
         self, *, since: str | None = None, name: str | None = None, tag: str | None = None, limit: int = 20,
         cursor: str | None = None, exclude_session: str | None = None,
     ) -> str:  # fmt: skip
         """List conversations, the newest first, each by its name or the id of its last turn."""
-        start, wanted = read_cursor(cursor), max(1, min(limit, HITS_LIMIT))
+        start, count = read_cursor(cursor), max(1, min(limit, HITS_LIMIT))
         page = await self._store.conversations.list(limit=LOOKED_AT, since=self._later(since), names=name, tag=tag)
         without = self._scope.without(exclude_session)
-        shown: list[dict[str, Any]] = []
+        quoted: list[dict[str, Any]] = []
         for entry in page.entries:
-            if len(shown) > start.item + wanted:
+            if len(quoted) > start.item + count:
                 break
-            found = entry.conversation
-            names = (found.name,) if found.name else ()
+            conversation = entry.conversation
+            names = (conversation.name,) if conversation.name else ()
             if not await self._scope.takes_names(self._store, names, without):
                 continue
-            facts = {"headish": found.name or found.turn, "last": entry.time.isoformat(timespec="seconds")}
-            said = {"title": mask(found.record.title)} if found.record.title else {}
-            shown.append({**facts, **said, "tags": list(found.record.tags), "turns": entry.turns, "model": entry.model})
-        more = len(shown) > start.item + wanted
-        return fit(shown[: start.item + wanted], start, more=more, name="conversations", **_limited(page.entries))
+            facts = {
+                "headish": conversation.name or conversation.turn,
+                "last": entry.time.isoformat(timespec="seconds"),
+            }
+            title = {"title": mask(conversation.record.title)} if conversation.record.title else {}
+            quoted.append(
+                {**facts, **title, "tags": list(conversation.record.tags), "turns": entry.turns, "model": entry.model}
+            )
+        more = len(quoted) > start.item + count
+        return fit(quoted[: start.item + count], start, more=more, name="conversations", **_limited(page.entries))
 
     async def read_thread(
         self, headish: str, *, around: str | None = None, cursor: str | None = None, with_results: bool = False
@@ -138,8 +143,8 @@ class Lookups:
         """Give a turn a new name, so that continuing it moves no other name."""
         seen, place = await self._eyes.turn(headish)
         await self._check(seen, place, headish)
-        made = await self._store.bookmarks.set(name, seen.turn.id, expect=ABSENT)
-        return fit([{"turn": made.turn, "name": made.name}], read_cursor(None), name="saved")
+        bookmark = await self._store.bookmarks.set(name, seen.turn.id, expect=ABSENT)
+        return fit([{"turn": bookmark.turn, "name": bookmark.name}], read_cursor(None), name="saved")
 
     async def _thread(self, headish: str) -> list[Seen]:
         seen, place = await self._eyes.thread(headish)
@@ -161,17 +166,17 @@ class Lookups:
 
     def _later(self, since: str | None) -> datetime | None:
         """The later of the call's ``since`` and the scope's: a call can only narrow the scope."""
-        asked = read_moment(since or None, "since")
-        times = [each for each in (asked, self._scope.since) if each is not None]
+        moment = read_moment(since or None, "since")
+        times = [each for each in (moment, self._scope.since) if each is not None]
         return max(times) if times else None
 
 
 def _quote_hit(hit: Hit) -> dict[str, Any]:
     """Quote a hit with its snippet. A hit in a call has no snippet: its words come without the names of the arguments,
     so a key among them could not be recognised."""
-    named = {"names": list(hit.names[:5])} if hit.names else {}
+    names = {"names": list(hit.names[:5])} if hit.names else {}
     text = mask(hit.snippet) if hit.field == "text" else "[a call matches: read_turn shows it]"
-    return {**about(hit.turn), **named, "role": hit.turn.meta.role, "text": text}
+    return {**about(hit.turn), **names, "role": hit.turn.meta.role, "text": text}
 
 
 def _limited(found: Sequence[object]) -> dict[str, int]:

@@ -52,11 +52,11 @@ class Eyes:
         names: list[str] = []
         waiting, met = [turn.id], {turn.id}  # a merge is reached from each of its parents, and read once
         while waiting:
-            found: TreeTurn = tree[waiting.pop()]
-            names += found.bookmarks
-            heads += [] if found.children else [found.id]
-            waiting += [child for child in found.children if child not in met]
-            met.update(found.children)
+            tree_turn: TreeTurn = tree[waiting.pop()]
+            names += tree_turn.bookmarks
+            heads += [] if tree_turn.children else [tree_turn.id]
+            waiting += [child for child in tree_turn.children if child not in met]
+            met.update(tree_turn.children)
         return LeadsTo(tuple(heads), tuple(names))
 
     async def may_be_seen(self, turn: TurnId, heads: tuple[TurnId, ...]) -> bool:
@@ -103,9 +103,9 @@ class Eyes:
 
     async def _look(self, head: TurnId) -> frozenset[TurnId]:
         window = await self.store.resolve(head)
-        shown = {message.turn for message in window.messages if message.turn is not None}
+        in_window = {message.turn for message in window.messages if message.turn is not None}
         # A window is what the model sees, and people may see less. `log` gives the newest turn first.
-        return frozenset(shown - _hidden_from_people(reversed(await self.store.log(head))))
+        return frozenset(in_window - _hidden_from_people(reversed(await self.store.log(head))))
 
 
 def _hidden_from_people(walked: Iterable[Turn]) -> set[TurnId]:

@@ -85,8 +85,8 @@ async def _tools_alone(ctx: ServerRequestContext[Any, Any], call_next: CallNext)
 
 def client_of(context: Context[Any, Any]) -> str:
     """The name that a client claims, reduced to characters that are safe in a log and in an author."""
-    told = context.session.client_params
-    name = told.client_info.name if told is not None else "unknown"
+    params = context.session.client_params
+    name = params.client_info.name if params is not None else "unknown"
     return "".join(each for each in name if each.isascii() and (each.isalnum() or each in "-_."))[:64] or "unknown"
 
 

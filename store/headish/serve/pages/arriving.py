@@ -128,8 +128,8 @@ class Arriving:
 
     def tell(self) -> Iterator[Told]:
         """The events for the text that is new."""
-        told = (part.tell() for part in self.parts)
-        return ({"event": "delta", "answer": self.id, **each} for each in told if each is not None)
+        events = (part.tell() for part in self.parts)
+        return ({"event": "delta", "answer": self.id, **each} for each in events if each is not None)
 
     def tell_all(self) -> Iterator[Told]:
         """The events for the whole answer so far, for a new listener."""
@@ -163,13 +163,13 @@ async def tail_answers(folder: Path, watching: Watching) -> None:
 
     Cost: twenty times a second a ``stat`` of each file, in a thread.
     """
-    reader, told, said = ArrivingReader(folder / ARRIVING_FOLDER), float("-inf"), set[str]()
+    reader, written_at, written_spaces = ArrivingReader(folder / ARRIVING_FOLDER), float("-inf"), set[str]()
     while spaces := watching.spaces:
         # A third: the list stays valid even if one or two writes are late or fail.
-        if spaces != said or time.monotonic() - told > WATCHED_SECONDS / 3:
+        if spaces != written_spaces or time.monotonic() - written_at > WATCHED_SECONDS / 3:
             with suppress(OSError):  # on a full disk nothing is shown; the calls are stored once there is room
                 await asyncio.to_thread(write_watched, folder, spaces)
-            told, said = time.monotonic(), spaces
+            written_at, written_spaces = time.monotonic(), spaces
         grown, gone = await asyncio.to_thread(reader.look)
         for each in grown:
             watching.show_passing(each)

@@ -64,8 +64,8 @@ async def do_action(request: Request) -> Response:
     if right is None or action is None:
         raise InvalidArgument(f"the page has no action {request.path_params['action']}")
     store = await enter(request, right)
-    async with request.form() as given:
-        fields = {key: value for key, value in given.items() if isinstance(value, str)}
+    async with request.form() as form:
+        fields = {key: value for key, value in form.items() if isinstance(value, str)}
     hub = hub_of(request)
     place = await action(store, Sent(fields, hub, links_of(request)))
     hub.changed(store.space)
@@ -79,11 +79,11 @@ async def say(store: AsyncStore, sent: Sent) -> str:
     if not sent("ask"):
         turn = await store.add_turn(content, continues=continues, bookmark=sent("new") or None)
         return sent.at(turn.id, sent("new") or None)
-    asked, carried = await store.say(
+    question, carried = await store.say(
         content, continues=continues, bookmark=sent("new") or None, ptr=sent("ptr") or None,
         system=sent("system") or None,
     )  # fmt: skip
-    turn = await store.get(asked if isinstance(asked, str) else asked[0])
+    turn = await store.get(question if isinstance(question, str) else question[0])
     await sent.hub.begin(store, turn.id, store.open_answer(turn.id, carried, ptr=sent("ptr") or None))
     return sent.at(turn.id, carried)
 
@@ -98,10 +98,10 @@ async def answer(store: AsyncStore, sent: Sent) -> str:
 async def retry(store: AsyncStore, sent: Sent) -> str:
     """Ask for another answer in place of an answer."""
     turn = await store.get(sent.need("turn"))
-    asked = turn.meta.continues[0] if turn.meta.continues else turn.id
+    question = turn.meta.continues[0] if turn.meta.continues else turn.id
     where = await _from_name(store, sent, turn.id)
-    await sent.hub.begin(store, asked, store.open_retry(where))
-    return sent.at(asked)
+    await sent.hub.begin(store, question, store.open_retry(where))
+    return sent.at(question)
 
 
 async def edit(store: AsyncStore, sent: Sent) -> str:

@@ -44,8 +44,8 @@ async def show_diff(request: Request) -> Response:
 
 def _folded(changes: list[Change]) -> list[Compared]:
     """Fold each run of unchanged turns into its count."""
-    found: list[Compared] = []
+    folded: list[Compared] = []
     for is_same, run in groupby(changes, lambda change: change.kind == "same"):
-        listed = list(run)
-        found += [Compared(None, len(listed))] if is_same else [Compared(change) for change in listed]
-    return found
+        run_changes = list(run)
+        folded += [Compared(None, len(run_changes))] if is_same else [Compared(change) for change in run_changes]
+    return folded

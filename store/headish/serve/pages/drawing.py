@@ -32,9 +32,9 @@ class Links:
 
     def __call__(self, path: str, **query: object) -> str:
         """The address of a path with a query, without the values that are None or empty."""
-        given = {name: str(value) for name, value in query.items() if value not in (None, "")}
-        given |= {"space": self._space} if self._space else {}
-        return quote(path, safe="/:~^@.-_") + (f"?{urlencode(given)}" if given else "")
+        parameters = {name: str(value) for name, value in query.items() if value not in (None, "")}
+        parameters |= {"space": self._space} if self._space else {}
+        return quote(path, safe="/:~^@.-_") + (f"?{urlencode(parameters)}" if parameters else "")
 
     def home(self) -> str:
         """The list."""
@@ -67,11 +67,11 @@ class Links:
 
 async def draw(request: Request, template: str, status: int = 200, **values: Any) -> Response:
     """Draw a page, outside the event loop, because a long message takes time and other requests must not wait."""
-    known = {
+    common = {
         "may": may_of(request), "link": links_of(request), "space": request.query_params.get("space", ""),
         "theme": theme_of(request.scope), "here": str(request.url.replace(scheme="", netloc="")),
     }  # fmt: skip
-    page = await run_in_threadpool(fill, template, {**known, **values})
+    page = await run_in_threadpool(fill, template, {**common, **values})
     return HTMLResponse(page, status)
 
 

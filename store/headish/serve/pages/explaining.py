@@ -62,11 +62,11 @@ async def show_explain(request: Request) -> Response:
     is_long = (await store.stretch(turn.id, limit=1)).total > MARKDOWN_TURNS
     kinds = [kind for kind in COPIES if kind != "markdown" or not is_long]
     texts = {kind: text for kind in kinds if (text := await _text(store, turn.id, asked, kind)) is not None}
-    shown = {kind: (text[:SHOWN_CHARACTERS], len(text) > SHOWN_CHARACTERS) for kind, text in texts.items()}
+    excerpts = {kind: (text[:SHOWN_CHARACTERS], len(text) > SHOWN_CHARACTERS) for kind, text in texts.items()}
     if is_long:
-        shown["markdown"] = ("", True)
+        excerpts["markdown"] = ("", True)
     return await draw(
-        request, "explain.html", turn=turn, asked=asked, refusal=refusal, shown=shown, copies=COPIES,
+        request, "explain.html", turn=turn, asked=asked, refusal=refusal, shown=excerpts, copies=COPIES,
         options=await _options(store, turn.id, asked), to=request.query_params.get("to", ""),
         ptr=request.query_params.get("ptr", ""), providers=list(PROVIDERS), pointers=await store.pointers.list(),
         handles=await store.abbreviate(_named(asked)),
@@ -103,7 +103,7 @@ async def _text(store: AsyncStore, turn: TurnId, asked: Asked | None, kind: str)
 def _named(asked: Asked | None) -> list[TurnId]:
     """The turns that the notes of a request name."""
     notes = asked.notes if asked else ()
-    return [found for note in notes if note.turn and (found := as_turn_id(note.turn)) is not None]
+    return [turn_id for note in notes if note.turn and (turn_id := as_turn_id(note.turn)) is not None]
 
 
 async def _options(store: AsyncStore, turn: TurnId, asked: Asked | None) -> list[ShownOption]:
@@ -119,10 +119,10 @@ async def _options(store: AsyncStore, turn: TurnId, asked: Asked | None) -> list
 
 def _value(values: Mapping[str, Any], path: str) -> Any:
     """The value of an option. Keys that contain dots are not found."""
-    found: Any = values
+    value: Any = values
     for key in path.split("."):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def write_curl(asked: Asked) -> str:

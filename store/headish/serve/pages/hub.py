@@ -45,8 +45,8 @@ class Hub:
 
     def find(self, space: str, id: str) -> Arriving | None:
         """Find an answer of a space; None if there is none with that id."""
-        found = self._answers.get(id)
-        return found if found is not None and found.space == space else None
+        answer = self._answers.get(id)
+        return answer if answer is not None and answer.space == space else None
 
     def begun_in(self, space: str) -> list[Arriving]:
         """The answers that begin conversations of a space, the newest first."""
@@ -147,12 +147,12 @@ class Hub:
 
     def _tell_change(self, arriving: Arriving, kind: str) -> None:
         continues = [] if arriving.asked is None else [arriving.asked]
-        told = {"event": "change", "kind": kind, "answer": arriving.id, "continues": continues}
-        self._tell(arriving.space, told)
+        event = {"event": "change", "kind": kind, "answer": arriving.id, "continues": continues}
+        self._tell(arriving.space, event)
 
     def _tell_news(self, arriving: Arriving) -> None:
-        for told in arriving.tell():
-            self._tell(arriving.space, told)
+        for event in arriving.tell():
+            self._tell(arriving.space, event)
 
     def _tell_end(self, arriving: Arriving) -> None:
         self._tell(arriving.space, {"event": "answered", "answer": arriving.id, "words": arriving.words})

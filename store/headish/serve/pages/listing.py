@@ -36,24 +36,24 @@ class ShownHit(Struct, frozen=True):
 async def show_list(request: Request) -> Response:
     """Show the conversations; with ``q``, the turns that a search for it finds."""
     store = await enter(request, "read")
-    asked: dict[str, Any] = {name: value for name in FILTERS if (value := request.query_params.get(name, "").strip())}
+    filters: dict[str, Any] = {name: value for name in FILTERS if (value := request.query_params.get(name, "").strip())}
     query = request.query_params.get("q", "").strip()
-    shown: dict[str, Any] = {"asked": asked, "query": query, "is_part": "part" in request.query_params}
+    values: dict[str, Any] = {"asked": filters, "query": query, "is_part": "part" in request.query_params}
     if query:
-        return await draw(request, "hits.html", hits=await find(store, query, asked), **shown)
+        return await draw(request, "hits.html", hits=await find(store, query, filters), **values)
     archived = "archived" in request.query_params
     cursor = await store.position()  # before the list: what is written meanwhile comes as an event, and is not missed
     page = await store.conversations.list(
-        limit=LISTED, after=request.query_params.get("after"), archived=archived, **asked
+        limit=LISTED, after=request.query_params.get("after"), archived=archived, **filters
     )
-    further = {"archived": "1" if archived else None, **asked}
+    further = {"archived": "1" if archived else None, **filters}
     older = links_of(request)("/", after=page.after, **further) if page.after else ""
     # Answers that begin a conversation have no turn yet, so no filter can judge them: only the plain list shows them.
-    is_front = not (asked or archived or "after" in request.query_params)
+    is_front = not (filters or archived or "after" in request.query_params)
     begun = hub_of(request).begun_in(store.space)[:BEGUN] if is_front else []
     return await draw(
         request, "list.html", page=page, older=older, archived=archived, cursor=cursor,
-        begun=await not_stored(store, begun), **shown,
+        begun=await not_stored(store, begun), **values,
     )  # fmt: skip
 
 

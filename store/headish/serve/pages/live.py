@@ -38,12 +38,12 @@ async def _events(store: AsyncStore, hub: Hub, after: str) -> AsyncIterator[byte
             # A browser that loses the stream connects again after a second.
             yield b"retry: 1000\n\n"
             for arriving in hub.arriving_in(store.space):  # text that came after the page was drawn, before this stream
-                for told in arriving.tell_all():
-                    yield write_event(told)
+                for event in arriving.tell_all():
+                    yield write_event(event)
             while True:
-                told = await queue.get()
-                yield write_event(told)
-                if told["event"] == "lost":
+                event = await queue.get()
+                yield write_event(event)
+                if event["event"] == "lost":
                     return
         finally:
             following.cancel()
@@ -62,17 +62,17 @@ async def _follow(store: AsyncStore, after: str, queue: asyncio.Queue[Told]) -> 
 def _told(change: Change) -> Told:
     if change.kind in ("pulse", "live"):
         return {"event": "pulse", "cursor": change.cursor}
-    told: Told = {"event": "change", "cursor": change.cursor, "kind": change.kind}
+    event: Told = {"event": "change", "cursor": change.cursor, "kind": change.kind}
     match change:
         case TurnChange(turn=turn):
-            told |= {"turn": turn.id, "continues": turn.meta.continues, "name": turn.meta.bookmark}
+            event |= {"turn": turn.id, "continues": turn.meta.continues, "name": turn.meta.bookmark}
         case MoveChange(name=name, was=was):
-            told |= {"name": name, "was": was}
+            event |= {"name": name, "was": was}
         case RecordChange(subject=subject):
-            told |= {"name": subject}
+            event |= {"name": subject}
         case _:
             pass
-    return told
+    return event
 
 
 def write_event(told: Told) -> bytes:

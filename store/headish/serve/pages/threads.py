@@ -99,11 +99,11 @@ async def show_change(request: Request) -> Response:
     handle = (await store.abbreviate([turn.id]))[turn.id]
     # A turn that is too long for a form, or not text, can only be edited by a program.
     text = await store.text(turn.id) if turn.erased is None and turn.meta.type is None else ""
-    asked = request.query_params
+    query = request.query_params
     return await draw(
         request, "change.html", turn=turn, handle=handle, shown=show_turns(stretch, {turn.id: handle}),
-        text=text if text and len(text) <= EDITED_CHARACTERS else None, name=asked.get("name"),
-        head=asked.get("head", turn.id), back=asked.get("back", ""), pointers=await store.pointers.list(),
+        text=text if text and len(text) <= EDITED_CHARACTERS else None, name=query.get("name"),
+        head=query.get("head", turn.id), back=query.get("back", ""), pointers=await store.pointers.list(),
     )  # fmt: skip
 
 
@@ -119,9 +119,9 @@ async def show_version(request: Request) -> Response:
 async def show_arriving(request: Request) -> Response:
     """Show an answer that begins a conversation while it arrives; redirect to its turn once it is stored."""
     store, id = await enter(request, "read"), request.path_params["call"]
-    begun = [each for each in hub_of(request).begun_in(store.space) if each.id == id]
+    answers = [each for each in hub_of(request).begun_in(store.space) if each.id == id]
     cursor = await store.position()  # before the look: if the answer is stored meanwhile, an event tells the page
-    for answer in await not_stored(store, begun):
+    for answer in await not_stored(store, answers):
         return await draw(request, "arriving.html", answer=answer, cursor=cursor)
     call, link = await store.calls.get(id), links_of(request)
     turn = call.answer or call.tip
@@ -205,13 +205,13 @@ async def _read_others(store: AsyncStore, stretch: Stretch) -> dict[TurnId, Begi
     # Versions of this conversation's own first turn are its branches, and not other conversations.
     if first is not None and first.versions > 1:
         own |= {each.id: each.meta.continues for each in (await store.siblings(first.id)).turns}
-    found = {}
+    beginnings = {}
     for turn in shared:
         count = len(turn.children) + turn.more - sum(turn.id in continues for continues in own.values())
         if count:
             beside = await store.tree(turn.id, limit=BEGUN_ALIKE + 2 * len(own))
-            found[turn.id] = Beginnings(count, tuple(_firsts(beside, turn.id, own))[:BEGUN_ALIKE])
-    return found
+            beginnings[turn.id] = Beginnings(count, tuple(_firsts(beside, turn.id, own))[:BEGUN_ALIKE])
+    return beginnings
 
 
 def _firsts(tree: list[TreeTurn], parent: TurnId, own: Mapping[TurnId, object]) -> list[tuple[TurnId, str]]:
@@ -220,14 +220,14 @@ def _firsts(tree: list[TreeTurn], parent: TurnId, own: Mapping[TurnId, object]) 
 
 async def _signatures_of(store: AsyncStore, ids: Sequence[TurnId]) -> tuple[dict[TurnId, list[JudgedSignature]], bool]:
     """The signatures of turns, judged by the server's lists of signers; and whether the check failed."""
-    found: dict[TurnId, list[JudgedSignature]] = {}
+    signatures: dict[TurnId, list[JudgedSignature]] = {}
     try:
         for each in await store.signatures(ids):
-            found.setdefault(each.turn, []).append(each)
+            signatures.setdefault(each.turn, []).append(each)
     except SigningFailed as error:  # the page is shown without them; only the log gets the reason, which names files
         LOG.warning("signatures are not checked: %s", error)
         return {}, True
-    return found, False
+    return signatures, False
 
 
 def _first_words(stretch: Stretch) -> str:
@@ -243,6 +243,6 @@ async def _conversation(store: AsyncStore, subject: str) -> Conversation | None:
 
 
 def _number(request: Request, name: str) -> int | None:
-    given = request.query_params.get(name, "")
+    text = request.query_params.get(name, "")
     # isdigit alone takes digits of other scripts and raised ones; the length keeps the number within the database's.
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 12 else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None

@@ -100,25 +100,25 @@ def show_turns(
     has the other conversations that begin with its turns."""
     turns = {turn.id: (stretch.start + index, turn) for index, turn in enumerate(stretch.turns)}
     shown: list[ShownTurn] = []
-    left = PAGE_CHARACTERS
+    room = PAGE_CHARACTERS
     for entry in read_entries(stretch.turns, stretch.faces, True):
         index, turn = turns[entry.id]
         if entry.role == BOUNDARY:
             shown.append(ShownTurn(entry.id, "", entry, index))
             continue
-        made = _show(turn, entry, index, handles.get(entry.id, entry.id), None if whole else left)
+        drawn = _show(turn, entry, index, handles.get(entry.id, entry.id), None if whole else room)
         face = stretch.faces.get(entry.id)
         cost = say_reply_cost(turn.reply, turn.said_at, prices)
         beside = others.get(entry.id)
         branches = len(turn.children) + turn.more - (beside.count if beside else 0)
         is_hidden = face is not None and face.hidden
-        shown.append(replace(made, is_hidden=is_hidden, cost=cost, branches=branches, others=beside))
-        left -= sum(map(len, made.html))
+        shown.append(replace(drawn, is_hidden=is_hidden, cost=cost, branches=branches, others=beside))
+        room -= sum(map(len, drawn.html))
     return shown
 
 
 def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int | None) -> ShownTurn:
-    written, is_cut = [], False
+    pieces, is_cut = [], False
     for part in entry.parts:
         if part.kind == "document":
             continue
@@ -126,7 +126,7 @@ def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int
             part = Part("other", ADDED, part.body)
         limit = len(part.body) if left is None else _limit(part, left)
         html, cut = as_shown(part, limit)
-        written.append(html)
+        pieces.append(html)
         is_cut = is_cut or cut
         left = None if left is None else left - len(html)
     return ShownTurn(
@@ -134,7 +134,7 @@ def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int
         handle=handle,
         entry=entry,
         index=index,
-        html=tuple(written),
+        html=tuple(pieces),
         documents=tuple(_documents(turn)),
         usage=usage_of(turn),
         is_cut=is_cut,

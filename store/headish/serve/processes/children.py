@@ -60,20 +60,20 @@ CHILDREN = {
 
 def main() -> int:
     """Run the child that the input names. Returns: its exit code."""
-    told = msgspec.json.decode(sys.stdin.buffer.readline(), type=ChildTold)
+    child = msgspec.json.decode(sys.stdin.buffer.readline(), type=ChildTold)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    kind = CHILDREN[told.name]
-    settings = msgspec.json.decode(told.settings, type=_load(kind.settings))
+    kind = CHILDREN[child.name]
+    settings = msgspec.json.decode(child.settings, type=_load(kind.settings))
     function = _load(kind.function)
     if not kind.unblocks:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT))
     try:
-        if told.listener is None:
+        if child.listener is None:
             function(settings)
         else:
-            function(settings, socket.socket(fileno=told.listener))
+            function(settings, socket.socket(fileno=child.listener))
     except HeadishError as error:
-        print(f"headish {told.name}: {error}", file=sys.stderr, flush=True)
+        print(f"headish {child.name}: {error}", file=sys.stderr, flush=True)
         return UNFIT
     return 0
 

@@ -71,11 +71,11 @@ class Child:
         its settings at all."""
         delay = FIRST_DELAY_SECONDS
         while (process := await self._begin()) is not None:
-            begun = time.monotonic()
+            started_at = time.monotonic()
             code = await process.wait()
             if self._is_ending.is_set():
                 break
-            lived = time.monotonic() - begun
+            lived = time.monotonic() - started_at
             # Only at its first start: later, the same code can mean a database that is away for a while.
             if code == UNFIT and not self._has_lived:
                 return False
@@ -140,26 +140,26 @@ def run_server(settings: ServeSettings, *, say: Say, opened: Callable[[str], Non
     serves the database; InvalidAddress; OSError.
     """
     settings.check()
-    with _alone(Path(settings.folder)) as lock, _listening(settings) as (listeners, taken):
+    with _alone(Path(settings.folder)) as lock, _listening(settings) as (listeners, bound_settings):
         addresses = Addresses(
             pid=os.getpid(),
-            web=local_url(taken.host, taken.port),
-            gateway=taken.web.gateway,
+            web=local_url(bound_settings.host, bound_settings.port),
+            gateway=bound_settings.web.gateway,
         )
         os.pwrite(lock, msgspec.json.encode(addresses), 0)
         # A token in an earlier server's file may be revoked by now: none is valid until this server has read them.
-        (Path(taken.folder) / ACCESS_FILE).unlink(missing_ok=True)
-        code = Logins(Path(taken.folder), time.time).make_code()
-        shown = login_url((taken.public_urls or (addresses.web,))[0].rstrip("/"), code)
+        (Path(bound_settings.folder) / ACCESS_FILE).unlink(missing_ok=True)
+        code = Logins(Path(bound_settings.folder), time.time).make_code()
+        login_address = login_url((bound_settings.public_urls or (addresses.web,))[0].rstrip("/"), code)
 
         def announce() -> None:
-            say(f"headish serve: {shown} (opens once, within five minutes)")
+            say(f"headish serve: {login_address} (opens once, within five minutes)")
             if addresses.gateway is not None:
                 say(f"gateway: {addresses.gateway} with /anthropic, /openai/v1, /gemini, /ollama, /to/POINTER")
             if opened is not None:
-                opened(shown)
+                opened(login_address)
 
-        return asyncio.run(_supervise(_children(taken, listeners, say), announce))
+        return asyncio.run(_supervise(_children(bound_settings, listeners, say), announce))
 
 
 def find_addresses(folder: Path) -> Addresses | None:
@@ -187,10 +187,10 @@ async def _supervise(children: list[Child], announce: Callable[[], None]) -> boo
     for number in ENDING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, end)
     failed = _announced(announce, ended)  # after the handlers: a reader of the address may end the server at once
-    kept = [asyncio.ensure_future(child.keep()) for child in children]
+    keeping = [asyncio.ensure_future(child.keep()) for child in children]
     waiting = asyncio.ensure_future(ended.wait())
     # A child that ends by itself cannot run with its settings.
-    await asyncio.wait([waiting, *kept], return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait([waiting, *keeping], return_when=asyncio.FIRST_COMPLETED)
     ended.set()
     hurrying = asyncio.ensure_future(hurried.wait())
     for child in sorted(children, key=lambda each: [*ENDING_SECONDS].index(each.name)):
@@ -199,12 +199,12 @@ async def _supervise(children: list[Child], announce: Callable[[], None]) -> boo
     if hurried.is_set():
         for child in children:
             child.kill()
-    done = all(await asyncio.gather(*kept))
+    could_run = all(await asyncio.gather(*keeping))
     for task in (waiting, hurrying):
         task.cancel()
     if failed:
         raise failed[0]
-    return done
+    return could_run
 
 
 def _announced(announce: Callable[[], None], ended: asyncio.Event) -> list[Exception]:
@@ -227,13 +227,13 @@ def _announced(announce: Callable[[], None], ended: asyncio.Event) -> list[Excep
 
 
 def _children(settings: ServeSettings, listeners: dict[str, socket.socket], say: Say) -> list[Child]:
-    told: dict[str, Struct] = {"web": settings.web}
+    settings_of: dict[str, Struct] = {"web": settings.web}
     if settings.has_gateway:
-        told |= {"gateway": settings.gateway, "recorder": settings.recorder}
+        settings_of |= {"gateway": settings.gateway, "recorder": settings.recorder}
     if settings.syncs:
-        told["syncer"] = settings.syncer
+        settings_of["syncer"] = settings.syncer
     numbers = {name: listener.fileno() for name, listener in listeners.items()}
-    encoded = {name: msgspec.Raw(msgspec.json.encode(each)) for name, each in told.items()}
+    encoded = {name: msgspec.Raw(msgspec.json.encode(each)) for name, each in settings_of.items()}
     return [Child(ChildTold(name, each, numbers.get(name)), say) for name, each in encoded.items()]
 
 
@@ -245,8 +245,8 @@ def _listening(settings: ServeSettings) -> Iterator[tuple[dict[str, socket.socke
     try:
         for name, port in ports.items():
             listeners[name] = _listen(settings.host, port, name)
-        taken = {name: listener.getsockname()[1] for name, listener in listeners.items()}
-        yield listeners, settings.with_ports(taken["web"], taken.get("gateway", settings.gateway_port))
+        bound_ports = {name: listener.getsockname()[1] for name, listener in listeners.items()}
+        yield listeners, settings.with_ports(bound_ports["web"], bound_ports.get("gateway", settings.gateway_port))
     finally:
         for listener in listeners.values():
             listener.close()
@@ -278,8 +278,8 @@ def _alone(folder: Path) -> Iterator[int]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            found = _read_addresses(lock)
-            where = f" at {found.web}, process {found.pid}" if found else ""
+            addresses = _read_addresses(lock)
+            where = f" at {addresses.web}, process {addresses.pid}" if addresses else ""
             raise InvalidArgument(
                 f"this database is served already{where}: one server at a time has its spool"
             ) from None

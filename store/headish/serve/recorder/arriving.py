@@ -68,26 +68,26 @@ class ShownAnswers:
             self._answers[call.id] = None
 
     def _remove(self, call: str) -> None:
-        answer, left = self._answers.pop(call, None), self._left.pop(call, None)
+        answer, leftover = self._answers.pop(call, None), self._left.pop(call, None)
         with suppress(OSError):
             if answer is not None:
                 answer.writer.remove()
-            elif left is not None:
-                left.unlink(missing_ok=True)
+            elif leftover is not None:
+                leftover.unlink(missing_ok=True)
 
     def _open(self, call: SpooledCall) -> _ShownAnswer | None:
-        told = self._describe(call)
-        if told is None or not self._make_room():
+        arriving_call = self._describe(call)
+        if arriving_call is None or not self._make_room():
             return None
         self._left.pop(call.id, None)
-        return _ShownAnswer(ArrivingWriter(open_folder(self._folder), told), call, told.model)
+        return _ShownAnswer(ArrivingWriter(open_folder(self._folder), arriving_call), call, arriving_call.model)
 
     def _make_room(self) -> bool:
         """Whether one more answer can be shown. An answer that has ended, but waits for its space, makes room."""
-        shown = {id: answer for id, answer in self._answers.items() if answer is not None}
-        if len(shown) < ANSWERS_LIMIT:
+        answers = {id: answer for id, answer in self._answers.items() if answer is not None}
+        if len(answers) < ANSWERS_LIMIT:
             return True
-        for id, answer in shown.items():
+        for id, answer in answers.items():
             if not answer.writer.is_open:
                 answer.writer.remove()
                 self._answers[id] = None
@@ -111,8 +111,8 @@ class _ShownAnswer:
         """Write the new part of the answer. Raises: OSError; InvalidReply if it is not an answer."""
         if not self.writer.is_open:
             return
-        came, self._taken = call.response_from(self._taken), call.response_size
-        pieces = self._parts.feed(pieces_of(self._read(came)))
+        data, self._taken = call.response_from(self._taken), call.response_size
+        pieces = self._parts.feed(pieces_of(self._read(data)))
         if call.is_complete:
             pieces += self._parts.finish()
         has_room = all(self.writer.append(piece) for piece in pieces)
@@ -121,5 +121,5 @@ class _ShownAnswer:
 
     def _read(self, came: bytes) -> Iterator[Delta]:
         events = self._events.feed(came)
-        told = [read_chat_event(event) for event in events] if self._is_chat else events
-        return (delta for event in told for delta in self._stream.feed(event))
+        stream_events = [read_chat_event(event) for event in events] if self._is_chat else events
+        return (delta for event in stream_events for delta in self._stream.feed(event))

@@ -48,13 +48,13 @@ def _value(name: str) -> Callable[[Mapping[str, str], Mapping[str, Any]], Any]:
 def _anthropic_user(_headers: Mapping[str, str], body: Mapping[str, Any]) -> Any:
     """``metadata.user_id``: JSON with ``session_id``, or ``user_…_session_UUID`` in older versions."""
     metadata = body.get("metadata")
-    told = metadata.get("user_id") if isinstance(metadata, Mapping) else None
-    if not isinstance(told, str):
+    user_id = metadata.get("user_id") if isinstance(metadata, Mapping) else None
+    if not isinstance(user_id, str):
         return None
     try:
-        user = msgspec.json.decode(told)
+        user = msgspec.json.decode(user_id)
     except msgspec.MsgspecError:
-        return told.rpartition("_session_")[2] if "_session_" in told else None
+        return user_id.rpartition("_session_")[2] if "_session_" in user_id else None
     return user.get("session_id") if isinstance(user, Mapping) else None
 
 
@@ -122,11 +122,11 @@ class Session(NamedTuple):
 def find_session(headers: Mapping[str, str], body: Mapping[str, Any]) -> Session:
     """Find the client of a call and its session."""
     agent = headers.get("user-agent", "")
-    known = next((each for each in CLIENTS if agent.startswith(each.begins)), None)
-    named = headers.get(CONVERSATION)
-    told = [named, *(read(headers, body) for read in (known.sessions if known else ()))]
-    session = next((each for each in told if isinstance(each, str) and each), None)
-    return Session(known.name if known else _name_of(agent), None if session is None else bounded(session), known)
+    client = next((each for each in CLIENTS if agent.startswith(each.begins)), None)
+    conversation = headers.get(CONVERSATION)
+    candidates = [conversation, *(read(headers, body) for read in (client.sessions if client else ()))]
+    session = next((each for each in candidates if isinstance(each, str) and each), None)
+    return Session(client.name if client else _name_of(agent), None if session is None else bounded(session), client)
 
 
 def bounded(session: str) -> str:

@@ -104,8 +104,8 @@ class SpoolFollower:
         self._answers.keep(self._reader)
         for id in sorted(self._reader.unreadable - self._unreadable):
             self._unreadable.add(id)
-            told = "a newer headish wrote it, or it was altered; it stays in the spool"
-            self._say(f"headish recorder: the call {id} cannot be read: {told}")
+            reason = "a newer headish wrote it, or it was altered; it stays in the spool"
+            self._say(f"headish recorder: the call {id} cannot be read: {reason}")
         # At the end nothing rests any more: there is no later look.
         now = float("inf") if is_over else time.monotonic()
         failed: Counter[str] = Counter()
@@ -192,8 +192,8 @@ class SpoolFollower:
             held=self._count_held(),
             space=self._recorder.space,
         )
-        told = self._told
-        if told is not None and now - told.at < TOLD_MILLISECONDS and _is_same(told, state):
+        last_told = self._told
+        if last_told is not None and now - last_told.at < TOLD_MILLISECONDS and _is_same(last_told, state):
             return
         self._told = state
         try:

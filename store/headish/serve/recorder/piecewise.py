@@ -81,8 +81,8 @@ def _login_at(text: str) -> int:
 
 def _scheme_at(text: str) -> int:
     """The position of a ``Bearer`` or ``Basic`` whose token may go on; the end if there is none."""
-    found = ((text.rfind(each), each) for each in _SCHEMES)
-    open_ = [at for at, each in found if at >= 0 and " " not in text[at + len(each) :].lstrip(" ")]
+    occurrences = ((text.rfind(each), each) for each in _SCHEMES)
+    open_ = [at for at, each in occurrences if at >= 0 and " " not in text[at + len(each) :].lstrip(" ")]
     return min(open_, default=len(text))
 
 
@@ -101,15 +101,15 @@ def _private_at(text: str) -> int:
     """The position of a private key that has not ended; the end of the text if there is none."""
     at = text.find(_PRIVATE)
     while at >= 0:
-        begun = _PRIVATE_BEGINS.match(text, at)
-        assert begun is not None
-        if begun.end() == len(text):
+        beginning = _PRIVATE_BEGINS.match(text, at)
+        assert beginning is not None
+        if beginning.end() == len(text):
             return at
         behind = at + 1  # the dashes of another beginning may follow at once
-        if begun[0].endswith("PRIVATE KEY-----"):
-            ended = _PRIVATE_ENDS.search(text, begun.end())
-            if ended is None:
+        if beginning[0].endswith("PRIVATE KEY-----"):
+            ending = _PRIVATE_ENDS.search(text, beginning.end())
+            if ending is None:
                 return at
-            behind = ended.end()
+            behind = ending.end()
         at = text.find(_PRIVATE, behind)
     return len(text)

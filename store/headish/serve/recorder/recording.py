@@ -136,14 +136,14 @@ class CallRecorder:
         session = find_session(call.begin.headers, request.rest)
         lane, key = _lane_of(session, request)
         if before is not None and continues:
-            known = None if before.lane is None else before.lane.decode()
-            key = f"{_NO_LANE}{previous}" if known is None else known
-            lane = lane._replace(key=known, folds=False) if lane is not None and known is not None else lane
+            lane_key = None if before.lane is None else before.lane.decode()
+            key = f"{_NO_LANE}{previous}" if lane_key is None else lane_key
+            lane = lane._replace(key=lane_key, folds=False) if lane is not None and lane_key is not None else lane
         elif lane is not None and lane.beside is not None:
             lane = self._beside(store, request, lane, lane.beside)
             key = lane.key
-        asked = _ask(store, surface, call, request, session, lane)
-        return request, asked._replace(previous=previous, before=before), key
+        plan = _ask(store, surface, call, request, session, lane)
+        return request, plan._replace(previous=previous, before=before), key
 
     def _beside(self, store: Store, request: SentRequest, lane: LaneName, main: str) -> LaneName:
         """The lane of a request without tools beside the conversation ``main``. If the conversation is stored, it is
@@ -163,10 +163,10 @@ class CallRecorder:
         late = call.end is not None and time.time_ns() // 1_000_000 - call.end.at > LATE_MILLISECONDS
         said_at = call.end.at if late and call.end is not None else None
         answer = read_answer(surface, call, model, limit_bytes, said_at)
-        request, asked, named = self._locate(store, surface, call, request)
-        plan = self._plan(store, asked, request, answer, model)
+        request, request_plan, lane_key = self._locate(store, surface, call, request)
+        plan = self._plan(store, request_plan, request, answer, model)
         space = store._number
-        key = space, named
+        key = space, lane_key
         # Taken out before the work: if that fails, the memory may no longer match the database.
         memory = self._memories.pop(key, None)
         self._remembered -= 0 if memory is None else len(memory.lane.turns)
@@ -174,9 +174,9 @@ class CallRecorder:
         # Only after the transaction: one that fails has not stored them.
         self._kept.update((space, put.key) for put in plan.objects)
         if recorded is not None and recorded.memory is not None:
-            if named.startswith(_NO_LANE):
-                named = f"{_NO_LANE}{plan.response}" if plan.lane is None else plan.lane.key
-            self._remember((space, named), recorded.memory)
+            if lane_key.startswith(_NO_LANE):
+                lane_key = f"{_NO_LANE}{plan.response}" if plan.lane is None else plan.lane.key
+            self._remember((space, lane_key), recorded.memory)
         return recorded
 
     def _plan(
@@ -267,8 +267,8 @@ def _previous_of(request: SentRequest) -> str | None:
 
 
 def _model_of(request: SentRequest, call: SpooledCall) -> str | None:
-    asked = request.rest.get("model")
-    return str(hide_shapes(asked)) if isinstance(asked, str) else model_of(call.begin.path)
+    model = request.rest.get("model")
+    return str(hide_shapes(model)) if isinstance(model, str) else model_of(call.begin.path)
 
 
 def _question_of(request: SentRequest, session: Session) -> str:
@@ -316,22 +316,22 @@ def _hidden(body: bytes) -> bytes:
 
 def _kept_conversation(request: SentRequest) -> str | None:
     """The conversation that the provider keeps, if the request names one (Responses)."""
-    given = request.rest.get("conversation")
-    named = given.get("id") if isinstance(given, Mapping) else given
-    return named if isinstance(named, str) and named else None
+    conversation = request.rest.get("conversation")
+    conversation_id = conversation.get("id") if isinstance(conversation, Mapping) else conversation
+    return conversation_id if isinstance(conversation_id, str) and conversation_id else None
 
 
 def _lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, str]:
     """The lane of a request, and its key in memory. The lane is None without a session, unless the client is known."""
-    known, kept = session.known, _kept_conversation(request)
+    known, conversation = session.known, _kept_conversation(request)
     digest, words = beginning_of(request.entries[request.lead :], known.preambles if known else ())
     # Codex opens a WebSocket with such a request: it has no words by which a lane could be known.
     says_nothing = request.rest.get("generate") is False and len(request.entries) == request.lead
-    if says_nothing or (session.id is None and known is None and kept is None):
+    if says_nothing or (session.id is None and known is None and conversation is None):
         return None, digest
     begins, shorts = session.id or digest, session.shorts or (digest[:6], digest)
-    if kept is not None:
-        begins, shorts, digest = bounded(kept), (as_word(kept),), "kept"
+    if conversation is not None:
+        begins, shorts, digest = bounded(conversation), (as_word(conversation),), "kept"
     is_beside = known is not None and known.is_agent and not request.has_tools
     session_key = f"lane:{session.client}:{begins}"
     main = f"{session_key}:{digest}"

@@ -68,8 +68,8 @@ def _why(call: SpooledCall) -> str:
 
 
 def _short(text: str) -> str:
-    said: str = hide_shapes(text)
-    return said[:ERROR_CHARACTERS]
+    hidden: str = hide_shapes(text)
+    return hidden[:ERROR_CHARACTERS]
 
 
 def _message_of(error: Mapping[str, Any] | None) -> str | None:
@@ -94,9 +94,9 @@ def _told_error(said: Any) -> str:
 
 def _without_keys(reply: Reply) -> Reply:
     """The reply without what looks like a key."""
-    said = strictjson.decode(encode_payload(reply.content), "an answer")
-    hidden = hide_shapes(said)
-    content = reply.content if hidden is said else read_content(hidden)
+    payload = strictjson.decode(encode_payload(reply.content), "an answer")
+    hidden = hide_shapes(payload)
+    content = reply.content if hidden is payload else read_content(hidden)
     return replace(reply, content=content, details=hide_secrets(reply.details), error=hide_secrets(reply.error))
 
 
@@ -120,8 +120,8 @@ def read_chat_event(event: Mapping[str, Any]) -> dict[str, Any]:
     """Convert an event of Ollama's to a chunk of Chat."""
     if "error" in event:
         return {"error": {"message": str(event["error"])}}
-    given = event.get("message")
-    message = given if isinstance(given, Mapping) else {}
+    raw_message = event.get("message")
+    message = raw_message if isinstance(raw_message, Mapping) else {}
     delta: dict[str, Any] = {"role": "assistant", "content": message.get("content") or None}
     if message.get("thinking"):
         delta["reasoning_content"] = message["thinking"]

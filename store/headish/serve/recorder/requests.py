@@ -63,8 +63,8 @@ def read_request(surface: Surface, body: bytes, options: Mapping[str, Any], *, i
     form = surface.form
     try:
         values = _read_body.decode(body)
-        listed = values.pop(form.list_name, None)
-        items, is_text = _items(listed)
+        raw_items = values.pop(form.list_name, None)
+        items, is_text = _items(raw_items)
         runs = split_items(form, items)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InvalidContent("a request", f"it is no body of the API {surface.name} ({error})") from None
@@ -100,16 +100,16 @@ def _take_system(
     name = next((each for each in _SYSTEM_NAMES.get(form.system_name, (form.system_name,)) if each in values), None)
     if name is None or name != form.system_name:  # another spelling stays in the envelope, as the client wrote it
         return None, ()
-    given = msgspec.json.decode(values[name])
-    if not given:
+    instructions = msgspec.json.decode(values[name])
+    if not instructions:
         return None, ()  # an empty one is kept with the envelope
     raw = bytes(values.pop(name))
-    if not isinstance(given, list):
+    if not isinstance(instructions, list):
         return raw, ()
-    volatile = tuple((at, part) for at, part in enumerate(given) if _is_volatile(part))
+    volatile = tuple((at, part) for at, part in enumerate(instructions) if _is_volatile(part))
     if not volatile:
         return raw, ()
-    kept = [part for part in given if not _is_volatile(part)]
+    kept = [part for part in instructions if not _is_volatile(part)]
     return (msgspec.json.encode(kept) if kept else None), volatile
 
 
@@ -138,21 +138,21 @@ class Envelopes:
             put = self._part(name, raw, request.rest[name])
             parts[name] = put.key.decode()
             puts.append(put)
-        whole = _put({"body": inline, "parts": parts})
+        envelope_put = _put({"body": inline, "parts": parts})
         tools = next((put for put in puts if put.key.decode() == parts.get("tools")), None)
         size = len(request.raw_rest.get("tools", b""))
-        named = (
+        tools_key = (
             tools.key.decode() if tools else blake3(request.raw_rest.get("tools", b"")).hexdigest() if size else None
         )
-        return Envelope(whole.key.decode(), named, size, (whole, *puts))
+        return Envelope(envelope_put.key.decode(), tools_key, size, (envelope_put, *puts))
 
     def _part(self, name: str, raw: bytes, value: Any) -> Put:
-        seen = blake3(name.encode() + b"\0" + raw).digest()
-        if seen not in self._parts:
+        digest = blake3(name.encode() + b"\0" + raw).digest()
+        if digest not in self._parts:
             if len(self._parts) >= _PARTS_REMEMBERED:
                 self._parts.clear()
-            self._parts[seen] = _put(hide_secrets(value, name))
-        return self._parts[seen]
+            self._parts[digest] = _put(hide_secrets(value, name))
+        return self._parts[digest]
 
 
 _PARTS_REMEMBERED = 256
@@ -169,9 +169,9 @@ def beginning_of(entries: Sequence[SentEntry], preambles: tuple[str, ...]) -> tu
     for entry in entries:
         if any(_is_set_up(native) for native in entry.bare):
             continue
-        said = [each for native in entry.bare for each in _words(native) if not each.startswith(preambles or ("\0",))]
-        if said:
-            return natives_hash(said).hex()[:12], said[0]
+        texts = [each for native in entry.bare for each in _words(native) if not each.startswith(preambles or ("\0",))]
+        if texts:
+            return natives_hash(texts).hex()[:12], texts[0]
     return (natives_hash(entries[0].bare).hex()[:12], "") if entries else ("empty", "")
 
 
@@ -187,12 +187,12 @@ def _words(native: Any) -> list[str]:
     parts = native.get("content", native.get("parts"))
     if isinstance(parts, str):
         return [parts]
-    listed = parts if isinstance(parts, list) else [native]
+    items = parts if isinstance(parts, list) else [native]
     return [
         part["text"]
         if isinstance(part, Mapping) and isinstance(part.get("text"), str)
         else part
         if isinstance(part, str)
         else msgspec.json.encode(part, order="deterministic").decode()
-        for part in listed
+        for part in items
     ]

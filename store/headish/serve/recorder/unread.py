@@ -37,10 +37,10 @@ class _Bodies:
         self._kept: deque[_UnreadBody] = deque()
         self._size = 0
         after: str | None = None
-        while found := store.objects.list(UNREAD, after=after, limit=_READ_AT_ONCE):  # keys are in the order of time
-            for each in found:
+        while objects := store.objects.list(UNREAD, after=after, limit=_READ_AT_ONCE):  # keys are in the order of time
+            for each in objects:
                 self._add(each.key, len(each.data), each.time.timestamp())
-            after = found[-1].key
+            after = objects[-1].key
 
     def bound(self, key: str, size: int, at: float) -> None:
         """Add a body that was stored just now; remove the oldest until all fit the limit."""
@@ -58,9 +58,9 @@ class _Bodies:
         return removed
 
     def _add(self, key: str, size: int, at: float) -> None:
-        kept = _UnreadBody(key, max(size, COUNTED_BYTES), at)
-        self._kept.append(kept)
-        self._size += kept.size
+        body = _UnreadBody(key, max(size, COUNTED_BYTES), at)
+        self._kept.append(body)
+        self._size += body.size
 
     def _drop(self) -> None:
         with suppress(UnknownObject):  # somebody else removed it

@@ -60,15 +60,15 @@ class SyncEndpoint:
         """Answer a request. Raises: UnknownSpace, RightMissing, TooLarge, DatabaseError."""
         caller = caller_of(request)
         if caller.how != "token":
-            told = "a store syncs with a token that has the right sync: 'headish token add NAME --right sync'"
-            return problem(request.scope, 403, "TokenNeeded", told)
+            reason = "a store syncs with a token that has the right sync: 'headish token add NAME --right sync'"
+            return problem(request.scope, 403, "TokenNeeded", reason)
         store = await enter(request, "sync")
         if request.headers.get("content-type") != MEDIA_TYPE or "content-encoding" in request.headers:
             return problem(request.scope, 415, "UnknownMediaType", f"a question is {MEDIA_TYPE}, without an encoding")
         who = caller.space, caller.name
         if self._under_way[who] >= PER_TOKEN:
-            told = f"{PER_TOKEN} requests with this token are under way"
-            return problem(request.scope, 429, "TooManyAtOnce", told, headers={"Retry-After": "5"})
+            reason = f"{PER_TOKEN} requests with this token are under way"
+            return problem(request.scope, 429, "TooManyAtOnce", reason, headers={"Retry-After": "5"})
         with ExitStack() as opened:
             self._under_way[who] += 1
             opened.callback(self._forget, who)
@@ -84,8 +84,8 @@ class SyncEndpoint:
         try:
             await _take(request, question)
         except TimeoutError:
-            told = f"no further portion of the body came for {PORTION_SECONDS:g} seconds"
-            return problem(request.scope, 408, "TooSlow", told)
+            reason = f"no further portion of the body came for {PORTION_SECONDS:g} seconds"
+            return problem(request.scope, 408, "TooSlow", reason)
         except ClientDisconnect:
             return Response(status_code=400)  # the client has gone and does not read it
         if not await request.state.is_admitted(request.scope):  # a body may take hours, and its token may be removed
@@ -93,8 +93,8 @@ class SyncEndpoint:
         try:
             await asyncio.wait_for(self._working.acquire(), WAIT_SECONDS)
         except TimeoutError:
-            told = "other stores are being answered: try again later"
-            return problem(request.scope, 503, "Busy", told, headers={"Retry-After": "30"})
+            reason = "other stores are being answered: try again later"
+            return problem(request.scope, 503, "Busy", reason, headers={"Retry-After": "30"})
         work = asyncio.ensure_future(self._work(store, caller, question.fileno(), answer.fileno()))
         return GrowingAnswer(work, answer.fileno(), opened.pop_all())
 
@@ -161,15 +161,15 @@ async def _take(request: Request, file: BinaryIO) -> None:
     stream = request.stream()
     while True:
         async with asyncio.timeout(PORTION_SECONDS):
-            wanted = PORTION_BYTES
-            while wanted > 0:
+            remaining = PORTION_BYTES
+            while remaining > 0:
                 piece = await anext(stream, None)
                 if piece is None:
                     return
                 # Unbuffered, so a full disk may take a part. The caller must not be told that its message is broken.
                 if file.write(piece) < len(piece):
                     raise OSError(ENOSPC, os.strerror(ENOSPC))
-                wanted -= len(piece)
+                remaining -= len(piece)
 
 
 def sync_routes(settings: WebSettings) -> list[BaseRoute]:

@@ -25,13 +25,13 @@ TELL_SECONDS = 1.0
 
 async def keep_telling(web: WebState) -> None:
     """Write the file now, and again whenever a token or a pointer has changed, until the task is cancelled."""
-    told: Access | None = None
+    last_written: Access | None = None
     while True:
         try:
             access = await read_access(web)
-            if access != told:
+            if access != last_written:
                 write_whole(Path(web.settings.folder) / ACCESS_FILE, access)
-                told = access
+                last_written = access
         except (HeadishError, OSError) as error:  # the old file stays valid until a new one can be written
             LOG.warning("the gateway cannot be told who may send calls: %s", error)
         await asyncio.sleep(TELL_SECONDS)
@@ -53,12 +53,12 @@ def _spaces(tokens: tuple[Token, ...]) -> set[str]:
 async def _pointers(web: WebState, space: str) -> dict[str, PointerPlace]:
     try:
         store = await web.database.store(space, create=False)
-        listed = [(each.name, each.pointer) for each in await store.pointers.list()]
+        pointers = [(each.name, each.pointer) for each in await store.pointers.list()]
     except HeadishError as error:  # one space must not keep the others' tokens from being revoked
         LOG.warning("the gateway is told no pointers of the space %s: %s", space, error)
         return {}
     # A cloud takes signed requests (ADR 0046), and the gateway adds nothing but a key.
-    return {name: _place(each) for name, each in listed if each is not None and each.cloud is None}
+    return {name: _place(each) for name, each in pointers if each is not None and each.cloud is None}
 
 
 def _place(pointer: Pointer) -> PointerPlace:

@@ -109,12 +109,12 @@ class Answering:
         """Answer until the caller says goodbye. Raises: any error, after reporting it to the caller."""
         try:
             self._greet(self._wire.receive(Hello))
-            asked = 0
+            questions = 0
             while (message := self._wire.next())[0] is not LiveKind.BYE:
-                if asked == self._door.questions:
+                if questions == self._door.questions:
                     raise InvalidBundle(self._wire.name, "it asks more at once than is answered")
                 self._answer(*message)
-                asked += 1
+                questions += 1
         except RemoteUnavailable:
             raise  # the caller is gone, so there is nobody to report it to
         except Exception as error:
@@ -183,14 +183,14 @@ class Answering:
         ids = [each.id for each in offer.turns]
         if any(as_turn_id(each) != each for each in ids):
             raise InvalidBundle(self._wire.name, "it offers a turn whose id is none")
-        here = self._target.backend.read(lambda connection: sealed_with(connection, space, ids))
+        turns_here = self._target.backend.read(lambda connection: sealed_with(connection, space, ids))
         bits = bytearray(-(-len(ids) // 8))
         for index, each in enumerate(offer.turns):
-            found = here.get(TurnId(each.id))
-            if found is None:
+            turn = turns_here.get(TurnId(each.id))
+            if turn is None:
                 bits[index // 8] |= 1 << index % 8
             else:
-                check_mark(found, each.mark)
+                check_mark(turn, each.mark)
         self._wire.send(Wanted(bytes(bits)))
 
     def _take_bundle(self, first: tuple[LiveKind, Any]) -> None:
@@ -253,9 +253,9 @@ def read_pages(connection: Connection, space: int, seqs: Sequence[int]) -> tuple
 def signatures_between(connection: Connection, space: int, after: int, until: int) -> tuple[list[StoredSignature], int]:
     """Return the first signatures with numbers above ``after``, up to ``until``, and the number up to which these are
     all. At most two statements."""
-    found = list(islice(all_signatures(connection, space, after), PAGE_TURNS))
-    reached = found[-1].number if len(found) == PAGE_TURNS else until
-    return [each for each in found if each.number <= until], min(reached, until)
+    signatures = list(islice(all_signatures(connection, space, after), PAGE_TURNS))
+    reached = signatures[-1].number if len(signatures) == PAGE_TURNS else until
+    return [each for each in signatures if each.number <= until], min(reached, until)
 
 
 def _find_holds(connection: Connection, space: int, cursor: str | None) -> tuple[str, bool, int]:
@@ -275,8 +275,8 @@ def _read_head(connection: Connection, space: int) -> LiveHead:
 def _move_all(connection: Connection, space: int, asked: NameLeases, pattern: str) -> LeaseAnswers:
     before = str(find_end(connection, space).cursor)
     names = tuple(_move_name(connection, space, each, pattern) for each in asked.moves)
-    said = tuple(_say(connection, space, each, pattern) for each in asked.says)
-    return LeaseAnswers(names, said, before, str(find_end(connection, space).cursor))
+    is_stored = tuple(_say(connection, space, each, pattern) for each in asked.says)
+    return LeaseAnswers(names, is_stored, before, str(find_end(connection, space).cursor))
 
 
 def _move_name(connection: Connection, space: int, move: NameLease, pattern: str) -> LeaseAnswer:
@@ -306,8 +306,8 @@ def _move_name(connection: Connection, space: int, move: NameLease, pattern: str
 def _tell_apart(connection: Connection, space: int, asked: NameLeases, moved: LeaseAnswers) -> LeaseAnswers:
     """Return the same answers, with counts for the diverged names."""
     pairs = zip(asked.moves, moved.names, strict=True)
-    named = [ArrivedName(stored_name(move.name), TurnId(move.turn or ""), each.outcome) for move, each in pairs]
-    counted = tell_apart(connection, space, named)
+    arrived = [ArrivedName(stored_name(move.name), TurnId(move.turn or ""), each.outcome) for move, each in pairs]
+    counted = tell_apart(connection, space, arrived)
     return replace(moved, names=tuple(LeaseAnswer(each.outcome, each.here, each.there) for each in counted))
 
 
@@ -322,9 +322,9 @@ def _say(connection: Connection, space: int, say: Say, pattern: str) -> bool:
     subject = say.record.subject
     if not fnmatchcase(stored_name(subject), pattern) or not record_is_here(connection, space, subject):
         return False
-    found = find_dated_record(connection, space, subject)
+    dated = find_dated_record(connection, space, subject)
     # The record here changed meanwhile: the caller must read and merge it first, or that change would be lost.
-    if hash_said(None if found is None else found[2]) != say.seen:
+    if hash_said(None if dated is None else dated[2]) != say.seen:
         return False
-    revision = say.record.revision if found is None else found[0] + 1
+    revision = say.record.revision if dated is None else dated[0] + 1
     return write_arrived_record(connection, space, subject, revision, say.record.data)

@@ -91,6 +91,7 @@ class LiveSync:
 
     def seen_with(self, erased: tuple[str, ...]) -> dict[str, SeenLog]:
         """``RemoteState.seen`` with the other store, met now, and the erasures that it has applied."""
+        # One entry: at the other end of a live remote there is one store alone.
         now = time.time_ns() // 1_000_000
         return {self.remote.settings.device: replace(self.seen(), erased=erased, made_at=now)}
 

@@ -72,6 +72,7 @@ def choose_moves(
         if not is_removed and fnmatchcase(stored_name(name.name), pattern):
             _choose(connection, space, remote, name, there.get(name.name), wishes.leases, chosen)
     if wishes.delete:
+        # A name without a log was never here (a pull's pattern kept it out), so nobody has removed it.
         names = {each.name for each in own}
         chosen.moves.extend(
             NameLease(name, None, each.turn)
@@ -100,6 +101,7 @@ def _choose(
     leases: Collection[TurnId], chosen: ChosenMoves,
 ) -> None:  # fmt: skip
     if there is None:
+        # Removed there, and not moved here since: to make it there again would undo that.
         if remote.state.gone.get(stored_name(name.name)) != name.turn:
             chosen.moves.append(NameLease(name.name, name.turn, None))
         return
@@ -107,7 +109,7 @@ def _choose(
         return
     at, here = as_turn_id(there.turn), turn_by_id(connection, space, TurnId(name.turn))
     other = None if at is None else turn_by_id(connection, space, at)
-    if other is None or here is None:
+    if other is None or here is None:  # its turn there must come by a pull before the two can be compared
         chosen.apart.append(ArrivedName(stored_name(name.name), TurnId(there.turn), UNKNOWN))
         return
     outcome = compare(connection, space, other, here)

@@ -137,22 +137,22 @@ def find_different(backend: Backend, space: int, ask: AskAbout, name: str) -> Di
     Raises: ForeignConflict, InvalidBundle.
     """
     found = Different([], [])
-    asked = [backend.read(lambda connection: measure_range(connection, space, FIRST, LAST))]
-    while asked:
-        part, asked = asked[:RANGES_AT_ONCE], asked[RANGES_AT_ONCE:]
+    questions = [backend.read(lambda connection: measure_range(connection, space, FIRST, LAST))]
+    while questions:
+        part, questions = questions[:RANGES_AT_ONCE], questions[RANGES_AT_ONCE:]
         answers = ask(part)
         if len(answers) != len(part):
             raise InvalidBundle(name, "it answers other ranges than it was asked about")
         for range, answer in zip(part, answers, strict=True):
             if answer.cut:
                 _check_cut(range, answer.cut, name)
-                asked += backend.read(partial(_go_on, space=space, parts=answer.cut, found=found))
+                questions += backend.read(partial(_go_on, space=space, parts=answer.cut, found=found))
             elif not answer.same:
                 _check_listed(range, answer.turns, name)
                 backend.read(partial(_compare, space=space, range=range, there=answer.turns, found=found))
-            if len(found.there) + len(found.here) + len(asked) > DIFFERENT_LIMIT:
+            if len(found.there) + len(found.here) + len(questions) > DIFFERENT_LIMIT:
                 return None
-        asked.sort(key=lambda each: each.low)
+        questions.sort(key=lambda each: each.low)  # the other store refuses ranges out of order
     return Different(sorted(set(found.there)), sorted(set(found.here)))
 
 
@@ -173,7 +173,7 @@ def _check_listed(range: IdRange, turns: Sequence[TurnMark], name: str) -> None:
 def _go_on(connection: Connection, space: int, parts: Sequence[IdRange], found: Different) -> list[IdRange]:
     """Return the next questions about the parts of a range there: those that differ here, cut if they have many turns
     here."""
-    asked: list[IdRange] = []
+    questions: list[IdRange] = []
     for there in parts:
         here = measure_range(connection, space, there.low, there.high)
         if here == there:
@@ -181,10 +181,10 @@ def _go_on(connection: Connection, space: int, parts: Sequence[IdRange], found: 
         if not there.count:  # all turns here are missing there, so there is nothing to ask
             _compare(connection, space, here, (), found)
         elif here.count <= LEFT:
-            asked.append(here)
+            questions.append(here)
         else:
-            asked += cut_range(connection, space, here)
-    return asked
+            questions += cut_range(connection, space, here)
+    return questions
 
 
 def _compare(connection: Connection, space: int, range: IdRange, there: Sequence[TurnMark], found: Different) -> None:

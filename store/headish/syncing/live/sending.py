@@ -94,8 +94,8 @@ def _send_turns(given: LivePush, after: Cursor | None, end: int, receipts: Seque
     sent = 0
     for seqs in _missing_there(given.live, after, end):
         while seqs:
-            done = _send(given, seqs, receipts)
-            sent, seqs, receipts = sent + done, seqs[done:], ()
+            count = _send(given, seqs, receipts)
+            sent, seqs, receipts = sent + count, seqs[count:], ()
     if receipts:  # no turn was missing, so they have not gone with any
         _send(given, (), receipts)
     return sent
@@ -162,14 +162,14 @@ def _send_signatures(live: LiveSync, last: int) -> None:
     sent: signatures of turns that are missing there are dropped."""
     space, low = live.target.space, live.remote.state.signed
     while low < last:
-        found, low = live.target.backend.read(partial(signatures_between, space=space, after=low, until=last))
-        new = tuple(as_sent(each) for each in found if each.remote != live.remote.name)
+        signatures, low = live.target.backend.read(partial(signatures_between, space=space, after=low, until=last))
+        new = tuple(as_sent(each) for each in signatures if each.remote != live.remote.name)
         state = live.remote.state
         if new:
             answer = live.wire.ask(NewSignatures(new), SignaturesTaken)
             # The signatures sent just now need not be asked for at the next pull.
-            there = answer.after if answer.before == state.signed_there and answer.after else state.signed_there
-            state = replace(state, signed_there=there)
+            signed_there = answer.after if answer.before == state.signed_there and answer.after else state.signed_there
+            state = replace(state, signed_there=signed_there)
         live.note(replace(state, signed=low))
 
 

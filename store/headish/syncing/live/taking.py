@@ -93,9 +93,9 @@ def _take_listed(live: LiveSync, low: int, erasures: ErasuresThere) -> tuple[int
         listed = live.wire.ask(AskTurns(low, live.there.seq), TurnMarks)
         if not low < listed.reached <= live.there.seq:  # without progress, this loop would not end
             raise InvalidBundle(live.wire.name, "it lists other turns than it was asked for")
-        wanted = _missing_here(live, listed.turns)
-        stored += _take(live, wanted, erasures)
-        known += len(listed.turns) - len(wanted)
+        missing = _missing_here(live, listed.turns)
+        stored += _take(live, missing, erasures)
+        known += len(listed.turns) - len(missing)
         low = listed.reached
         if low < live.there.seq:
             live.note(replace(live.remote.state, taken=low, met=live.welcome.cursor))
@@ -106,11 +106,11 @@ def _take_signatures(live: LiveSync) -> None:
     """Take the signatures that are new there. Call it after their turns came: one without its turn is dropped."""
     low, target = live.remote.state.signed_there, live.target
     while low < live.welcome.signed:
-        found = live.wire.ask(AskSigned(low, live.welcome.signed), SignedThere)
-        if not low < found.reached <= live.welcome.signed:
+        answer = live.wire.ask(AskSigned(low, live.welcome.signed), SignedThere)
+        if not low < answer.reached <= live.welcome.signed:
             raise InvalidBundle(live.wire.name, "it has other signatures than it was asked for")
-        store_arrived_signatures(target, found.signatures, live.wire.name, live.origin.bringer)
-        low = found.reached
+        store_arrived_signatures(target, answer.signatures, live.wire.name, live.origin.bringer)
+        low = answer.reached
         live.note(replace(live.remote.state, signed_there=low))
 
 
@@ -120,8 +120,8 @@ def _missing_here(live: LiveSync, listed: Sequence[TurnMark]) -> list[int]:
     ids = [each.id for each in listed]
     if any(as_turn_id(each) != each for each in ids):
         raise InvalidBundle(live.wire.name, "the id of a turn is none")
-    found = live.target.backend.read(lambda connection: sealed_with(connection, space, ids))
-    here: dict[str, SealedTurn] = {each.id: each for each in found.values()}
+    turns = live.target.backend.read(lambda connection: sealed_with(connection, space, ids))
+    here: dict[str, SealedTurn] = {each.id: each for each in turns.values()}
     for each in listed:
         if each.id in here:
             check_mark(here[each.id], each.mark)
@@ -149,9 +149,9 @@ def _meet(
     met = _met(live, prune)
     names = meet_names(connection, space, met, head.names)
     records, kept = meet_records(connection, space, met, head.records)
-    there = {stored_name(each.name) for each in head.names}
+    names_there = {stored_name(each.name) for each in head.names}
     removed = {each.name: str(each.turn) for each in names if each.outcome == REMOVED}
-    gone = {name: turn for name, turn in {**remote.state.gone, **removed}.items() if name not in there}
+    gone = {name: turn for name, turn in {**remote.state.gone, **removed}.items() if name not in names_there}
     # Only up to the cursor of the greeting: the next pull takes what was added there meanwhile.
     at = live.welcome.cursor
     seen = live.seen_with(made_here(connection, space, head.erased))
