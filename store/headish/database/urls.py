@@ -21,7 +21,7 @@ _URL = re.compile(
 )
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 LAST_PORT = 65535
-_PLAIN = " +"  # characters of a user or password that need no percent
+_PLAIN = " +"  # not percent-encoded in a user or a database's name, as SQLAlchemy writes them
 
 
 class URL(NamedTuple):

@@ -109,7 +109,7 @@ PAGE = Query(
 
 
 def calls_page(connection: Connection, space: int, after: str, limit: int) -> Sequence[Row]:
-    """The rows behind an id, each with its seal, by id."""
+    """The rows after an id, each with its seal, by id."""
     return connection.rows(PAGE, space=space, after=after, limit=limit)
 
 

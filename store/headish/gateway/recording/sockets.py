@@ -320,7 +320,7 @@ class SocketRecording:
         if self._is_dropped:
             return
         if not self._spooler.put(lambda: self._counted(use(data, at)), len(data)):
-            self.stop(TOO_SLOW, at)  # for good: behind a missing chunk, the frames cannot be read
+            self.stop(TOO_SLOW, at)  # for good: after a missing chunk, the frames cannot be read
             return
         self._passed += 1
 

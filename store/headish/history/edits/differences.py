@@ -97,7 +97,7 @@ class Diff(Struct, frozen=True):
 
     @property
     def stat(self) -> Stat:
-        """How much differs."""
+        """The amount of the difference."""
         kinds = [change.kind for change in self.changes]
         pieces = [piece for change in self.changes for piece in change.pieces]
         return Stat(

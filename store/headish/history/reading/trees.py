@@ -194,9 +194,9 @@ def read_stretch(
 
 
 def newest_end(connection: Connection, space: int, place: Place) -> Place:
-    """The end of the newest branch behind a place; the place itself if nothing continues it.
+    """The end of the newest branch after a place; the place itself if nothing continues it.
 
-    Cost: two statements, which take one step for each fork behind the place.
+    Cost: two statements, which take one step for each fork after the place.
     """
     # Not the highest id: the older branch may have grown last, and turns from another store keep their ids.
     newest = newest_in(connection, space, place)
