@@ -1,7 +1,8 @@
 """Turn the blocks of a program's or a provider's messages into those that a transcript can hold.
 
 Text documents become text, a result becomes one text under the name of its tool, and what no transcript holds (another
-provider's block, half a call, a signature) is refused with the word that gives it up. Nothing is left out unless ``drop`` names it.
+provider's block, half a call, a signature) is refused with the word that gives it up. Nothing is left out unless
+``drop`` names it.
 
 openchatml/flatten.py and plain.py then put these blocks into the frames or messages of a format.
 """
