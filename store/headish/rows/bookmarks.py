@@ -109,7 +109,7 @@ LIST_BY_NAME = Query(
 def list_bookmarks(
     connection: Connection, space: int, *, prefix: bytes = b"", after: bytes = b"", limit: int = ALL
 ) -> Sequence[Row]:
-    """``(name, id, chain, pos)`` of the names behind ``after`` that begin with ``prefix``, by name; ``limit`` at the
+    """``(name, id, chain, pos)`` of the names after ``after`` that begin with ``prefix``, by name; ``limit`` at the
     most."""
     return connection.rows(LIST_BY_NAME, space=space, after=after, limit=limit, **_beginning(prefix))
 
@@ -125,7 +125,7 @@ NAMED_TURNS = Query(
 
 
 def named_turns(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
-    """``(name, id, digest, chain, pos)`` of the names behind ``after``, by name; ``limit`` at the most."""
+    """``(name, id, digest, chain, pos)`` of the names after ``after``, by name; ``limit`` at the most."""
     return connection.rows(NAMED_TURNS, space=space, after=after, limit=limit)
 
 

@@ -88,7 +88,7 @@ AT_PLACE = Query(
 
 
 def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:
-    """The turn at a place."""
+    """The turn at a place; None if there is none."""
     return _read_turn(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
 
 
@@ -116,7 +116,7 @@ BY_ID = Query("turn by id", f"SELECT {COLUMNS} FROM turn WHERE space = :space AN
 
 
 def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
-    """The turn with this id."""
+    """The turn with this id; None if there is none."""
     return _read_turn(connection.row(BY_ID, space=space, id=turn_id))
 
 
@@ -124,7 +124,7 @@ BY_SEQ = Query("turn by commit number", f"SELECT {COLUMNS} FROM turn WHERE space
 
 
 def turn_by_seq(connection: Connection, space: int, seq: int) -> StoredTurn | None:
-    """The turn with this commit number."""
+    """The turn with this commit number; None if there is none."""
     return _read_turn(connection.row(BY_SEQ, space=space, seq=seq))
 
 
@@ -151,7 +151,7 @@ NEWEST = Query(
 
 
 def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
-    """The turn that was written last in this store, not one that arrived from another."""
+    """The turn that was written last in this store, not one that arrived from another; None if there is none."""
     return _read_turn(connection.row(NEWEST, space=space))
 
 

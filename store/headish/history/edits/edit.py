@@ -186,7 +186,7 @@ class _Copies:
 
 
 def name_of(done: Done) -> str | None:
-    """The name that moved with an edit."""
+    """The name that moved with an edit; None if none did."""
     return None if done.name is None else stored_name(done.name)
 
 

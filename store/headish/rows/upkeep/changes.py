@@ -179,7 +179,7 @@ RECORD_MARK = Query(
 
 
 def mark_at(connection: Connection, space: int, change: int) -> bytes:
-    """``Numbered.mark`` of a change; empty where there is none. Cost: one statement, or two."""
+    """``Numbered.mark`` of a change; empty if there is none. Cost: one statement, or two."""
     row = connection.row(MARK, space=space, change=change) if change else None
     if row is None and change:
         record_row = connection.row(RECORD_MARK, space=space, change=change)

@@ -113,7 +113,7 @@ AFTER = Query(
 
 
 def sources_after(connection: Connection, space: int, seq: int, limit: int) -> list[SearchedTurn]:
-    """The searched parts of the turns behind a commit number, in commit order; ``limit`` at the most."""
+    """The searched parts of the turns after a commit number, in commit order; ``limit`` at the most."""
     return connection.each(AFTER, SearchedTurn, space=space, seq=seq, limit=limit)
 
 
@@ -222,7 +222,7 @@ SUBJECTS = Query(
 
 
 def subjects_page(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
-    """``(subject, data)`` of the records of conversations behind a subject, in order; ``limit`` at the most."""
+    """``(subject, data)`` of the records of conversations after a subject, in order; ``limit`` at the most."""
     return connection.rows(SUBJECTS, space=space, after=after, limit=limit)
 
 
@@ -286,6 +286,6 @@ FIRST_WORD = Query(
 
 
 def next_space(connection: Connection, number: int) -> str | None:
-    """The first word of the next space behind a number that has words, in the order of the words; None at the end."""
+    """The first word of the next space after a number that has words, in the order of the words; None at the end."""
     row = connection.row(FIRST_WORD, after=f"{number}/" if number else "", number=number)
     return None if row is None else row[0]
