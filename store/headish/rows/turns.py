@@ -135,7 +135,7 @@ BY_PREFIX = Query(
 
 
 def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int) -> list[StoredTurn]:
-    """The turns whose ids begin with ``prefix``, by id; ``limit`` at the most."""
+    """The turns whose ids begin with ``prefix``, by id; at most ``limit``."""
     # "{" follows "z" in ASCII, so it ends the range of ids that begin with the prefix.
     return read_turns(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
 

@@ -193,7 +193,7 @@ def name_of(done: Done) -> str | None:
 def _cover_copies(
     connection: Connection, space: int, attributes: bytes | None, seq_of: Callable[[Place], int | None]
 ) -> bytes | None:
-    """The attributes of an overlay with the digests of copies in the place of those of their originals. ``seq_of``
+    """The attributes of an overlay with the digests of copies in place of those of their originals. ``seq_of``
     gives the commit number of the copy of the turn at a place, None if it has none; then the digest stays.
 
     Cost: one statement for each 64 covered turns, and one for each copy.
