@@ -12,8 +12,11 @@ from os import environ
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from headish_cli.configuration import KEYS, config_path, read_config
 from headish_cli.options import ROLES, GlobalOptions
+from headish_cli.printing.output import Told
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -46,18 +49,31 @@ def is_a_word(value: str) -> bool:
 
 
 def settings_of(ctx: click.Context) -> GlobalOptions:
-    """The settings so far: options after the command win over those before it, and these over the environment.
-
-    The configuration file is not read.
+    """The settings so far: options after the command win over those before it, these over the environment, and that
+    over the configuration file. A file that cannot be read counts as empty.
     """
     chosen: dict[str, Any] = {}
     at: click.Context | None = ctx
     while at is not None:
         # The right side of | wins: what an inner command already set is kept.
-        chosen = {name: at.params[name] for name in ("db", "space") if at.params.get(name)} | chosen
+        chosen = {name: at.params[name] for name in ("db", "space") if _is_given(at, name)} | chosen
         at = at.parent
-    space = chosen.get("space") or environ.get("HEADISH_SPACE") or "default"
-    return GlobalOptions(chosen.get("db") or environ.get("HEADISH_DB"), space, read_only=True)
+    for name in ("db", "space"):
+        if not chosen.get(name):
+            chosen[name] = environ.get(KEYS[name].variable) or _configured().get(name)
+    return GlobalOptions(chosen["db"], chosen["space"] or "default", read_only=True)
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    """Whether the person gave an option: a default must not win over the configuration file."""
+    return ctx.params.get(name) is not None and ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def _configured() -> dict[str, str]:
+    try:
+        return read_config(config_path())
+    except (Told, OSError):
+        return {}
 
 
 def _from_store(read: Callable[[Store, str], Iterable[CompletionItem]]) -> Offer:

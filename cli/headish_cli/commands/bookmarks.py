@@ -55,6 +55,8 @@ def list_command(
     settings: GlobalOptions, limit: int | None, after: str | None, recent: bool, remotes: bool, as_json: bool
 ) -> None:
     """List bookmarks and the turns that they name."""
+    if remotes and (after or recent):
+        raise click.UsageError("--remotes lists all by name: leave --after and --recent out")
     with settings.open() as store:
         bookmarks = (
             store.remotes.bookmarks()[:limit]

@@ -27,8 +27,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,199}")
 def safe_name(text: str) -> str:
     """Return the bookmark for any text: a name that ``bookmarks.set`` accepts, a different one for each text.
 
-    ``text_of`` gives the text back. A text that is too long for a name is cut and followed by its hash; the
-    conversation's ``app["id"]`` has the whole text.
+    ``text_of`` gives the text back. A text that is too long for a name is cut and followed by its hash. The
+    conversation has the whole text: as its key or, if it cannot be a key, as ``app["id"]``.
     Raises: InvalidArgument if it is not text.
     """
     if not isinstance(text, str):
@@ -89,7 +89,7 @@ def _percent(character: str) -> str:
 
 
 def _unescape(name: str) -> str:
-    """Raises: UnicodeDecodeError."""
+    """Reverse ``_escape``. Raises: UnicodeDecodeError."""
     data = _ESCAPED.sub(lambda match: bytes.fromhex(match[1].decode()), name.encode(errors="surrogatepass"))
     return data.decode(errors="surrogatepass")
 

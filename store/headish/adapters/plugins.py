@@ -60,7 +60,7 @@ class Descriptions:
             return Description()
 
     def _describe(self, extension: Extension, describe: Describe, conversation: Conversation) -> Description:
-        """Raises: BrokenExtension."""
+        """Call a package's function. Raises: BrokenExtension."""
         try:
             description = self._store.read(lambda read: describe(read, conversation)) or Description()
             title, lines = description

@@ -62,7 +62,7 @@ class Redactor:
         # A search of the encoded event, because a walk through the values of every event would cost more.
         try:
             encoded = msgspec.json.encode(event)
-        except UnicodeEncodeError:  # half a character
+        except UnicodeEncodeError:  # a lone surrogate
             encoded = json.dumps(event).encode()
         return any(spelling in encoded for spelling in self._encoded)
 

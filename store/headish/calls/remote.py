@@ -199,7 +199,7 @@ class Remote:
     def _read_json(self, response: httpx2.Response) -> dict[str, Any]:
         data = b"".join(self._read(response, REPLY_LIMIT_BYTES))
         try:
-            # Read like an event: half a character in one answer must not hide the others.
+            # Read like an event: a lone surrogate in one answer must not hide the others.
             return decode_event(data)
         except Refusal:
             beginning = self.redactor.show(data[:200].decode(errors="replace"), 80)

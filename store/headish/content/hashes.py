@@ -85,7 +85,7 @@ CALL_VERSION = b"headish-call-1"
 
 
 class DigestFields(Struct, frozen=True, gc=False):
-    """The fields that enter a digest beside the parents. JSON fields are stored bytes, None where absent."""
+    """The fields that enter a digest beside the parents. JSON fields are stored bytes, None if absent."""
 
     role: str
     hash: bytes
@@ -142,7 +142,7 @@ def seal_turn(
 ) -> bytes:
     """The seal of a record, 32 bytes, from its own fields and its parents' ids in order.
 
-    JSON fields are stored bytes, None where absent; ``head`` is the bookmark that moved with the turn.
+    JSON fields are stored bytes, None if absent; ``head`` is the bookmark that moved with the turn.
     """
     is_bare = head is inherited is system is app is None and not cache  # nearly every turn
     beside = _BARE if is_bare else seal_beside(head, bool(cache), inherited, system, app)
@@ -230,7 +230,7 @@ def seal_signature(number: int, turn: str, kind: str, key: str, data: bytes, mil
 
 
 def seal_call(id: str, milliseconds: int, texts: Iterable[bytes | None], data: bytes) -> bytes:
-    """The seal of a call, 32 bytes. ``texts`` are its client, session, lane, tip, answer and response, None where
+    """The seal of a call, 32 bytes. ``texts`` are its client, session, lane, tip, answer and response, None if
     absent."""
     parts = [each or b"" for each in texts]
     return blake3(_netstrings([CALL_VERSION, id.encode(), b"%d" % milliseconds, *parts, data])).digest()

@@ -2,7 +2,7 @@
 
 Kept: RFC 8259 values, key order, integers of any size up to ``INTEGER_DIGITS``. Refused, because they would
 come back changed or not at all: NaN and infinities, numbers that overflow, lone surrogates, duplicate keys, keys
-that are no strings, values of other types, nesting past the limit (rule I9, kept as given; rule R9, one encoding).
+that are not strings, values of other types, nesting past the limit (rule I9, kept as given; rule R9, one encoding).
 
 This module never repairs: a value is either kept as it is or refused with the path that leads to it.
 """

@@ -35,7 +35,7 @@ def folded_twins(connection: Connection, space: int, ids: Iterable[TurnId]) -> s
 
 
 def _is_folded(connection: Connection, space: int, turn: StoredTurn, twins: list[At]) -> bool:
-    # Two turns that were both written here are no twins: somebody said the same thing twice, and lists show both.
+    # Two turns that were both written here are not twins: somebody said the same thing twice, and lists show both.
     is_from_elsewhere = arrived(connection, space, turn.seq)
     shown = [each for each in twins if is_from_elsewhere or arrived(connection, space, each.seq)]
     if not shown:

@@ -67,7 +67,7 @@ class ImportedTree(Struct, frozen=True):
     covers: Mapping[int, tuple[int | bytes, ...]] = {}
 
     def continues(self, index: int) -> tuple[int | bytes, ...]:
-        """What a message continues, in order."""
+        """The parents of a message, in order."""
         parents = self.parents[index]
         return () if parents is None else parents if isinstance(parents, tuple) else (parents,)
 

@@ -98,7 +98,7 @@ def _code_spans(paragraph: str) -> list[tuple[int, int]]:
     at = 0
     for line in paragraph.split("\n"):
         runs = list(_TICKS.finditer(line))
-        # For some readers an escaped backtick or a table cell ends a span; {=html} behind one makes it raw HTML.
+        # For some readers an escaped backtick or a table cell ends a span; {=html} after one makes it raw HTML.
         if runs and ("\\`" in line or "|" in line or "{=" in line):
             return []
         opening: re.Match[str] | None = None

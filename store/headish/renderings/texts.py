@@ -47,7 +47,7 @@ def _write_part(part: Part) -> str:
         return disarm(part.body.strip("\n")) + "\n"
     if part.kind in ("erased", "document"):
         return f"*{disarm_line(f'{part.title}: {part.body}')}*\n"
-    # Blank lines around the fence: inside an HTML element, Markdown is read only behind one.
+    # Blank lines around the fence: inside an HTML element, Markdown is read only after one.
     fence = _fence(part.body)
     title = html.escape(" ".join(part.title.split()), quote=False)
     return f"<details><summary>{title}</summary>\n\n{fence}\n{part.body}\n{fence}\n\n</details>\n"

@@ -50,7 +50,7 @@ FIND = Query("call by id", f"SELECT {_COLUMNS} FROM call WHERE space = :space AN
 
 
 def find_call(connection: Connection, space: int, id: str) -> StoredCall | None:
-    """The call with this id."""
+    """The call with this id; None if there is none."""
     return _read(connection.row(FIND, space=space, id=id))
 
 
@@ -70,7 +70,7 @@ BY_RESPONSE = Query(
 
 
 def call_of_response(connection: Connection, space: int, response: bytes) -> StoredCall | None:
-    """The last call whose answer has this id from its provider."""
+    """The last call whose answer has this id from its provider; None if there is none."""
     rows = connection.rows(BY_RESPONSE, space=space, response=response)
     return _read(rows[-1]) if rows else None
 
@@ -109,7 +109,7 @@ PAGE = Query(
 
 
 def calls_page(connection: Connection, space: int, after: str, limit: int) -> Sequence[Row]:
-    """The rows behind an id, each with its seal, by id."""
+    """The rows after an id, each with its seal, by id."""
     return connection.rows(PAGE, space=space, after=after, limit=limit)
 
 

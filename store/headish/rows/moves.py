@@ -180,7 +180,7 @@ FIRST_MOVE = Query(
 
 
 def first_move(connection: Connection, space: int, name: bytes) -> bytes:
-    """The running hash of the first move of a bookmark; empty where it is missing."""
+    """The running hash of the first move of a bookmark; empty if it is missing."""
     row = connection.row(FIRST_MOVE, space=space, name=name)
     return b"" if row is None else row[0]
 

@@ -53,7 +53,7 @@ LIST = Query(
 def list_objects(
     connection: Connection, space: int, kind: str, *, prefix: bytes, after: bytes, limit: int
 ) -> Sequence[Row]:
-    """The rows of ``find_object`` whose keys begin with ``prefix`` and sort behind ``after``, by the bytes of their
+    """The rows of ``find_object`` whose keys begin with ``prefix`` and sort after ``after``, by the bytes of their
     keys."""
     # No key holds 0xFF, which is not UTF-8: it ends the range of the keys that begin with the prefix.
     high = prefix + b"\xff"
@@ -89,7 +89,7 @@ PAGE = Query(
 
 
 def objects_page(connection: Connection, space: int, kind: str, key: bytes, limit: int) -> Sequence[Row]:
-    """The rows of ``find_object`` and their seals, of all kinds, behind a kind and a key. Includes the rows under
+    """The rows of ``find_object`` and their seals, of all kinds, after a kind and a key. Includes the rows under
     ``REMOVED``."""
     return connection.rows(PAGE, space=space, kind=kind, key=key, limit=limit)
 

@@ -38,7 +38,7 @@ BEHIND = Query(
 
 
 def all_signatures(connection: Connection, space: int, after: int = -(2**63)) -> Iterator[StoredSignature]:
-    """The signatures behind a number, in the order of their numbers."""
+    """The signatures after a number, in the order of their numbers."""
     # In pages: the next statement on this connection, which has one cursor, would end a single long read.
     while page := connection.rows(BEHIND, space=space, after=after, limit=PAGE):
         yield from map(StoredSignature._make, page)
@@ -74,7 +74,7 @@ ADD = Query(
 
 
 def add_signatures(connection: Connection, space: int, signatures: Sequence[StoredSignature]) -> None:
-    """Store signatures behind the last one, with new numbers and seals. The caller has locked the space."""
+    """Store signatures after the last one, with new numbers and seals. The caller has locked the space."""
     first = last_signature(connection, space) + 1 if signatures else 0
     numbered = [each._replace(number=number) for number, each in enumerate(signatures, first)]
     rows = [{"space": space, **each._asdict(), "seal": seal_signature(*each[:-1])} for each in numbered]

@@ -8,7 +8,7 @@ from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
 from headish.rows.counters import add_counter, retire_counter
 
-# The names of removed spaces begin with NUL, so every name that can be looked up sorts behind them.
+# The names of removed spaces begin with NUL, so every name that can be looked up sorts after them.
 _FIRST_NAME = b"\1"
 # A secured database looks a space up and enters it at once, so that a forbidden space is as unknown as a missing one.
 FIND_SPACE = Query("find space", "SELECT id FROM space WHERE name = :name", secured="SELECT headish_enter(:name)")
@@ -43,7 +43,7 @@ LIST_SPACES = Query("list spaces", "SELECT name FROM space WHERE name > :after O
 
 
 def list_spaces(connection: Connection, *, after: bytes = b"", limit: int = 2**63 - 1) -> list[bytes]:
-    """The names of spaces behind ``after``, by name."""
+    """The names of spaces after ``after``, by name."""
     return [name for (name,) in connection.rows(LIST_SPACES, after=after or _FIRST_NAME, limit=limit)]
 
 

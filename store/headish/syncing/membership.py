@@ -1,4 +1,4 @@
-"""Which stores belong to a place: this store joins, or takes another device out."""
+"""Join a place for objects with this store, or take another device out of one."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ def _hides_another(connection: Connection, space: int, name: str) -> bool:
 
 
 def compare(connection: Connection, space: int, here: StoredTurn, there: StoredTurn) -> str:
-    """How the turn of a name elsewhere relates to its turn here: SAME, MOVED (it is forward), AHEAD (the turn here is)
-    or DIVERGED."""
+    """Compare the turn of a name elsewhere with its turn here: SAME, MOVED (its thread continues ours), AHEAD (ours
+    continues its thread) or DIVERGED."""
     if here.digest == there.digest:
         return SAME
     if _holds(connection, space, here, there.place):

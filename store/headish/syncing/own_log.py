@@ -131,7 +131,7 @@ def _is_signed(remote: OpenRemote, find: Callable[[TrustLists], BundleSigner]) -
     """Whether a head or bundle that goes further than this store knows is signed as this store signs.
 
     Anybody may be able to write to the place. If this store continued a stranger's bundle, its next bundle would wait
-    behind that one on every machine (ADR 0107). Raises: SigningFailed.
+    for that one on every machine (ADR 0107). Raises: SigningFailed.
     """
     if not remote.settings.sign:
         return True

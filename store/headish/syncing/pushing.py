@@ -240,7 +240,7 @@ def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push,
     head = _head_at(given, generation, own.number, bytes.fromhex(own.hash), cursor)
     revoked = given.remote.state.revoked
     head = replace(head, names=said.names, records=said.records, erased=said.erased, revoked=revoked)
-    # A new cursor alone is no news: it moves with turns that came from this remote, which the others have.
+    # A new cursor alone is not worth a new head: it moves with turns that came from this remote, which the others have.
     is_new = before is None or replace(before, made_at=head.made_at, cursor=cursor, serial=0, signature=None) != head
     is_new = is_new or (given.remote.settings.sign and before is not None and before.signature is None)
     serial = max(own.serial, 0 if before is None else before.serial) + is_new

@@ -116,7 +116,7 @@ class OpenRemote(NamedTuple):
 
     @property
     def held(self) -> dict[tuple[bytes | None, str | None], int]:
-        """The devices of this remote, each with the commit number here behind which its own log has what came from it.
+        """The devices of this remote, each with the commit number here after which its own log has what came from it.
         The name of the remote belongs to the key: another remote may have a device of the same id."""
         return {(self.name, device): each.resent for device, each in self.state.seen.items()}
 
@@ -255,7 +255,7 @@ def describe(remote: OpenRemote) -> RemotePlace:
 
 
 def waits_of(remote: OpenRemote, keys: KeyPair | None) -> str:
-    """What the user must do before a remote syncs, as a message; empty if a live remote is ready."""
+    """A message that tells the user what to do before a remote syncs; empty if a live remote is ready."""
     name = stored_name(remote.name)
     if remote.is_live:
         is_missing = is_database(remote.url) and not is_server(remote.url) and not os.path.lexists(remote.url)

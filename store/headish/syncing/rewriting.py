@@ -44,8 +44,10 @@ class Rewriting:
                     self._listed[each.id] = receipt, each
 
     def look(self, reader: BundleReader) -> None:
-        """Find which receipts a bundle needs, which must stand before its turns. Raises: InvalidBundle,
-        InvalidArgument."""
+        """Find the receipts that a bundle needs. This takes a pass of its own, because they must come before its turns.
+
+        Raises: InvalidBundle, InvalidArgument.
+        """
         if reader.header.device is not None:
             raise InvalidArgument(f"{reader.name} is of the log of a device, which writes that anew when it syncs")
         for kind, value in reader.parts():

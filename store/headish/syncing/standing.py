@@ -48,8 +48,8 @@ def find_diverged(connection: Connection, space: int, remote: bytes) -> tuple[st
 
 
 def find_elsewhere(connection: Connection, space: int, name: bytes) -> list[NameElsewhere]:
-    """How a bookmark relates to that of each device that has one of its name. A device of two remotes is listed once if
-    both agree."""
+    """Compare a bookmark with those of the same name on other devices. A device of two remotes is listed once if both
+    agree."""
     related = [_relate(connection, space, each) for each in bookmarks_called(connection, space, name)]
     return [*dict.fromkeys(each for each in related if each is not None)]
 

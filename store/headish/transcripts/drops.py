@@ -107,7 +107,7 @@ def _without(message: Message, drop: Collection[str]) -> Message:
     if "thinking" in drop:
         content = tuple(block for block in content if not isinstance(block, Thinking))
     left_out = tuple(kind for word, kind in _KINDS.items() if word in drop)
-    # Texts that stood around such a block are side by side then: normal form joins them.
+    # Texts around such a block become neighbours, which normal form joins.
     if any(isinstance(block, left_out) for block in content):
         content = merge_texts([block for block in content if not isinstance(block, left_out)])
     if "literal" in drop:

@@ -24,7 +24,7 @@ DELTA, REASONING = "response.delta", "response.reasoning_text.delta"
 DONE, REASONING_DONE, CANCEL = "response.done", "response.reasoning_text.done", "response.cancel"
 SUMMARY = "response.reasoning_summary_text"
 IGNORED = ("response.delta.flush", "tool.cancel", f"{SUMMARY}.delta", f"{SUMMARY}.done")
-"""Events that are no part of a message: a hint for the display, one for routing, and summaries of reasoning."""
+"""Events that are not part of a message: a hint for the display, one for routing, and summaries of reasoning."""
 
 
 class _Open(Struct):
@@ -39,7 +39,7 @@ class _Open(Struct):
 def from_events(events: Iterable[Event | Mapping[str, Any]]) -> tuple[Message, ...]:
     """The assistant's messages that events tell of, in order; one without text is left out.
 
-    Raises: InvalidInterchange (E-MAP-INPUT) for an event of an unknown type, or text behind an end.
+    Raises: InvalidInterchange (E-MAP-INPUT) for an event of an unknown type, or text after an end.
     """
     opened: dict[int, _Open] = {}
     for event in events:

@@ -1,10 +1,10 @@
 """A stored thread as a transcript: each message in its own form.
 
-An imported turn keeps the name of its format; the first and the last also keep what stood around the messages (rule
+An imported turn keeps the name of its format; the first and the last also keep the parts around the messages (rule
 R15, importing a transcript). A message that came from the target format is written as it was. One of another format is
 converted, and one that a program or a provider made is written from the model. So an imported text stays a prefix of
 what is written after a turn was added. Exceptions: ``[EOS]`` of OpenChatML 0.1 moves to the new end, what follows an
-open header takes its place, and a bare sequence of 0.1 goes on only as the text that it asks for.
+open header takes its place, and a bare sequence of 0.1 can only be continued by the text that it asks for.
 
 No message passes through a third format. docs/adr/0016-each-message-in-its-own-form.md says why.
 """
@@ -44,7 +44,7 @@ APIS: dict[str, Callable[[Transcript], Any]] = {
 }  # fmt: skip
 """The APIs whose messages a thread can be written as. They are made of the same messages as the RWKV template."""
 TARGETS = (*FORMATS, *ALIASES, *APIS)
-"""What a thread can be written as."""
+"""The formats in which a thread can be written."""
 
 
 class Ending(Struct, frozen=True):
@@ -104,11 +104,11 @@ def read_thread(
     messages = _completed(
         [tightened(message) if tight and not is_own else message for message, is_own in _messages(thread, target, drop)]
     )
-    # Imported from this very format: the header stays as it was, and definitions of tools come behind these messages.
+    # Imported from this very format: the header stays as it was, and definitions of tools come after these messages.
     own = len(list(takewhile(lambda kept: kept.system.get("format") == target, thread)))
     definitions = define_tools(target, tools)
     if definitions is not None and own < len(thread):
-        # In a text of headish's own, they come behind a system message at its beginning.
+        # In a text of headish's own, they come after a system message at its beginning.
         messages.insert(own or int(messages[:1] != [] and messages[0].role == "system"), definitions)
     around = _around(thread) if thread else Transcript()
     is_own = bool(own)
@@ -154,7 +154,7 @@ def _messages(
 
 
 def _completed(messages: list[Message]) -> list[Message]:
-    """Join a bare sequence that asks for its middle with the answer behind it: that is text of the sequence (§5)."""
+    """Join a bare sequence that asks for its middle with the answer after it: that is text of the sequence (§5)."""
     if len(messages) != 2 or messages[0].role is not None:
         return messages
     bare, answer = messages
@@ -172,7 +172,7 @@ def for_people(thread: Sequence[TranscriptMessage]) -> list[Message]:
 
 
 def _was_seen(message: Message) -> bool:
-    """Whether it is an erased message that an end user may have seen, so that it is not left out in silence."""
+    """Whether it is an erased message that an end user may have seen, so that it is not left out silently."""
     given = message.attributes
     return erased_in(message.content) is not None and may_be_seen(message.role, given.channel, given.intent)
 
@@ -193,7 +193,7 @@ def _without_erased(thread: Sequence[TranscriptMessage], drop: Collection[str]) 
 
 
 def _check_one(thread: Sequence[TranscriptMessage], drop: Collection[str]) -> None:
-    """Refuse what stood around an imported part and has no place in the middle of one transcript."""
+    """Refuse parts around imported messages that have no place in the middle of one transcript."""
     # A header of a version alone says nothing of the conversation, so it may go.
     header = thread[0].system.get("header") if thread else None
     for kept in thread[1:]:
@@ -206,7 +206,7 @@ def _check_one(thread: Sequence[TranscriptMessage], drop: Collection[str]) -> No
 
 
 def _around(thread: Sequence[TranscriptMessage]) -> Transcript:
-    """What stood around the messages of an import, as a transcript without messages."""
+    """The parts around the messages of an import, as a transcript without messages."""
     around = {key: value for key, value in thread[0].system.items() if key in ("header", "header_raw", "bos", "eos")}
     around |= {key: value for key, value in thread[-1].system.items() if key in ("pending", "tail")}
     return from_json({**around, "messages": []})

@@ -161,7 +161,7 @@ def _dropped_by_turns(messages: Sequence[Message]) -> set[int]:
 
 
 def _finished(messages: Sequence[Message]) -> set[int]:
-    """The messages of turns that are over. In a turn with unanswered calls, only those behind the last of these."""
+    """The messages of turns that are over. In a turn with unanswered calls, only those after the last of these."""
     answered = set(pair_replies(messages).values())
     users = [index for index, message in enumerate(messages) if message.role == "user"]
     # What comes before the first user message is a turn, too.

@@ -150,8 +150,8 @@ def _list_erasures(settings: GlobalOptions, *, whole: bool, pending: bool, as_js
 def gc_command(settings: GlobalOptions, scrub: bool, dry_run: bool, as_json: bool) -> None:
     """Remove what nothing names any more, and finish erasures that are not off the disk yet.
 
-    On PostgreSQL --scrub runs VACUUM (FULL), which locks the tables meanwhile. The exit code is 1 if something that
-    was erased may be on the disk still.
+    On PostgreSQL --scrub runs VACUUM (FULL), which locks the tables meanwhile. With --scrub the exit code is 1 if
+    something that was erased may be on the disk still.
     """
     with settings.open_database() as database:
         found = database.gc(scrub=scrub, dry_run=dry_run)

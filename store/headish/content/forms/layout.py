@@ -45,7 +45,7 @@ def find_difference(written: Any, given: Any, transport: Collection[str]) -> Dif
     if patch is None:
         return Difference(None, None)
     layout, said = _split(patch, transport)
-    # Proved at once: where the halves do not give the entry back, whatever its shape, the whole of it is said.
+    # Checked at once: if the halves do not restore the entry, the second half contains all of it.
     try:
         rebuilt = apply(said, apply(layout, written))
     except InvalidContent:

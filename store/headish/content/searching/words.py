@@ -127,8 +127,8 @@ def _spans_of(text: str) -> tuple[list[str], list[int], list[int]]:
 def asked_words(text: str) -> tuple[tuple[str, ...], bool]:
     """The words of a question, and whether the last of them may go on.
 
-    A run of paired characters that ends the text may go on in what is found, so its last character is no word of its
-    own here; a single one is the beginning of a pair.
+    A run of paired characters at the end may continue in the text that is found, so its last character is not a word of
+    its own here; a single one is the beginning of a pair.
     """
     words = words_of(text)
     if not words or len(words[-1]) != 1 or _PAIRED_ALONE.match(words[-1]) is None:

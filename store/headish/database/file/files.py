@@ -145,7 +145,7 @@ def as_read_only(target: str) -> ReadOnlyFile:
     state, query = None, {"mode": "ro"}
     beginning = look_into(target)  # None if it is open here: then the two files beside it exist, and can be shared
     if beginning is not None and beginning[_VERSIONS] == b"\2\2" and not _can_share(target):
-        # ``immutable`` ignores the log, so without this check the turns in it would be missing without a word.
+        # ``immutable`` ignores the log, so without this check the turns in it would be missing silently.
         if _size(target + "-wal"):
             raise DatabaseUnavailable(
                 target, "the turns that were stored last are in its log, which cannot be read in a folder that takes no"

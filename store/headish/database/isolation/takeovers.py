@@ -23,7 +23,7 @@ _OURS = ", ".join(f"'{name}'" for name in ("space", *EVERYWHERE, VERSION, MEMBER
 _HERE = "n.nspname = current_schema()"
 _OTHERS = f"r.rolname <> '{OWNER}'"
 # If a login has several rights, the finding names the first. ``of`` is the role that has the right itself.
-# Before PostgreSQL 16, CREATEROLE could grant any role that is no superuser; since then it needs ADMIN OPTION on it.
+# Before PostgreSQL 16, CREATEROLE could grant any role that is not a superuser; since then it needs ADMIN OPTION on it.
 _RIGHTS = f"""
 SELECT 1, r.oid, 'is a superuser, whom no policy holds' FROM pg_roles r WHERE r.rolsuper
 UNION ALL SELECT 2, r.oid, 'has BYPASSRLS, so no policy holds it' FROM pg_roles r WHERE r.rolbypassrls

@@ -66,7 +66,7 @@ class AccessFile:
 
 class ShownToken(Struct, frozen=True):
     """The token that a request shows, and the key header that holds it; ``header`` is None if the token came in
-    ``x-headish-token`` or behind ``/t/``."""
+    ``x-headish-token`` or after ``/t/``."""
 
     text: str
     header: str | None = None
@@ -80,7 +80,7 @@ def shown_token(target: CallTarget, headers: Pairs) -> ShownToken | None:
     if TOKEN_HEADER in lowered:
         return ShownToken(lowered[TOKEN_HEADER])
     for header in KEY_HEADERS:
-        text = lowered.get(header, "").rpartition(" ")[2]  # the word behind a scheme such as Bearer
+        text = lowered.get(header, "").rpartition(" ")[2]  # the word after a scheme such as Bearer
         if text.startswith(PREFIX):
             return ShownToken(text, header)
     return None

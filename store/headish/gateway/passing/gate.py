@@ -77,7 +77,8 @@ class Gate:
         self._keys: dict[Upstream, tuple[float, str | None]] = {}
 
     def check_sender(self, request: web.Request, shape: Shape = "openai") -> None:
-        """Refuse a call that names another host, or that a page of another site sent. Raises: Refused."""
+        """Refuse a call that names another host, comes from a network that may not connect, or was sent by a page of
+        another site. Raises: Refused."""
         headers = [(name.lower(), value) for name, value in request.raw_headers]
         if own_origin(headers, self._hosts) is None:
             reason = (
@@ -100,7 +101,7 @@ class Gate:
             raise Refused("unknown", shape, reason)
         headers = pairs_of(request.raw_headers)
         is_socket = asks_for_websocket(headers)
-        # The bytes behind the head are those of the WebSocket: a body would be taken for its frames.
+        # The bytes after the head are those of the WebSocket: a body would be taken for its frames.
         if is_socket and (request.method != "GET" or _BODY & {name.lower() for name, _ in headers}):
             raise Refused("socket", shape, "a WebSocket begins with GET, without a body")
         shown = shown_token(target, headers)
@@ -170,8 +171,8 @@ class Gate:
 
 
 def _find_key(upstream: Upstream) -> str | None:
-    """Find the key of an upstream. A provider's usual key goes to its own address only; any other address gets the key
-    that was named for it."""
+    """Find the key of an upstream; None if it gets none. A provider's usual key goes to its own address only; any other
+    address gets the key that was named for it."""
     if upstream.provider is None or not (upstream.is_own or upstream.key_env):
         return None
     base_url = None if upstream.is_own else upstream.base_url

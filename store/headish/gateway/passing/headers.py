@@ -94,7 +94,7 @@ def keep_headers(headers: Iterable[tuple[str, str]], keys: KeyFilter) -> dict[st
 
 
 def find_secrets(headers: Iterable[tuple[str, str]]) -> list[str]:
-    """The keys that a call carries in its headers: each value, and the word behind a scheme such as Bearer."""
+    """The keys that a call carries in its headers: each value, and the word after a scheme such as Bearer."""
     secret = (*KEY_HEADERS, "proxy-authorization", "cookie", TOKEN_HEADER)
     pairs = [(name.lower(), value) for name, value in headers]
     values = [value for name, value in pairs if name in secret]

@@ -19,7 +19,7 @@ from headish.gateway.recording.sockets import SocketRecording
 from headish.gateway.spool import Outcome, now
 
 IDLE_SECONDS = 3600.0
-"""A WebSocket in which nothing passes for this long is closed: its client may be gone without a word."""
+"""A WebSocket in which nothing passes for this long is closed: its client may be gone without having closed it."""
 LOOKED_SECONDS = 60.0
 """How often the tunnel checks that."""
 STOPPING_SECONDS = 0.1

@@ -1,4 +1,4 @@
-"""The upstreams: a table of providers by the first word of the path, and the pointers behind ``/to/``.
+"""The upstreams: a table of providers by the first word of the path, and the pointers after ``/to/``.
 
 /anthropic/v1/messages             https://api.anthropic.com/v1/messages
 /openai/v1/responses               https://api.openai.com/v1/responses

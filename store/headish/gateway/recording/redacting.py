@@ -21,7 +21,7 @@ class KeyFilter:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         long = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-        # Of "Bearer KEY" and KEY, only KEY: to replace it covers both.
+        # If both "Bearer KEY" and KEY are given, only KEY is needed: replacing it covers both.
         shortest = {each for each in long if not any(other in each for other in long - {each})}
         spellings = {spelling.encode() for secret in shortest for spelling in spellings_of(secret)}
         spellings |= {each.replace(b"\\", b"\\\\").replace(b'"', b'\\"') for each in spellings}  # as JSON escapes it
@@ -55,7 +55,7 @@ class KeyFilter:
         return data
 
     def _count_held(self, data: bytes) -> int:
-        """How many bytes at the end may be the beginning of a key. Cost: a few searches, unless there may be one."""
+        """The number of bytes at the end that may be the beginning of a key. Cost: a few searches if there is none."""
         tail = data[-(self._longest - 1) :] if self._longest > 1 else b""
         if not tail.endswith(self._beginnings) and not any(start in tail for start in self._starts):
             return 0

@@ -74,7 +74,7 @@ class _Event(Struct):
 
     @property
     def lane(self) -> str | None:
-        """The stream that an event belongs to. In each stream, answers come one after the other."""
+        """The stream that an event belongs to; None if it names none. The answers of a stream come one by one."""
         return self.stream_id if isinstance(self.stream_id, str) else None
 
     @property
@@ -322,7 +322,7 @@ class SocketRecording:
         if self._is_dropped:
             return
         if not self._spooler.put(lambda: self._counted(use(data, at)), len(data)):
-            self.stop(TOO_SLOW, at)  # for good: behind a missing chunk, the frames cannot be read
+            self.stop(TOO_SLOW, at)  # for good: after a missing chunk, the frames cannot be read
             return
         self._passed += 1
 

@@ -62,7 +62,7 @@ def write_frame(frame: SpoolFrame) -> bytes:
 
 
 def read_frames(data: bytes | memoryview) -> Iterator[tuple[SpoolFrame, int]]:
-    """Yield the frames at the beginning of ``data``, each with the position behind it, up to the first that is not
+    """Yield the frames at the beginning of ``data``, each with the position after it, up to the first that is not
     whole."""
     view, at = memoryview(data), 0
     while at + FRONT_BYTES <= len(view):

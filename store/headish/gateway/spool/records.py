@@ -24,7 +24,7 @@ class CallBegin(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A call as the client sent it, without its body. Times are milliseconds since 1970.
 
     ``api`` is the gateway's word for the upstream (``anthropic``, ``openai``, ``gemini``, ``ollama``, or the name
-    behind ``/to/``), ``path`` the rest of the path. ``headers`` are those of an allow-list, names in lower case:
+    after ``/to/``), ``path`` the rest of the path. ``headers`` are those of an allow-list, names in lower case:
     session ids, content type, versions, ``user-agent``. ``space`` is the space that the call's token opens and
     ``token`` the token's label; both are None for a call without a token.
     """

@@ -62,7 +62,7 @@ class Measured(NamedTuple):
 def measure(walked: Sequence[Walked], tools: Tools = (), count: Count | None = None, fill: Fill = tuple) -> Measured:
     """The window of a walk with its weights: by ``count``, else by bytes, corrected by the usage of its own replies.
 
-    ``fill`` puts documents in the place of references, so that they weigh what is sent.
+    ``fill`` puts documents in place of references, so that they weigh what is sent.
     Raises: CorruptTurn; InvalidArgument if ``count`` does not return a number of tokens.
     """
     window, seen = see_window(walked)
@@ -84,7 +84,7 @@ def measure(walked: Sequence[Walked], tools: Tools = (), count: Count | None = N
 
 
 def with_fit(measured: Measured, fit: Fit | None) -> Measured:
-    """The same, corrected by other replies of the space."""
+    """The same measurement, corrected by other replies of the space."""
     return measured._replace(weights=measured.weights._replace(fit=fit))
 
 
@@ -106,7 +106,7 @@ def tell(measured: Measured, model: str | None, context_window: int | None) -> T
 
 
 def _source(weights: Weights, scale: Scale) -> tuple[str, float]:
-    """How the tokens are known, and the share of them that they may be off."""
+    """The source of the token counts, and the share by which they may be off."""
     if weights.is_exact:
         return "count", 0.0
     guessed = sum(scale.tokens(at) for at in range(len(weights.guesses)) if at not in scale.known)

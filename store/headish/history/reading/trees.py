@@ -31,11 +31,12 @@ from headish.history.reading.walk import (
     walk_part,
     walk_tree,
 )
+from headish.rows.conversations import newest_in
 from headish.rows.threads.forks import parents_at
 from headish.rows.threads.names import names_of_segments, names_of_tree
-from headish.rows.threads.places import count_continuing, ends_of_chains, grown_chains, grown_from, parents_of_turns
+from headish.rows.threads.places import count_continuing, grown_from, parents_of_turns
 from headish.rows.threads.walks import PlacedTurn, Walked, read_links
-from headish.rows.turns import turn_at
+from headish.rows.turns import turn_at, turn_by_id
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
@@ -43,8 +44,6 @@ from headish.values.places import Place, Segment
 from headish.values.results.threads import Stretch
 from headish.values.turns import TreeTurn, reply_of, said_of
 
-GROWN_LIMIT = 2000
-"""The most chains that are followed behind a turn."""
 _NO_LIMIT = 2**31
 Names = dict[Place, list[bytes]]
 """The names at each place."""
@@ -195,14 +194,14 @@ def read_stretch(
 
 
 def newest_end(connection: Connection, space: int, place: Place) -> Place:
-    """The end of the newest branch behind a place; the place itself if nothing continues it.
+    """The end of the newest branch after a place; the place itself if nothing continues it.
 
-    Cost: two statements, which take one step for each fork behind the place and look at every bookmark of the space.
+    Cost: two statements, which take one step for each fork after the place.
     """
-    lows = {chain: low for _, chain, low in grown_chains(connection, space, [place], GROWN_LIMIT)}
-    ends = [each for each in ends_of_chains(connection, space, list(lows)) if each.id is not None]
-    later = [(each.id, Place(each.chain, each.pos)) for each in ends if each.pos >= lows[each.chain]]
-    return max(later)[1] if later else place
+    # Not the highest id: the older branch may have grown last, and turns from another store keep their ids.
+    newest = newest_in(connection, space, place)
+    turn = None if newest is None else turn_by_id(connection, space, newest)
+    return place if turn is None else turn.place
 
 
 def _index_of(segments: Iterable[Segment], turn_id: TurnId, place: Place) -> int:

@@ -342,5 +342,5 @@ def _link(turn: StoredTurn) -> VersionLink:
 
 
 def _kind(turn: StoredTurn | Walked) -> tuple[str, bool]:
-    """What two versions have in common besides their parents: the role, and whether they are overlays."""
+    """The properties that versions share besides their parents: the role, and whether they are overlays."""
     return turn.role, turn.type == OVERLAY

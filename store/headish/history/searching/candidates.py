@@ -116,8 +116,8 @@ def is_broad(question: Question) -> bool:
 
 
 def beginnings(space: int, fields: frozenset[str]) -> list[str]:
-    """What precedes the indexed words of the fields: the number of the space and a sign, one for reasoning and one for
-    everything else."""
+    """The prefixes of the indexed words of the fields: the number of the space, and a sign, one for reasoning and one
+    for everything else."""
     signs = [REASONED] if "reasoning" in fields else []
     signs += [READ] if fields - {"reasoning"} else []
     return [f"{space}{sign}" for sign in signs]

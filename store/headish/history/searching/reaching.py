@@ -32,7 +32,7 @@ def grown_from(connection: Connection, space: int, places: Iterable[Place]) -> l
 def reach(connection: Connection, space: int, places: Iterable[Place]) -> Mapping[Place, Reached]:
     """The names and heads that reach each of the places.
 
-    Cost: a statement for each 64 places, which takes one step for each fork behind them, and one for the chains that
+    Cost: a statement for each 64 places, which takes one step for each fork after them, and one for the chains that
     grew from them, which looks at every bookmark of the space.
     """
     grown = grown_from(connection, space, places)

@@ -77,7 +77,7 @@ def facing_meta(id: TurnId, digest: str, meta: Meta) -> Facing:
 
 
 def read_states(turns: Iterable[Facing]) -> dict[str, State]:
-    """How each turn of a walk is seen at its end, by digest. Overlays themselves have no state."""
+    """The state in which each turn of a walk is seen at its end, by digest. Overlays themselves have none."""
     states: dict[str, State] = {}
     for turn in turns:
         if turn.overlay is None:

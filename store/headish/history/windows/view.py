@@ -38,7 +38,8 @@ class SeenMessage(NamedTuple):
 
 
 class View(NamedTuple):
-    """What a model sees; and a note for each overlay that changes it and each turn stored hidden, in walk order."""
+    """The messages that a model sees, and a note for each overlay that changes them and each turn that was stored
+    hidden, in walk order."""
 
     seen: list[SeenMessage]
     notes: list[Note]
@@ -78,7 +79,7 @@ def see_originals(walked: Sequence[Walked], contents: Contents) -> list[SeenMess
 
 
 def see(walked: Sequence[Walked], contents: Contents) -> View:
-    """What a model sees of a walk. Raises: CorruptTurn."""
+    """Compute the view that a model has of a walk. Raises: CorruptTurn."""
     thread = read_thread(walked, contents)
     shown = _with_pairs(thread, [_put_in_place(thread, index) for index in range(len(walked))])
     summaries = _first_of_summaries(thread)

@@ -265,7 +265,8 @@ def _place_before(segments: Sequence[Segment], steps: int) -> Place | None:
 
 
 def _fits(wanted: ListMatch) -> Callable[[int, StoredTurn], bool]:
-    """Which turns a message of the list may match, by the rule of ``ListMatch``."""
+    """Return a test for the turns that a message of the list may match, by the rule of ``ListMatch``. It takes the
+    message's index and the turn."""
 
     def fits(index: int, stored: StoredTurn) -> bool:
         if wanted.base is not None:

@@ -145,9 +145,9 @@ def _build_line(
 
 
 def remember(known: Remembered, written: Written) -> Remembered:
-    """What a store remembers after a write of its own was committed.
+    """Update a store's memory of ends after a write of its own was committed.
 
-    It keeps what it remembered, except ends that were continued; nothing if somebody else wrote in between.
+    Ends that were continued are forgotten, and all earlier ones if somebody else wrote in between.
     """
     # If somebody else wrote in between, any name may have moved.
     kept = known if known.numbers == written.before else NOTHING

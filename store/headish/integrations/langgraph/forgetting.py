@@ -54,7 +54,7 @@ def hide_thread(write: WriteTransaction, thread: str) -> None:
 
 
 def prune_thread(write: WriteTransaction, thread: str, why: str | None, *, keep_latest: bool) -> None:
-    """Keep the last checkpoint of each namespace, or none. Hide the others; with a reason ``why``, erase them, but for
+    """Keep the last checkpoint of each namespace, or none. Hide the others; with a reason ``why``, erase them, except
     those from which a delta channel of a kept one is rebuilt."""
     latest: dict[str, CheckpointObject] = {}
     checkpoints = all_checkpoints(write, f"{records.part(thread)}/")

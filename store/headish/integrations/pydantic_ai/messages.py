@@ -34,7 +34,7 @@ from headish.errors import HeadishError
 APP = "pydantic-ai"
 """The adapter's key in ``meta.app``, and the provider of blocks with JSON."""
 TAKEN = "blocks"
-"""The key, in the rest of a part, for the number of blocks that were taken from it."""
+"""The key, in the rest of a part, for the number of blocks that were taken from it, unless that is one."""
 Json = dict[str, Any]
 
 
@@ -119,8 +119,8 @@ def _asked(block: Json, kind: str) -> Iterator[Json]:
 
 
 def reply_of(message: ModelMessage) -> Json:
-    """The facts of an answer: provider, model, stop reason, response id and usage. Empty if the message is not an
-    answer, or has none of them."""
+    """The facts of an answer: provider (always), model, stop reason, response id and usage. Empty if the message is not
+    an answer."""
     if message.kind != "response":
         return {}
     texts = {

@@ -152,9 +152,10 @@ def delete_record(write: WriteTransaction, id: str, expected: str, *, is_final: 
 
 
 def read_history(read: ReadTransaction, head: str, limit: int | None) -> list[ConversationEntry]:
-    """The entries that lead to ``head``, or the last ``limit`` of them. Raises: KeyError if one is missing or erased.
+    """The entries that lead to ``head``, oldest first, without hidden ones. With ``limit``, only the last ``limit``
+    turns are read, so it returns fewer entries if some of these are hidden or overlays.
 
-    Cost: two statements, and one for each chain of the turns.
+    Raises: KeyError if one is missing or erased. Cost: two statements, and one for each chain of the turns.
     """
     end = _find_entry(read, head)
     if end is None:

@@ -192,8 +192,8 @@ class CohereReader(ReplyReader):
         return []
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """Take the token counts. ``tokens`` are those that the model saw and made; ``billed_units`` stand for money
-        and go to the details."""
+        """Take the token counts. ``tokens`` are those that the model saw and made; ``billed_units`` are for the
+        bill, and go to the details."""
         tokens, cached = record(usage.get("tokens")), number(usage.get("cached_tokens"))
         prompt = number(tokens.get("input_tokens"))
         self.count(

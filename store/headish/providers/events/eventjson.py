@@ -45,7 +45,8 @@ def decode_event(document: bytes) -> dict[str, Any]:
 
 
 def _decode_halves(document: bytes) -> dict[str, Any] | None:
-    """An event with half a character, as sent by a gateway that cuts text between UTF-16 units; None if it has no half.
+    """Decode an event with half of a surrogate pair, as sent by a gateway that cuts text between UTF-16 units; None if
+    it has none.
 
     The other half comes with the next event, and the reader of the answer joins them.
     """

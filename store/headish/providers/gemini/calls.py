@@ -17,7 +17,7 @@ from headish.providers.shared.request import counted
 from headish.providers.shared.tools import Reporter, ToolNames
 
 SKIP = "skip_thought_signature_validator"
-"""The documented stand-in for the signature of calls that no Gemini made.
+"""The documented placeholder for the signature of calls that no Gemini made.
 
 It is documented only for Gemini 3, so only models with such a name get it: what an older model, or one under another
 name, does with it is not documented.
@@ -32,7 +32,7 @@ def is_signature(value: object) -> bool:
 
 
 def sign_calls(report: Reporter, contents: Sequence[Part], model: str | None) -> None:
-    """Put the stand-in on each content's first call, if it is unsigned and the model wants it."""
+    """Put the placeholder on each content's first call, if it is unsigned and the model wants it."""
     # On earlier turns too, which the API does not check: a call would else lose it when the user speaks again, and the
     # changed prefix would miss the prompt cache.
     generation = None if model is None else _GENERATION.search(model)

@@ -1,6 +1,6 @@
 """The tool ledger: every call is followed by its result, whatever the thread holds.
 
-Providers refuse a request in which a call has no result, a result no call, or something stands between them. A store
+Providers refuse a request in which a call has no result, a result no call, or something is between them. A store
 must keep such threads all the same: answers are cut off, results come late, branches are merged. So the request is
 repaired, each repair is noted, and the store is left as it is.
 """
@@ -110,7 +110,7 @@ class _Ledger:
     @cached_property
     def standing(self) -> list[int]:
         """For each message, the number of messages before it that keep any content. The difference of two of them tells
-        whether something stands between a call and its result."""
+        whether anything is between a call and its result."""
         keeps_content = (bool(self.contents.get(index, message.content)) for index, message in enumerate(self.messages))
         return list(accumulate(keeps_content, initial=0))
 

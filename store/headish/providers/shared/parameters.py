@@ -1,6 +1,6 @@
 """The option ``params``: one name for each parameter, and each provider's own name for it.
 
-A parameter that a provider has no place for is refused, never dropped in silence. A provider's further parameters are
+A parameter that a provider has no place for is refused, never dropped silently. A provider's further parameters are
 set under its name (``params.gemini.safetySettings``) and go to no other; those of ``NATIVE`` may also be set beside the
 common ones.
 

@@ -98,7 +98,7 @@ SPOKEN = Query(
 
 
 def spoken_between(connection: Connection, space: int, low: int, high: int, limit: int) -> Sequence[Row]:
-    """The turns above ``low`` and up to ``high``, in commit order; ``limit`` at the most. The last column of a row is
+    """The turns above ``low`` and up to ``high``, in commit order; at most ``limit``. The last column of a row is
     its payload if that is small."""
     return connection.rows(SPOKEN, space=space, low=low, high=high, limit=limit)
 
@@ -179,7 +179,7 @@ RECORD_MARK = Query(
 
 
 def mark_at(connection: Connection, space: int, change: int) -> bytes:
-    """``Numbered.mark`` of a change; empty where there is none. Cost: one statement, or two."""
+    """``Numbered.mark`` of a change; empty if there is none. Cost: one statement, or two."""
     row = connection.row(MARK, space=space, change=change) if change else None
     if row is None and change:
         record_row = connection.row(RECORD_MARK, space=space, change=change)

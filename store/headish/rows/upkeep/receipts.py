@@ -72,7 +72,7 @@ ADD_RECEIPT = Query(
 
 
 def add_receipt(connection: Connection, space: int, receipt: Receipt, before: bytes) -> None:
-    """Store a receipt behind the one whose hash is ``before``."""
+    """Store a receipt after the one whose hash is ``before``."""
     data = encode_receipt(receipt)
     connection.run(
         ADD_RECEIPT,
@@ -120,7 +120,7 @@ RECEIPT_AT = Query("receipt of an erasure", "SELECT receipt FROM erasure WHERE s
 
 
 def read_receipt(connection: Connection, space: int, number: int) -> Receipt | None:
-    """The receipt of an erasure. Raises: CorruptRecord."""
+    """The receipt of an erasure; None if there is none. Raises: CorruptRecord."""
     row = connection.row(RECEIPT_AT, space=space, number=number)
     return None if row is None else decode_receipt(row[0], number)
 
@@ -153,13 +153,13 @@ _ERASED_NAME = re.compile(rb"erased-([0-9]{1,18})-*")
 
 
 def receipts_after(connection: Connection, space: int, number: int) -> list[Logged]:
-    """A page of the receipts behind a number, in order."""
+    """A page of the receipts after a number, in order."""
     rows = connection.rows(RECEIPTS_AFTER, space=space, number=number, limit=PAGE_RECEIPTS)
     return [Logged._make(row[1:]) for row in rows]
 
 
 def all_receipts(connection: Connection, space: int, after: int = 0) -> Iterator[Logged]:
-    """All receipts behind a number, in order, read in pages."""
+    """All receipts after a number, in order, read in pages."""
     while page := receipts_after(connection, space, after):
         yield from page
         after = page[-1].number

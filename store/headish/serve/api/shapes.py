@@ -244,7 +244,7 @@ class ConversationEntry(TypedDict):
 
 
 class ConversationPage(TypedDict):
-    """A page of a list, and what ``after`` takes to go on behind it."""
+    """A page of a list, and the value of ``after`` for the next page."""
 
     entries: list[ConversationEntry]
     after: str | None

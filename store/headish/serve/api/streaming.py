@@ -31,7 +31,7 @@ def event(kind: str, data: Any, id: str | None = None) -> bytes:
 
 
 async def follow(request: Request, verb: ApiVerb) -> Response:
-    """Stream every change after a cursor: ``id`` is the cursor behind the change, ``event`` its kind. ``Last-Event-ID``
+    """Stream every change after a cursor: ``id`` is the cursor after the change, ``event`` its kind. ``Last-Event-ID``
     overrides ``after``, so that a browser that reconnects goes on where it was.
 
     Raises: CursorLost, or InvalidArgument for text that is not a cursor, before the stream begins.

@@ -54,7 +54,7 @@ def fit(
     items: Sequence[dict[str, Any]], start: ResultCursor, *, more: bool = False, name: str = "items", **further: Any
 ) -> str:
     """Write the JSON text of a result with as many items as fit, from ``start`` on. ``more``: further items exist
-    behind them. A text that does not fit is cut and marked; the cursor then leads into it.
+    after them. A text that does not fit is cut and marked; the cursor then leads into it.
     """
     fitting: list[dict[str, Any]] = []
     room = BUDGET - _sent({"note": NOTE, name: [], **further}) - _CURSOR_ROOM

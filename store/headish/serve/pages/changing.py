@@ -47,7 +47,7 @@ class Sent:
 
     @property
     def also(self) -> list[str]:
-        """The further turns to continue. Each is the name of a ticked field, behind ``also-``."""
+        """The further turns to continue. Each is the name of a ticked field, after ``also-``."""
         return [field.removeprefix(ALSO) for field in self._fields if field.startswith(ALSO)]
 
     def at(self, turn: TurnId, name: str | None = None) -> str:

@@ -67,7 +67,7 @@ async def show_conversation(request: Request) -> Response:
 
 
 async def show_turn(request: Request) -> Response:
-    """Show a turn and the turns around it, in the thread that goes on to the end of the newest branch behind it."""
+    """Show a turn and the turns around it, in the thread that goes on to the end of the newest branch after it."""
     headish = request.path_params["headish"]
     store = await enter(request, "read")
     cursor = await store.position()
@@ -76,7 +76,7 @@ async def show_turn(request: Request) -> Response:
     if start is None:
         stretch = await store.stretch(turn.id, limit=WINDOW_TURNS, onward=True, faces=True)
     else:
-        # The end of the same thread: counted from the turn alone, the windows behind it would be missing.
+        # The end of the same thread: counted from the turn alone, the windows after it would be missing.
         head = (await store.stretch(turn.id, limit=1, onward=True)).head
         stretch = await store.stretch(head, start=start, limit=WINDOW_TURNS, faces=True)
     return await _draw_thread(request, store, stretch, None, turn.id, cursor)

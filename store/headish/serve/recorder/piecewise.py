@@ -1,7 +1,7 @@
 """Hide what looks like a key in a text that comes in pieces, so that no piece shows a part of one.
 
 ``secrecy.hide_shapes`` needs a whole text, and a key may come in two pieces. So the end of the text waits as long as
-further text could make it a part of a key: a run of the characters that keys are made of, an address, the word behind
+further text could make it a part of a key: a run of the characters that keys are made of, an address, the word after
 ``Bearer``, a private key up to its last line, base64 up to its end.
 """
 
@@ -87,7 +87,7 @@ def _scheme_at(text: str) -> int:
 
 
 def _encoded_at(text: str, end: int) -> int:
-    """The position of base64 that begins before ``end`` and goes on behind it, or may go on in another line; ``end`` if
+    """The position of base64 that begins before ``end`` and goes on after it, or may go on in another line; ``end`` if
     there is none."""
     for match in re.finditer(ENCODED, text):
         if match.start() >= end:

@@ -103,7 +103,7 @@ class Timetable:
         return replace(run, last=_now(), failed=0, error="")
 
     def _failed(self, run: SyncRun, error: str) -> SyncRun:
-        # Once as long as the reason stays the same (ADR 0102). At the end, a sync that is cut off is no failure.
+        # Once as long as the reason stays the same (ADR 0102). At the end, a sync that is cut off is not a failure.
         if error != run.error and not self._ended.is_set():
             self._say(f"headish sync: {run.remote}: {error}")
         return replace(run, failed=run.failed + 1, error=error)

@@ -57,7 +57,7 @@ class Capture:
         event = as_mapping(event)
         try:
             encoded = msgspec.json.encode(event)
-        except UnicodeEncodeError:  # half a character, whose other half the next event may bring
+        except UnicodeEncodeError:  # half of a surrogate pair; the next event may bring the other half
             encoded = msgspec.json.encode(healed(event))
         except (TypeError, ValueError, RecursionError):
             event = healed(event)

@@ -57,7 +57,7 @@ def acting_walk(
     """Remove the options of strangers that must not take effect here from a walk; return it with a note for each such
     turn.
 
-    Cost: nothing where no turn sets options; else one statement, or two.
+    Cost: nothing if no turn sets options; else one statement, or two.
     """
     strangers = _strangers_among(connection, space, [turn.seq for turn in walked if turn.inherited])
     if not strangers:
@@ -105,7 +105,7 @@ def _acting(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _strangers_among(connection: Connection, space: int, seqs: Sequence[int]) -> set[int]:
-    """Those of the commit numbers whose turns came from a stranger."""
+    """The commit numbers among ``seqs`` whose turns came from a stranger."""
     if not seqs:
         return set()
     foreign = [each for each in arrivals_among(connection, space, min(seqs), max(seqs)) if each.kind != OWN]

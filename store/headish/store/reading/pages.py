@@ -241,7 +241,7 @@ def _title(connection: Connection, space: Space, headish: str) -> str | None:
 
 
 def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:
-    """How people see the turns of a thread that its overlays change."""
+    """The faces of the turns that overlays of the thread change for people, by id."""
     if not is_overlaid(walked):
         return {}
     from headish.history.windows.faces import see_faces  # late: few threads need it

@@ -22,7 +22,6 @@ from headish.rows.upkeep.matches import page_of
 from headish.store.paging import check_order
 from headish.store.space import STUMBLING, Space
 from headish.values.checks.doors import TEXT, door
-from headish.values.ids import TurnId
 from headish.values.messages import ROLES
 from headish.values.results.searches import Hit
 from headish.values.times import milliseconds_of
@@ -68,7 +67,8 @@ def search(
     answer grew between two imports, only its last version is found; ``versions`` finds all. If equal turns came from
     two stores, one is found; ``twins`` finds all.
     Cost: six statements, and that of the turns that match, however many others there are. A ranked search weighs the
-    newest 1,000 matches. One by time also looks at what was stored since its last hit was said.
+    newest 1,000 matches. One by time also looks at what was stored since its last hit was said. The search runs again
+    for more matches while turns that are left out keep the page from being full.
     Raises: InvalidArgument for a query without words and filters, another field or order, a ``limit`` that is not from
     1 to 1,000; InvalidRole.
     """
@@ -92,22 +92,20 @@ def search(
         within = [of_names(connection, number, name)] if name is not None else []
         within += [of_tag(connection, number, tag)] if tag is not None else []
         sought = HitFilter(criteria, *times, within, order, limit)
-        hits = _hits(connection, space, criteria, find_matches(connection, number, sought, state))
-        unlisted = unlisted_in_space(connection, number) if hits and not (versions and twins) else NOTHING_UNLISTED
+        found = find_matches(connection, number, sought, state)
+        unlisted = unlisted_in_space(connection, number) if found and not (versions and twins) else NOTHING_UNLISTED
 
-        def left_out_of(hits: list[Hit]) -> set[TurnId]:
-            hidden = set() if versions else unlisted.halves
-            folds = unlisted.has_arrivals and not twins
-            return hidden | folded_twins(connection, number, [hit.turn.id for hit in hits]) if folds else hidden
+        def listed_of(found: Sequence[Match]) -> list[Match]:
+            left_out = set() if versions else unlisted.halves
+            if unlisted.has_arrivals and not twins:
+                left_out = left_out | folded_twins(connection, number, [match.source.id for match in found])
+            return [match for match in found if match.source.id not in left_out]
 
-        left_out = left_out_of(hits)
-        count = sum(hit.turn.id in left_out for hit in hits)
-        if count and len(hits) == limit:  # fill the page up
-            # Twice as many, because some of those that move up may be left out, too.
-            sought = sought._replace(limit=min(LIMIT, limit + 2 * count))
-            hits = _hits(connection, space, criteria, find_matches(connection, number, sought, state))
-            left_out = left_out_of(hits)
-        return [hit for hit in hits if hit.turn.id not in left_out][:limit]
+        # Fill the page up, as often as those that move up are left out, too: all that came with a sync may be.
+        while len(listed := listed_of(found)) < limit and len(found) == sought.limit:
+            sought = sought._replace(limit=limit + 2 * (len(found) - len(listed)))
+            found = find_matches(connection, number, sought, state)
+        return _hits(connection, space, criteria, listed[:limit])
 
     try:
         hits = space._read(work)

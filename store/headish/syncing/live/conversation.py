@@ -86,7 +86,7 @@ class LiveSync:
             raise InvalidBundle(self.wire.name, str(error)) from None
 
     def seen(self) -> SeenLog:
-        """What this store keeps of the other one's state."""
+        """The other store's state as this store saw it last."""
         return self.remote.state.seen.get(self.remote.settings.device, SeenLog(self.label))
 
     def seen_with(self, erased: tuple[str, ...]) -> dict[str, SeenLog]:

@@ -44,7 +44,7 @@ def to_chat(transcript: Transcript) -> dict[str, Any]:
             messages.append(chat_result(step.id, step.text))
             continue
         joins = step.kind == "call" and bool(messages) and messages[-1]["role"] == "assistant"
-        # The API wants the results directly behind the message that calls.
+        # The API wants the results directly after the message that calls.
         if waiting and not joins:
             raise Unmappable(TARGET, "a message between a call and its result")
         if step.kind == "text":

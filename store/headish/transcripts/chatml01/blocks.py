@@ -5,7 +5,7 @@ right shape. Everything else is kept as marks and exact text, so nothing is lost
 call, output or list from its neighbours; it is not part of the text.
 
 Source: README §2, §4, §8 (git 48037ee). Git 459e16e wrote the same token for ``<tools>`` and ``</tools>`` and dropped
-the other closing tags, so a token behind a payload closes it, unless a payload follows.
+the other closing tags, so a token after a payload closes it, unless a payload follows.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _read_payload(
 def _closes(
     body: str, end: int, token: re.Match[str], tokens: list[re.Match[str]], index: int, role: str | None
 ) -> bool:
-    """Whether the next token closes a payload: it is the same one, directly behind it, and opens no block itself."""
+    """Whether the next token closes a payload: it is the same one, directly after it, and opens no block itself."""
     following = tokens[index]
     if following.group(1) != token.group(1) or body[end : following.start()].strip(BLANKS):
         return False

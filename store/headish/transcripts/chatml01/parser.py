@@ -37,7 +37,7 @@ class ChatMLParser(Parser):
         self._parts: list[str] = []
         self._state = self._read_front
         if start_role is not None:
-            # A completion goes on behind these words of its prompt.
+            # A completion goes on after these words of its prompt.
             self._source.add(IM_START + start_role)
 
     def _read_front(self) -> bool:

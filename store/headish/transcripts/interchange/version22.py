@@ -1,6 +1,6 @@
 """The JSON interchange of OpenChatML 2.2 (§10): one envelope per frame, and nothing that the text cannot say.
 
-Reasoning without attributes is the ``thinking`` of the answer or call directly behind it; any other reasoning is an
+Reasoning without attributes is the ``thinking`` of the answer or call directly after it; any other reasoning is an
 envelope of its own. Literal blocks and the exact text of the header are not carried.
 """
 

@@ -94,7 +94,8 @@ def breaks_constraint(constrain: str | None, body: str) -> bool:
 
 
 def broken_promises(message: Message, yaml_header: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
-    """What a strict reader refuses of a message: each code, with the word of ``drop`` that takes the promise back."""
+    """The errors that a strict reader finds in a message: each code, with the word of ``drop`` that removes the
+    broken promise."""
     bodies = [_body(block) for block in message.content]
     # A body that was cut off breaks nothing: the rest of its JSON is missing.
     if stop_of(message) != "none" and breaks_constraint(message.attributes.constrain, "".join(bodies)):

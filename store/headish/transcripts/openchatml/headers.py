@@ -5,7 +5,7 @@
     <|start|>ROLE[ key=value …][<|channel|>CHANNEL[ key=value …]][<|constrain|>TYPE]<|message|>
 
 Sections come in this order, each at most once; any run of blanks separates words. Attributes are read in any order,
-before or behind the channel. Reading and writing refuse what does not fit: no reader would undo an escape.
+before or after the channel. Reading and writing refuse what does not fit: no reader would undo an escape.
 
 Source: OpenChatML 2.2 §6, §12, §15; 2.0 §6; Harmony's docs/format.md and its own parser, where they differ.
 """
@@ -25,7 +25,7 @@ REMEMBERED = 120
 
 
 class BadFrame(ValueError):
-    """A header that the grammar refuses; ``at`` is where, in characters behind its start token."""
+    """A header that the grammar refuses; ``at`` is where, in characters after its start token."""
 
     def __init__(self, reason: str, at: int) -> None:
         self.reason, self.at = reason, at
@@ -71,7 +71,7 @@ def _read(text: str, form: FrameForm) -> Header:
 def _split_sections(
     text: str, form: FrameForm
 ) -> tuple[tuple[str, int], tuple[str, int] | None, tuple[str, int] | None]:
-    """The sections, each with its position: the start, and those behind the channel and the constrain token."""
+    """The sections, each with its position: the start, and those after the channel and the constrain token."""
     spans: dict[str, tuple[int, int]] = {}
     for token in form.token.finditer(text):
         name = token.group(1)
@@ -164,7 +164,7 @@ class _Attributes:
 
 
 def write_attributes(header: Header, form: FrameForm, turn: str | None = None) -> str:
-    """The attributes of a header in canonical order, each behind a blank.
+    """The attributes of a header in canonical order, each after a blank.
 
     Raises: HeaderValue if a name or value would break the header.
     """

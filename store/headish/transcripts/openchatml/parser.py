@@ -140,7 +140,7 @@ class FrameParser(Parser):
         self._after_angle = False
         if name in _STOPS:
             self._close(name)
-            # An <|end|> directly behind another terminator belongs to it.
+            # An <|end|> directly after another terminator belongs to it.
             self._may_end_again = name != "end"
             return self._go(self._read_between)
         if name == "literal":

@@ -47,7 +47,7 @@ class Preamble:
         return found >= 0
 
     def finish(self) -> None:
-        """Take a header that no frame follows. The beginning of a start token behind it is left unread."""
+        """Take a header that no frame follows. The beginning of a start token after it is left unread."""
         source = self._source
         line = source.text[source.text.rfind("\n") + 1 :]
         if self._first + len(line) > len(source.text):

@@ -82,7 +82,7 @@ def _write_start(header: Header, form: FrameForm, turn: str | None) -> str:
     if not form.escapes:
         _refuse_attributes(header, form, turn)
     role = header.role
-    # Harmony has no keys for these: a name goes to the role, a content type behind the channel.
+    # Harmony has no keys for these: a name goes to the role, a content type after the channel.
     header_left = header
     if role == "tool" and form.replies_by_role and header.name is not None:
         role = check_value("name", header.name, form, turn)
@@ -166,7 +166,7 @@ def _write_yaml(transcript: Transcript, form: FrameForm) -> str:
         return write_header(header)
     text = write_header(header) if raw is None else raw
     follows = bool(transcript.messages) or transcript.pending is not None
-    # What follows a header decides where it ends, so the check writes the beginning of a frame behind it.
+    # What follows a header decides where it ends, so the check writes the beginning of a frame after it.
     if _reads_as(text + "<|start|>user" if follows else text) != header:
         raise Unrepresentable(form.title, "a header that a reader would not read as it is", drop="header")
     return text

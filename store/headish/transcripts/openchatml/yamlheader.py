@@ -67,9 +67,9 @@ def write_header(header: Mapping[str, Any]) -> str:
 
 
 def find_yaml(raw: str) -> str:
-    """The YAML of a header: all of it, or what stands between ``---`` and the next ``---`` or ``...``.
+    """The YAML of a header: all of it, or the part between ``---`` and the next ``---`` or ``...``.
 
-    Raises: TextBehindHeader where more than blanks follow.
+    Raises: TextBehindHeader if more than blanks follow.
     """
     lead = len(raw) - len(raw.lstrip(BLANKS))
     first, _, _ = raw[lead:].partition("\n")

@@ -5,7 +5,7 @@
     between ──▶ opening tag ──▶ body ──▶ rest of the line ──▶ between …
 
 Only a block's own end tag ends it, at its first occurrence anywhere: the tags are meant to be special tokens, not
-lines. No escape is defined. One line break behind the opening tag and one before the end tag are syntax.
+lines. No escape is defined. One line break after the opening tag and one before the end tag are syntax.
 
 Source: the template's page, "Canonical transcript syntax" and "Tool / function conventions".
 """
@@ -101,7 +101,7 @@ class RWKVParser(Parser):
         return attributes
 
     def _read_break(self) -> bool:
-        """Skip the line break behind the opening tag, if there is one."""
+        """Skip the line break after the opening tag, if there is one."""
         source = self._source
         # The line feed may come in the next chunk.
         if source.may_become("\r\n"):
@@ -172,7 +172,7 @@ class RWKVParser(Parser):
         raise source.error("E-STREAM-TRUNCATED", "the text ends before its last block does", len(source.text))
 
     def _finish_partially(self) -> str | None:
-        """Keep what came of the last block; return the raw rest if even its tag is incomplete."""
+        """Keep the part of the last block that came; return the raw rest if even its tag is incomplete."""
         if not self._is_in_body():
             return self._source.rest()
         self._add(self._source.rest())
@@ -190,7 +190,7 @@ class RWKVParser(Parser):
 
 
 def is_attribute_value(value: str) -> bool:
-    """Whether a value can stand between the quotes of an attribute; a space may."""
+    """Whether a value can be written between the quotes of an attribute. Spaces are allowed."""
     return not any(
         character in '"<>\\' or (character != " " and unicodedata.category(character) in _REFUSED)
         for character in value

@@ -74,7 +74,7 @@ def _finite(digits: str) -> float:
 
 
 def read_members(text: str) -> tuple[dict[str, tuple[Any, str]], int, int] | None:
-    """The members of the JSON object at the beginning of a text, behind blanks, and where the object begins and ends.
+    """The members of the JSON object at the beginning of a text, after blanks, and where the object begins and ends.
 
     Each member is its value and that value's exact text. If a key is repeated, the last one counts. None if the text
     does not begin with an object.

@@ -1,7 +1,7 @@
 """Turn the blocks of a program's or a provider's messages into those that a transcript can hold.
 
-Text documents become text, a result becomes one text under the name of its tool, and what no transcript holds (another
-provider's block, half a call, a signature) is refused with the word that gives it up. Nothing is left out unasked.
+Text documents become text, and a result becomes one text under the name of its tool. Parts that no transcript can carry
+(another provider's block, half a call, a signature) are refused, unless ``drop`` has the word that leaves them out.
 
 openchatml/flatten.py and plain.py then put these blocks into the frames or messages of a format.
 """
@@ -95,7 +95,7 @@ def _runs(blocks: Sequence[ContentBlock]) -> list[Run]:
 
 
 def _check_opaque(run: Run, step: BlockStep) -> None:
-    """Refuse what only a provider understands: no transcript holds it, so it would be lost in silence."""
+    """Refuse what only a provider understands: no transcript can carry it, so it would be lost silently."""
     # Reasoning that is dropped, or refused for its kind, needs no word for its signature.
     if "signature" in step.drop or (isinstance(run[0], Thinking) and not _takes_thought(run[0], step)):
         return

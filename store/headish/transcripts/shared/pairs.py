@@ -19,7 +19,7 @@ def only_block(message: Message) -> object:
 
 
 def pair_replies(messages: Sequence[Message]) -> dict[int, int]:
-    """Which call each reply answers, by the indexes of their messages; an orphan is missing.
+    """Map each reply to the call that it answers, by the indexes of their messages; orphans are left out.
 
     Two replies may answer one call: the second is a duplicate.
     """

@@ -127,7 +127,7 @@ class Parser(ABC):
         """Close the message that was cut off, or return the raw rest if even its header is incomplete."""
 
     def _around(self) -> Transcript:
-        """What stood around the messages, as a transcript without messages."""
+        """The parts of the text around the messages, as a transcript without messages."""
         return Transcript()
 
     def _decode_bytes(self, chunk: bytes) -> tuple[str, str | None]:

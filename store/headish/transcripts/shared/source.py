@@ -21,7 +21,7 @@ class SourceText:
         self._line, self._column = 1, 1
 
     def add(self, chunk: str) -> None:
-        """Add input behind what is left."""
+        """Add input after what is left."""
         if self.at:
             self._line, self._column = self._position(self.at)
         self.text = self.text[self.at :] + chunk

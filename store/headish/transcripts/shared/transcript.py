@@ -1,12 +1,12 @@
-"""The neutral model of a transcript: the messages of any format, with what stood around them.
+"""The neutral model of a transcript: the messages of any format, with the parts of the text around them.
 
 Messages and blocks are the store's own (rule R7, one message type; rule R8, block kinds): a transcript adds the header,
 an open header at the end, and the layout that a format needs to write back the same bytes. Normal form, as every reader
 gives it:
 
-- an empty body has no block, and two texts stand side by side only where one of them is ``literal``;
-- the name and id of a call or reply stand in its block, not in the message's attributes;
-- ``stop`` is absent where it is the usual one: ``call`` behind a message that is one call, else ``end``.
+- an empty body has no block, and two adjacent texts occur only if one of them is ``literal``;
+- the name and id of a call or reply are in its block, not in the message's attributes;
+- ``stop`` is absent if it is the usual one: ``call`` after a message that is one call, else ``end``.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ UNREAD = "the unread rest of a partial reading"
 class Transcript(Struct, frozen=True, kw_only=True, eq=False):
     """A conversation as an outside format wrote it; equal to another one that says the same, whatever its ``format``.
 
-    ``header`` is the YAML header as data, ``header_raw`` its exact text with all that stood before the first message.
-    ``bos`` and ``eos``: the base model's tokens stood around the messages. ``pending`` is an open header at the end (a
+    ``header`` is the YAML header as data, ``header_raw`` its exact text with everything before the first message.
+    ``bos`` and ``eos``: the base model's tokens were around the messages. ``pending`` is an open header at the end (a
     generation prompt), ``tail`` what a partial reading could not read yet. ``format`` is what the text was read as: a
     header's version picks the grammar of a 2.x file.
     """
@@ -51,7 +51,7 @@ class Transcript(Struct, frozen=True, kw_only=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Transcript) and _less_format(self) == _less_format(other)
 
-    __hash__ = None  # type: ignore[assignment]  # a header is no key
+    __hash__ = None  # type: ignore[assignment]  # a header is not hashable
 
 
 def _less_format(transcript: Transcript) -> list[Any]:
@@ -64,7 +64,7 @@ def usual_stop(message: Message) -> str:
 
 
 def stop_of(message: Message) -> str:
-    """How a message ends: ``end``, ``call``, ``return`` or ``none``."""
+    """The way in which a message ends: ``end``, ``call``, ``return`` or ``none``."""
     return message.attributes.stop or usual_stop(message)
 
 

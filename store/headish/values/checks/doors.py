@@ -42,7 +42,7 @@ def door(*further: Any, **own: Kind) -> Callable[[F], F]:
     """Refuse arguments of the wrong kind. None is accepted if it is the default, or if the annotation allows it.
 
     ``own`` are the kinds of parameters whose annotation does not say them. ``further`` are the functions, or classes
-    with annotated fields, whose parameters a function takes as ``**``.
+    with annotated fields, whose parameters a function takes as ``**``; for these, None is always accepted.
     Cost: the annotations are read at the first call of each function, so that an import pays nothing for them.
     Raises, on each call: InvalidArgument with the parameter and what it takes.
     """

@@ -75,7 +75,7 @@ class PassedCall(PlainResult, frozen=True):
     """A call that passed the gateway.
 
     ``lane`` is the key of its conversation, ``tip`` the last turn that the request sent, ``answer`` the turn of its
-    answer, ``response`` the id that the provider gave that. Each is None where there is none.
+    answer, ``response`` the id that the provider gave that. Each is None if there is none.
     """
 
     id: str

@@ -235,7 +235,7 @@ class SessionThread:
         While the program writes the file, the answer that the last lines belong to is held back, with the results of
         its calls.
         """
-        held = self._open() if is_running else set[str]()
+        held = self._with_followers(self._open()) if is_running else set[str]()
         if held:
             notes.hold_back(f"answer {min(held, key=self._order.__getitem__)}")
         self._kept = self._tip(held)
@@ -246,7 +246,8 @@ class SessionThread:
         self._kept, tip = None, self._tip(())
         # Without parents each line follows the one before, which is known at the end of the file.
         first = self._order[tip] if self._has_parents and tip is not None else 0
-        return self._due(notes, self._open() | {uuid for uuid in self._pending if self._order[uuid] >= first})
+        open_ = self._with_followers(self._open())
+        return self._due(notes, open_ | {uuid for uuid in self._pending if self._order[uuid] >= first})
 
     def gave(self, messages: Sequence[SourceMessage], tree: ImportedTree | None) -> None:
         """Forget the content of what was given out, except the last message. A message that became no turn is skipped
@@ -267,6 +268,19 @@ class SessionThread:
 
     def _open(self) -> set[str]:
         return {self._stands_for.get(uuid, uuid) for uuid in self.tail.uuids} & set(self._pending)
+
+    def _with_followers(self, held: set[str]) -> set[str]:
+        """Return the lines that are held back, with those that continue them: given out now, they would continue what
+        is before the answer, and their key would keep them there."""
+        for uuid in self._pending if held else ():
+            if uuid not in held and self._before_it(uuid) in held:
+                held.add(uuid)
+        return held
+
+    def _before_it(self, uuid: str) -> str | None:
+        """Return the line that a pending line continues, the first line of an answer for its further ones."""
+        parent = self._linked.get(uuid, self._nodes[uuid].parent if self._has_parents else self._before[uuid])
+        return None if parent is None else self._stands_for.get(parent, parent)
 
     def _due(self, notes: ImportNotes, held: Collection[str]) -> list[SourceMessage]:
         """Return the pending messages except those that are held back, each with the message that it continues."""

@@ -243,7 +243,7 @@ class _GeminiSession:
             role = "system"
         content = self._read(message.get("content"), where)
         calls = _calls(message) if role == "assistant" else []
-        # The file does not say in which order these stood, so all answers have the same one.
+        # The file does not record the order of these, so all answers get the same one.
         blocks = (
             [*_thoughts(message), *content, *(_call(call) for call in calls)] if role == "assistant" else [*content]
         )

@@ -56,7 +56,7 @@ def result_block(id: object, name: object, content: list[Block], *, failed: bool
 
 
 def make_reply(provider: str, usage: Mapping[str, int] | None = None, **said: object) -> Block:
-    """What a provider said beside its answer: token counts, and ``model``, ``stop`` and the like if they are text."""
+    """Make the record of a provider's reply: token counts, and ``model``, ``stop`` and the like if they are text."""
     return {"provider": provider, **_texts(**said), **({"usage": usage} if usage else {})}
 
 
