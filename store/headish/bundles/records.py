@@ -177,7 +177,7 @@ def record_as_sent(subject: bytes, revision: int, milliseconds: int, data: bytes
 
 
 def check_listed(what: str, listed: Sequence[object]) -> None:
-    """Check that a frame may list so many entries. Raises: InvalidContent."""
+    """Check that a frame may list this many entries. Raises: InvalidContent."""
     if len(listed) > LISTED_LIMIT:
         raise InvalidContent(what, f"it has {len(listed):,} entries and the limit is {LISTED_LIMIT:,}")
 

@@ -107,7 +107,7 @@ def _key_of(address: Address) -> Key:
 
 
 def _take(process: _Clients, key: Key) -> IdleClient | None:
-    """Take the client that was given back last, and close those that are too old."""
+    """Take the client that was given back last, and close those that are too old. None if none is left."""
     oldest = time.monotonic() - KEPT_SECONDS
     with process.lock:
         idle = process.idle.pop(key, [])

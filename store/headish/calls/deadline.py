@@ -165,7 +165,7 @@ class Deadline:
         self._await(self._timeouts.silence_seconds, "silence")
 
     def await_end(self, seconds: float) -> None:
-        """Expect only the end of the answer, within so many seconds."""
+        """Expect only the end of the answer, within this many seconds."""
         self._await(seconds, "silence")
         self._wake.set()  # this limit is shorter than a tick of the watching thread
 

@@ -294,7 +294,7 @@ def make_overlay_draft(
 
 
 def as_overlay(draft: Draft, does: str, covers: Iterable[str]) -> Draft:
-    """The draft as an overlay that puts its words in the place of turns with these digests (rule R34, overlays)."""
+    """The draft as an overlay that puts its words in place of turns with these digests (rule R34, overlays)."""
     attributes = strictjson.encode(Attributes(overlay=Overlay(does=does, covers=tuple(covers))))
     said = replace(draft.said, role="system", type=OVERLAY, attributes=_within(attributes, "turns of an overlay"))
     return replace(draft, said=said)

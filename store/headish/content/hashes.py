@@ -230,7 +230,7 @@ def seal_signature(number: int, turn: str, kind: str, key: str, data: bytes, mil
 
 
 def seal_call(id: str, milliseconds: int, texts: Iterable[bytes | None], data: bytes) -> bytes:
-    """The seal of a call, 32 bytes. ``texts`` are its client, session, lane, tip, answer and response, None where
+    """The seal of a call, 32 bytes. ``texts`` are its client, session, lane, tip, answer and response, None if
     absent."""
     parts = [each or b"" for each in texts]
     return blake3(_netstrings([CALL_VERSION, id.encode(), b"%d" % milliseconds, *parts, data])).digest()

@@ -85,7 +85,7 @@ _LOGIN = r"(?:(?a:\b)[a-zA-Z][a-zA-Z0-9+.-]{0,30})?://[^\s/?#@:]*:(?!\*+@)(?!\$)
 _NO_KEY = (
     r"(?i:(?:bearer|basic|token) +)?(?:\$\w+|\$?\{\{?[^}]*\}?\}|\*+|<[^>]*>|keyring:.*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)?"
 )
-"""Values in the place of a key that are not one: a reference, the name of a variable, something hidden."""
+"""Values in place of a key that are not one: a reference, the name of a variable, something hidden."""
 
 _PRIVATE = r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
 HIDDEN = "<hidden: it looked like a key>"

@@ -50,7 +50,8 @@ class Backend(Protocol):
         ...
 
     def find_revision(self) -> str | None:
-        """The stored revision. A database without tables raises DatabaseError itself, not a subclass."""
+        """The stored revision; None if its table is empty. A database without tables raises DatabaseError itself, not a
+        subclass."""
         ...
 
     def check_isolated(self) -> None:

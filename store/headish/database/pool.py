@@ -24,7 +24,7 @@ class Closable(Protocol):
 C = TypeVar("C", bound=Closable)
 
 LIMIT = 128
-"""The number of connections that a process opens at the most; further threads wait for one."""
+"""The largest number of connections that a process opens; further threads wait for one."""
 
 
 class AllInUse(Exception):

@@ -40,7 +40,7 @@ class URL(NamedTuple):
         return self._replace(query={key: value for key, value in self.query.items() if key not in keys})
 
     def get(self, key: str, default: str | None = None) -> str | None:
-        """The value of a key of the query, the last one of several."""
+        """The value of a key of the query, the last one of several; ``default`` if there is none."""
         value = self.query.get(key, default)
         return value[-1] if isinstance(value, tuple) else value
 

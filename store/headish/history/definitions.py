@@ -64,7 +64,7 @@ def read_pointer(row: Row) -> Pointer:
 
 
 def find_default(connection: Connection, space: int) -> str | None:
-    """The pointer for threads that have none of their own. Raises: CorruptRecord."""
+    """The pointer for threads that have none of their own; None if there is no default. Raises: CorruptRecord."""
     row = find_definition(connection, space, DEFAULT, DEFAULT_NAME)
     if row is None:
         return None

@@ -36,7 +36,7 @@ KINDS_LIMIT = 1000
 """The most kinds that the summary counts apart: a file may name a new kind in each record."""
 MORE_KINDS = "of more kinds"
 SHOWN_CHARACTERS = 300
-"""A place or a reason is cut after so many characters: it may hold a name from the file, which can be a megabyte
+"""A place or a reason is cut after this many characters: it may hold a name from the file, which can be a megabyte
 long."""
 
 

@@ -39,7 +39,7 @@ a frame was altered on the way, they would fill that frame, and headish would wa
 _AHEAD_BYTES = 1024 * 1024
 """The most that is read ahead from a store while headish writes to it. The rest waits in the pipe."""
 _WRITE_BYTES = 4096
-"""A pipe that polls writable takes so much at once without blocking (POSIX: PIPE_BUF is 512 or more; on Linux and
+"""A pipe that polls writable takes this much at once without blocking (POSIX: PIPE_BUF is 512 or more; on Linux and
 macOS such a pipe has room for a page)."""
 _END_SECONDS = 5.0
 

@@ -90,7 +90,7 @@ FIND_AT = Query(
 
 
 def bookmarks_at(connection: Connection, space: int, place: Place, head: bytes | None, limit: int) -> list[bytes]:
-    """The names that point at a place, in order; ``limit`` at the most. ``head``: the name that moved with its turn."""
+    """The names that point at a place, in order; at most ``limit``. ``head``: the name that moved with its turn."""
     rows = connection.rows(FIND_AT, space=space, chain=place.chain, pos=place.pos, head=head, limit=limit)
     return [row[0] for row in rows]
 
@@ -109,8 +109,8 @@ LIST_BY_NAME = Query(
 def list_bookmarks(
     connection: Connection, space: int, *, prefix: bytes = b"", after: bytes = b"", limit: int = ALL
 ) -> Sequence[Row]:
-    """``(name, id, chain, pos)`` of the names after ``after`` that begin with ``prefix``, by name; ``limit`` at the
-    most."""
+    """``(name, id, chain, pos)`` of the names after ``after`` that begin with ``prefix``, by name; at most
+    ``limit``."""
     return connection.rows(LIST_BY_NAME, space=space, after=after, limit=limit, **_beginning(prefix))
 
 
@@ -125,7 +125,7 @@ NAMED_TURNS = Query(
 
 
 def named_turns(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
-    """``(name, id, digest, chain, pos)`` of the names after ``after``, by name; ``limit`` at the most."""
+    """``(name, id, digest, chain, pos)`` of the names after ``after``, by name; at most ``limit``."""
     return connection.rows(NAMED_TURNS, space=space, after=after, limit=limit)
 
 
@@ -162,7 +162,7 @@ def list_recent_bookmarks(
 
 
 def recent_names(connection: Connection, space: int, limit: int) -> list[str]:
-    """The names that moved last, the last one first; ``limit`` at the most. A damaged name, which is not bytes, is left
+    """The names that moved last, the last one first; at most ``limit``. A damaged name, which is not bytes, is left
     out."""
     rows = list_recent_bookmarks(connection, space, limit=limit) or ()
     return [row[0].decode(errors="replace") for row in rows if isinstance(row[0], bytes)]

@@ -50,7 +50,7 @@ FIND = Query("call by id", f"SELECT {_COLUMNS} FROM call WHERE space = :space AN
 
 
 def find_call(connection: Connection, space: int, id: str) -> StoredCall | None:
-    """The call with this id."""
+    """The call with this id; None if there is none."""
     return _read(connection.row(FIND, space=space, id=id))
 
 
@@ -70,7 +70,7 @@ BY_RESPONSE = Query(
 
 
 def call_of_response(connection: Connection, space: int, response: bytes) -> StoredCall | None:
-    """The last call whose answer has this id from its provider."""
+    """The last call whose answer has this id from its provider; None if there is none."""
     rows = connection.rows(BY_RESPONSE, space=space, response=response)
     return _read(rows[-1]) if rows else None
 

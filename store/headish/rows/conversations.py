@@ -98,7 +98,7 @@ ALL_RECORDS = Query(
 
 
 def records_after(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
-    """``(subject, revision, milliseconds, data)`` of the records after a subject, in order; ``limit`` at the most."""
+    """``(subject, revision, milliseconds, data)`` of the records after a subject, in order; at most ``limit``."""
     return connection.rows(ALL_RECORDS, space=space, after=after, limit=limit)
 
 
@@ -109,7 +109,7 @@ BY_KEY = Query(
 
 
 def record_by_key(connection: Connection, space: int, key: bytes) -> StoredRecord | None:
-    """The record of the conversation that has this key."""
+    """The record of the conversation that has this key; None if there is none."""
     return _read(connection.row(BY_KEY, space=space, key=key))
 
 
@@ -142,7 +142,7 @@ BELOW_KEY = Query(
 
 
 def records_below_key(connection: Connection, space: int, key: bytes, limit: int) -> list[StoredRecord]:
-    """The records of conversations whose keys are ``KEY:…``, by key; ``limit`` at the most."""
+    """The records of conversations whose keys are ``KEY:…``, by key; at most ``limit``."""
     # `;` is the byte after `:`, so the range has all keys that begin with this one and a colon.
     rows = connection.rows(BELOW_KEY, space=space, low=key + b":", high=key + b";", limit=limit)
     return [record for record in map(_read, rows) if record is not None]
@@ -294,7 +294,7 @@ NAMES_IN = Query(
 
 
 def names_in(connection: Connection, space: int, place: Place, limit: int) -> list[bytes]:
-    """The names at a place and at what grew from it, by name; ``limit`` at the most.
+    """The names at a place and at what grew from it, by name; at most ``limit``.
 
     Cost: a step for each branch, and one look at every name.
     """

@@ -21,7 +21,7 @@ BY_KEY = Query("turn by its key", f"SELECT {COLUMNS} FROM turn WHERE space = :sp
 
 
 def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
-    """The turn with a key. A turn whose meta was erased is found by the hash of its key."""
+    """The turn with a key; None if there is none. A turn whose meta was erased is found by the hash of its key."""
     return next(iter(read_turns(connection.rows(BY_KEY, space=space, key=key, key_hash=hash_key(key)))), None)
 
 

@@ -71,7 +71,7 @@ LOCK = Query(
 
 
 def lock_stream(connection: Connection, space: int, id: TurnId) -> StoredStream | None:
-    """Read a stream and lock it, so that no other transaction ends it before this one does."""
+    """Read a stream and lock it, so that no other transaction ends it before this one does. None if there is none."""
     row = connection.row(LOCK, space=space, id=id)
     return None if row is None else StoredStream._make(row)
 

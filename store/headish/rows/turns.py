@@ -88,7 +88,7 @@ AT_PLACE = Query(
 
 
 def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:
-    """The turn at a place."""
+    """The turn at a place; None if there is none."""
     return _read_turn(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
 
 
@@ -116,7 +116,7 @@ BY_ID = Query("turn by id", f"SELECT {COLUMNS} FROM turn WHERE space = :space AN
 
 
 def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
-    """The turn with this id."""
+    """The turn with this id; None if there is none."""
     return _read_turn(connection.row(BY_ID, space=space, id=turn_id))
 
 
@@ -124,7 +124,7 @@ BY_SEQ = Query("turn by commit number", f"SELECT {COLUMNS} FROM turn WHERE space
 
 
 def turn_by_seq(connection: Connection, space: int, seq: int) -> StoredTurn | None:
-    """The turn with this commit number."""
+    """The turn with this commit number; None if there is none."""
     return _read_turn(connection.row(BY_SEQ, space=space, seq=seq))
 
 
@@ -135,7 +135,7 @@ BY_PREFIX = Query(
 
 
 def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int) -> list[StoredTurn]:
-    """The turns whose ids begin with ``prefix``, by id; ``limit`` at the most."""
+    """The turns whose ids begin with ``prefix``, by id; at most ``limit``."""
     # "{" follows "z" in ASCII, so it ends the range of ids that begin with the prefix.
     return read_turns(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
 
@@ -151,7 +151,7 @@ NEWEST = Query(
 
 
 def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
-    """The turn that was written last in this store, not one that arrived from another."""
+    """The turn that was written last in this store, not one that arrived from another; None if there is none."""
     return _read_turn(connection.row(NEWEST, space=space))
 
 

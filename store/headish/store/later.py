@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 IMPORT_SECONDS = 5.0
-"""How long a fork waits for the imports of other threads, at the most."""
+"""The longest time that a fork waits for the imports of other threads."""
 
 
 class Later:

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def check_limit(limit: int | None) -> int:
-    """Return how many entries a list has at the most; None means all. Raises: InvalidArgument for less than 1."""
+    """Return the largest number of entries of a list; None means all. Raises: InvalidArgument for less than 1."""
     if limit is None:
         return ALL
     # Python takes True for the number 1.

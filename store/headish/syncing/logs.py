@@ -49,7 +49,7 @@ class Logs:
 
     @property
     def fingerprint(self) -> str | None:
-        """The fingerprint of the key."""
+        """The fingerprint of the key; None without encryption."""
         return None if self.key is None else self.key.fingerprint
 
     def devices(self) -> list[str]:
@@ -60,7 +60,7 @@ class Logs:
         return sorted({each for each in folders if DEVICE.fullmatch(each)})
 
     def head(self, device: str) -> LogHead | None:
-        """The head of a log. Raises: InvalidBundle, NotADevice."""
+        """The head of a log; None if there is none. Raises: InvalidBundle, NotADevice."""
         path = f"{self.folder}/{device}/head"
         data = self.place.get(path)
         if data is None:

@@ -125,7 +125,7 @@ def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
 
 
 def _find_failure(reading: _LogReading) -> HeadishError | None:
-    """Return why something was left out, as one error."""
+    """Return why something was left out, as one error; None if nothing was."""
     # First: if the key was changed, the logs of devices that were taken out are gone, too, and that is not a rollback.
     if reading.unreadable:
         return reading.unreadable[0]

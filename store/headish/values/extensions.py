@@ -37,7 +37,7 @@ def list_extensions(group: str) -> list[str]:
 
 
 def find_extension(group: str, name: str) -> Extension | None:
-    """The entry point of a name. If several packages bring it, that of the first package by name."""
+    """The entry point of a name; None if there is none. If several packages bring it, the first by name wins."""
     return min((each for each in _extensions(group) if each.name == name), key=_package_of, default=None)
 
 

@@ -86,7 +86,7 @@ def _character_refusal(character: str) -> str | None:
 
 
 def read_expect(expect: object) -> TurnId | Absent | None:
-    """Read where a bookmark must be before it moves: at a turn, or absent. Raises: InvalidArgument."""
+    """Read where a bookmark must be before it moves: at a turn, absent, or anywhere (None). Raises: InvalidArgument."""
     if expect is None or isinstance(expect, Absent):
         return expect
     expected = as_turn_id(expect) if isinstance(expect, str) else None

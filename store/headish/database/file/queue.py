@@ -135,7 +135,7 @@ class Queue:
         self._is_first = False
 
     def wait(self, most_seconds: float) -> None:
-        """Wait until this process is the first, ``LOOK_SECONDS`` at the most. If it is the first already, or there is
+        """Wait until this process is the first, at most ``LOOK_SECONDS``. If it is the first already, or there is
         no queue, sleep up to ``most_seconds``."""
         if self._is_first or self._log is None:
             return pause(0.0002, most_seconds)

@@ -29,7 +29,7 @@ from headish.errors import DatabaseError, DatabaseLocked, HeadishError
 T = TypeVar("T")
 
 GROUP_JOBS = 64
-"""The number of jobs that share a commit at the most, so that a leader does not wait for its answer without end."""
+"""The largest number of jobs that share a commit, so that a leader does not wait for its answer without end."""
 GROUP_PAGES = 256
 """A leader begins no more jobs of others once they have made the file this many pages longer."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from headish.errors import DatabaseFull
 
 PROBLEMS_SHOWN = 100
-"""The number of problems that SQLite's own checks report at the most."""
+"""The largest number of problems that SQLite's own checks report."""
 SCRUB_SECONDS = 2.0
 """How long an erasure waits for the readers of the log."""
 PART_SECONDS = 24 * 60 * 60

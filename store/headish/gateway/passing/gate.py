@@ -171,8 +171,8 @@ class Gate:
 
 
 def _find_key(upstream: Upstream) -> str | None:
-    """Find the key of an upstream. A provider's usual key goes to its own address only; any other address gets the key
-    that was named for it."""
+    """Find the key of an upstream; None if it gets none. A provider's usual key goes to its own address only; any other
+    address gets the key that was named for it."""
     if upstream.provider is None or not (upstream.is_own or upstream.key_env):
         return None
     base_url = None if upstream.is_own else upstream.base_url

@@ -74,7 +74,7 @@ class _Event(Struct):
 
     @property
     def lane(self) -> str | None:
-        """The stream that an event belongs to. In each stream, answers come one after the other."""
+        """The stream that an event belongs to; None if it names none. The answers of a stream come one by one."""
         return self.stream_id if isinstance(self.stream_id, str) else None
 
     @property

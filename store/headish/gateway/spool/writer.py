@@ -24,7 +24,8 @@ SPOOL_LIMIT_BYTES = 1024 * 1024 * 1024
 SUFFIX = ".spool"
 _LOCK = "writer.lock"
 WRITTEN_BYTES = 4 * 1024 * 1024
-"""About how many bytes of frames are written at once. A body that unpacks to more is never whole in memory."""
+"""The approximate number of bytes of frames that are written at once. A body that unpacks to more is never whole in
+memory."""
 _COUNTED_SECONDS = 1.0
 """How long a count of the folder's bytes is trusted: meanwhile the reader may remove segments."""
 
@@ -32,8 +33,9 @@ _COUNTED_SECONDS = 1.0
 class SpoolWriter:
     """The writing end of a spool. Only one process at a time has one; use it from one thread at a time.
 
-    ``unrecorded`` counts the calls that are incomplete for want of room. ``failure`` says why writing failed, and is
-    None again once the beginning of a call was written; ``last_failure`` stays.
+    ``unrecorded`` counts the calls that are incomplete: there was no room, a write failed, or their space had used up
+    its share. ``failure`` is the reason, and None again once the beginning of a call was written; ``last_failure``
+    stays.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class SpoolWriter:
         return True
 
     def write(self, frames: Iterable[SpoolFrame]) -> None:
-        """Append frames. Without room, it does not raise: it drops and counts the affected calls, and ends them as
+        """Append frames. If that fails, it does not raise: it drops and counts the affected calls, and ends them as
         ``unrecorded`` as soon as something can be written again.
 
         Cost: one system call ``write`` for each 4 MB. It takes no more than that from ``frames`` at a time.

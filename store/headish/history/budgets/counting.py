@@ -62,7 +62,7 @@ class Measured(NamedTuple):
 def measure(walked: Sequence[Walked], tools: Tools = (), count: Count | None = None, fill: Fill = tuple) -> Measured:
     """The window of a walk with its weights: by ``count``, else by bytes, corrected by the usage of its own replies.
 
-    ``fill`` puts documents in the place of references, so that they weigh what is sent.
+    ``fill`` puts documents in place of references, so that they weigh what is sent.
     Raises: CorruptTurn; InvalidArgument if ``count`` does not return a number of tokens.
     """
     window, seen = see_window(walked)

@@ -111,7 +111,7 @@ def _find_named(connection: Connection, space: int, name: bytes) -> ListedConver
 
 
 def _newest(connection: Connection, space: int, firsts: Sequence[First]) -> TurnId | None:
-    """The end of the newest branch that grew from any version of a first turn."""
+    """The end of the newest branch that grew from any version of a first turn; None if none has an end."""
     ends = [turn_id for each in firsts if (turn_id := newest_in(connection, space, each.place)) is not None]
     if len(ends) < 2:
         return next(iter(ends), None)

@@ -148,7 +148,7 @@ def _sides(connection: Connection, space: int, first: Range, second: Headish | N
 
 
 def _fork(one: Sequence[Segment], other: Sequence[Segment]) -> Place | None:
-    """The last turn of the second walk before it leaves the first."""
+    """The last turn of the second walk before it leaves the first; None if they share none."""
     reached: dict[int, int] = {}
     for segment in one:
         reached[segment.chain] = max(segment.high, reached.get(segment.chain, -1))

@@ -186,14 +186,14 @@ class _Copies:
 
 
 def name_of(done: Done) -> str | None:
-    """The name that moved with an edit."""
+    """The name that moved with an edit; None if none did."""
     return None if done.name is None else stored_name(done.name)
 
 
 def _cover_copies(
     connection: Connection, space: int, attributes: bytes | None, seq_of: Callable[[Place], int | None]
 ) -> bytes | None:
-    """The attributes of an overlay with the digests of copies in the place of those of their originals. ``seq_of``
+    """The attributes of an overlay with the digests of copies in place of those of their originals. ``seq_of``
     gives the commit number of the copy of the turn at a place, None if it has none; then the digest stays.
 
     Cost: one statement for each 64 covered turns, and one for each copy.

@@ -113,7 +113,7 @@ def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tupl
 
 
 def _mark_of(connection: Connection, space: int, erasure: int) -> Erased | None:
-    """The mark that takes the place of erased content, by the number of the erasure."""
+    """The mark that takes the place of erased content, by the number of the erasure; None without its receipt."""
     from headish.rows.upkeep.receipts import marks_of  # late: few turns are erased
 
     return marks_of(connection, space, [erasure]).get(erasure)

@@ -19,7 +19,7 @@ from headish.values.turns import DOCUMENT
 
 
 def with_documents(connection: Connection, space: int, messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Put the bytes of document turns in the place of references to them.
+    """Put the bytes of document turns in place of references to them.
 
     Cost: nothing for messages without such a reference; two statements for each reference.
     Raises: InvalidContent if a reference does not name a document of the space; CorruptTurn.

@@ -79,7 +79,8 @@ def _find_place(connection: Connection, space: int, headish: Headish) -> Place |
 
 
 def _find_handle(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
-    """The turn of a handle. A name that a bookmark has or had is never read as a handle (rule R25, handles)."""
+    """The turn of a handle; None if the name is not a handle, or no turn has it. A name that a bookmark has or had is
+    never read as a handle (rule R25, handles)."""
     from headish.rows.keys import turns_by_handle
     from headish.rows.moves import has_log
 

@@ -333,7 +333,7 @@ def _checked(connection: Connection, space: int, turns: list[PlacedTurn]) -> lis
 
 
 def _marked(connection: Connection, space: int, turns: list[W], place_at: Callable[[int], Place]) -> list[W]:
-    """Put the mark of its erasure in the place of each missing payload. Raises: CorruptTurn if it was not erased."""
+    """Put the mark of its erasure in place of each missing payload. Raises: CorruptTurn if it was not erased."""
     empty = [index for index, turn in enumerate(turns) if turn.payload is None]
     marks = _erased_at(connection, space, [*map(place_at, empty)])
     for index in empty:

@@ -43,7 +43,7 @@ def name_conversation(connection: Connection, space: int, about: ImportedConvers
 
 
 def find_named(connection: Connection, space: int, about: ImportedConversation) -> ListedConversation | None:
-    """Find the record that an earlier import made for the same conversation."""
+    """Find the record that an earlier import made for the same conversation; None if there is none."""
     try:
         return None if about.key is None else find_by_key(connection, space, about.key.encode())
     except UnknownConversation:

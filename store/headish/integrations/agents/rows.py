@@ -14,7 +14,7 @@ from headish.integrations.agents.items import is_plain_text
 from headish.integrations.agents.shapes import Item, write_shape
 
 _TOGETHER = 100
-"""The number of turns that are decoded at once: if one of them is odd, only so many are decoded one by one."""
+"""The number of turns that are decoded at once: if one of them is odd, only this many are decoded one by one."""
 
 
 class _ShapeBeside(msgspec.Struct):

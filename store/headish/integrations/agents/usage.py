@@ -1,4 +1,5 @@
-"""The usage of runs, beside the items: an object for each run, under the bookmark of its session."""
+"""The usage of runs, beside the items: an object for each run. Its key begins with the bookmark that the session had at
+the time."""
 
 from __future__ import annotations
 

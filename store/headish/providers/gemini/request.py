@@ -26,8 +26,8 @@ from headish.values.messages import ContextWindow, Message
 from headish.values.shapes import listed, name, record
 
 OPENING = "(The conversation begins with your own words.)"
-"""Stands for the user if a thread begins with the assistant: a turn that calls has to follow a turn of the user. It is
-sent even without calls, so that a later call changes nothing before it."""
+"""The text that is sent as the user's if a thread begins with the assistant: a turn that calls has to follow a turn of
+the user. It is sent even without calls, so that a later call changes nothing before it."""
 TOOL_LIMIT = 512
 """The number of function declarations that a request may have. Source: ``types.Tool`` of google-genai 3.4.0."""
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
@@ -80,7 +80,7 @@ class GeminiWriter(RequestWriter):
         return joined(write_gemini_media(block), block.opaque.get(self.provider))
 
     def spoken_part(self, block: Document, message: Message) -> Part | None:
-        """A recording of Gemini goes back as it came; of another provider's, only the words are sent."""
+        """Send a recording of Gemini back as it came; for another provider's, send only the words."""
         if any(provider != self.provider for provider in block.opaque) or not isinstance(block.source, Base64Source):
             return super().spoken_part(block, message)
         return joined(write_gemini_media(block), owned(block.opaque.get(self.provider)))
@@ -214,7 +214,7 @@ class GeminiWriter(RequestWriter):
         return [called for each in declared if (called := name(record(each).get("name"))) is not None]
 
     def kinds_of(self, tool: Mapping[str, Any]) -> list[str]:
-        # Declarations of functions are no kind of their own; a client may spell the key with either f or F.
+        # Function declarations do not count as a kind of own tools. A client may spell the key with either f or F.
         return [_CAMEL.sub(lambda match: match[1].upper(), kind) for kind in tool if "unction" not in kind]
 
     def _define(self, tool: ToolDefinition) -> Part:

@@ -13,9 +13,9 @@ from headish.values.limits import NESTING_LIMIT
 
 
 def healed(value: Any, depth: int = 0) -> Any:
-    """The value with halves of surrogate pairs joined, and with replacements for values that JSON cannot hold.
+    """Join the halves of surrogate pairs in a value, and replace values that JSON cannot represent.
 
-    A part that nests deeper than a turn can hold becomes the text of its JSON.
+    A part that is nested deeper than a turn allows becomes the text of its JSON.
     """
     if isinstance(value, str):
         # Through UTF-16, in which two halves side by side are one character.
@@ -34,8 +34,8 @@ def healed(value: Any, depth: int = 0) -> Any:
 
 
 def whole_characters(text: str) -> tuple[str, str]:
-    """Split a piece of text into its healed whole characters and the half character at its end, if any. Some gateways
-    send the other half with the next piece; put the first half in front of that."""
+    """Split a piece of text into its whole characters, healed, and the half of a surrogate pair at its end, or "".
+    Some gateways send the other half with the next piece; put the first half in front of that."""
     half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
     return healed(text.removesuffix(half)), half
 

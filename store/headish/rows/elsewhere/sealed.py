@@ -29,7 +29,7 @@ SEALED_BEHIND = Query(
 
 
 def sealed_behind(connection: Connection, space: int, low: int, high: int, limit: int) -> list[SealedTurn]:
-    """The turns above commit number ``low`` and up to ``high``, in order; ``limit`` at the most."""
+    """The turns above commit number ``low`` and up to ``high``, in order; at most ``limit``."""
     rows = connection.rows(SEALED_BEHIND, space=space, low=low, high=high, limit=limit)
     return [*map(SealedTurn._make, rows)]
 

@@ -112,7 +112,7 @@ NAMELESS = Query(
 
 
 def list_nameless(connection: Connection, space: int, beginnings: Sequence[Place], limit: int) -> list[Listed]:
-    """The conversations without a name that begin at one of these places, the newest first; ``limit`` at the most.
+    """The conversations without a name that begin at one of these places, the newest first; at most ``limit``.
 
     Cost: one statement, which looks at every chain that grew from one of the places.
     """

@@ -134,7 +134,7 @@ def list_named(
 ) -> list[Listed]:
     """The conversations whose names come after ``before`` (``recent``, name), the last moved first.
 
-    ``archived`` and ``pinned`` select by these flags; None selects either. ``limit`` at the most.
+    ``archived`` and ``pinned`` select by these flags; None selects either. At most ``limit``.
     """
     flags = {"archived": _flag(archived), "pinned": _flag(pinned)}
     rows = connection.rows(NAMED, space=space, recent=before[0], name=before[1], limit=limit, **flags)

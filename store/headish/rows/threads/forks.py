@@ -31,7 +31,7 @@ def parents_at(
     """The places that the turns at these places continue, in order; an empty tuple for a root. ``links`` are links of
     chains that the caller has read already.
 
-    Cost: one statement. None if no turn is the first of a chain that ``links`` lacks.
+    Cost: one statement; no statement if each chain is in ``links`` or no turn is the first of its chain.
     """
     before: dict[Place, list[Place]] = {
         place: [Place(place.chain, place.pos - 1)] if place.pos else list(links.get(place.chain, ()))

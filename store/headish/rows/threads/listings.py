@@ -11,7 +11,7 @@ from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.places import Place
 
 CHAINS_READ = 500
-"""The number of chains whose ends one statement reads at the most."""
+"""The largest number of chains whose ends one statement reads."""
 LINKS_BETWEEN = Query(
     "links of a range of chains",
     """
@@ -54,7 +54,7 @@ AFTER = Query(
 
 
 def turns_after(connection: Connection, space: int, seq: int, limit: int) -> list[StoredTurn]:
-    """The turns after a commit number, in commit order; ``limit`` at the most."""
+    """The turns after a commit number, in commit order; at most ``limit``."""
     return read_turns(connection.rows(AFTER, space=space, seq=seq, limit=limit))
 
 
@@ -79,7 +79,7 @@ CHILDREN = Query(
 
 
 def children(connection: Connection, space: int, place: Place, *, after: int = 0, limit: int = ALL) -> list[StoredTurn]:
-    """The turns that continue the one at a place, in commit order, after a commit number; ``limit`` at the most.
+    """The turns that continue the one at a place, in commit order, after a commit number; at most ``limit``.
 
     Cost: one statement. PostgreSQL looks at one index entry for each chain that begins there.
     """
@@ -116,7 +116,7 @@ ENDS = Query(
 def heads(
     connection: Connection, space: int, *, before: int = ALL, limit: int = ALL, erased: bool = True
 ) -> list[StoredTurn]:
-    """The turns that nothing continues, in chains below ``before``, the youngest chain first; ``limit`` at the most.
+    """The turns that nothing continues, in chains below ``before``, the youngest chain first; at most ``limit``.
     Without ``erased``, erased turns are left out.
 
     Cost: one statement for each ``CHAINS_READ`` turns. More if other chains continue the ends of chains, which then are
@@ -184,7 +184,7 @@ PAGE = Query(
 
 
 def turns_page(connection: Connection, space: int, after: Place, limit: int) -> list[tuple[StoredTurn, bytes | None]]:
-    """The turns after a place, by place, each with its payload if its row has it; ``limit`` at the most."""
+    """The turns after a place, by place, each with its payload if its row has it; at most ``limit``."""
     rows = connection.rows(PAGE, space=space, chain=after.chain, pos=after.pos, limit=limit)
     return [(StoredTurn(*row[:-1]), row[-1]) for row in rows]
 

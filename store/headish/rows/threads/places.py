@@ -118,7 +118,7 @@ GROWN = Query(
 
 
 def grown_from(connection: Connection, space: int, place: Place, limit: int) -> list[Place]:
-    """A place and those that grew from it, the nearest first; ``limit`` at the most.
+    """A place and those that grew from it, the nearest first; at most ``limit``.
 
     Cost: one statement, which looks at the places that it gives, and at all that continue one of them.
     """

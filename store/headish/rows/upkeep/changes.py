@@ -98,7 +98,7 @@ SPOKEN = Query(
 
 
 def spoken_between(connection: Connection, space: int, low: int, high: int, limit: int) -> Sequence[Row]:
-    """The turns above ``low`` and up to ``high``, in commit order; ``limit`` at the most. The last column of a row is
+    """The turns above ``low`` and up to ``high``, in commit order; at most ``limit``. The last column of a row is
     its payload if that is small."""
     return connection.rows(SPOKEN, space=space, low=low, high=high, limit=limit)
 

@@ -113,7 +113,7 @@ AFTER = Query(
 
 
 def sources_after(connection: Connection, space: int, seq: int, limit: int) -> list[SearchedTurn]:
-    """The searched parts of the turns after a commit number, in commit order; ``limit`` at the most."""
+    """The searched parts of the turns after a commit number, in commit order; at most ``limit``."""
     return connection.each(AFTER, SearchedTurn, space=space, seq=seq, limit=limit)
 
 
@@ -124,7 +124,7 @@ BEFORE = Query(
 
 
 def sources_before(connection: Connection, space: int, low: int, high: int, limit: int) -> list[SearchedTurn]:
-    """The searched parts of the turns above ``low`` and below ``high``, the newest first; ``limit`` at the most."""
+    """The searched parts of the turns above ``low`` and below ``high``, the newest first; at most ``limit``."""
     return connection.each(BEFORE, SearchedTurn, space=space, low=low, high=high, limit=limit)
 
 
@@ -205,7 +205,7 @@ SUBJECTS = Query(
 
 
 def subjects_page(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
-    """``(subject, data)`` of the records of conversations after a subject, in order; ``limit`` at the most."""
+    """``(subject, data)`` of the records of conversations after a subject, in order; at most ``limit``."""
     return connection.rows(SUBJECTS, space=space, after=after, limit=limit)
 
 
@@ -236,7 +236,7 @@ WORDS = Query(
 
 
 def words_page(connection: Connection, space: int, after: str, end: str, limit: int) -> list[IndexWord]:
-    """The words of a space between ``after`` and ``end``, both left out, by their bytes; ``limit`` at the most."""
+    """The words of a space between ``after`` and ``end``, both left out, by their bytes; at most ``limit``."""
     rows = connection.rows(WORDS, space=space, after=after, end=end, limit=limit)
     return [IndexWord(word, int(count)) for word, count in rows]
 

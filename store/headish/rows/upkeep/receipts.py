@@ -120,7 +120,7 @@ RECEIPT_AT = Query("receipt of an erasure", "SELECT receipt FROM erasure WHERE s
 
 
 def read_receipt(connection: Connection, space: int, number: int) -> Receipt | None:
-    """The receipt of an erasure. Raises: CorruptRecord."""
+    """The receipt of an erasure; None if there is none. Raises: CorruptRecord."""
     row = connection.row(RECEIPT_AT, space=space, number=number)
     return None if row is None else decode_receipt(row[0], number)
 

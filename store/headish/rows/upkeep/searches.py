@@ -128,7 +128,7 @@ def take(connection: Connection, space: int, known: Indexed, seq: int) -> bool:
 
 
 # With its own automatic merge, FTS5 would write a large fill three times. The process that fills merges instead, once
-# it is done. At a thousand segments FTS5 still merges by itself, because it takes two thousand at the most.
+# it is done. At a thousand segments FTS5 still merges by itself, because it takes two thousand at most.
 CONFIGURE = Query(
     "how the search index is merged",
     sqlite="INSERT INTO search_text(search_text, rank) VALUES ('automerge', 0), ('crisismerge', 1000)",

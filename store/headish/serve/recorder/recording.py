@@ -261,7 +261,7 @@ def _options_of(call: SpooledCall) -> dict[str, Any]:
 
 
 def _previous_of(request: SentRequest) -> str | None:
-    """The id of the response that a request continues (Responses)."""
+    """The id of the response that a request continues (Responses); None if it names none."""
     previous = request.rest.get("previous_response_id")
     return previous if isinstance(previous, str) else None
 

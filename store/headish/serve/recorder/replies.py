@@ -78,7 +78,7 @@ def _message_of(error: Mapping[str, Any] | None) -> str | None:
 
 
 def _error_of(body: bytes) -> str | None:
-    """The reason that an API gives for its refusal."""
+    """The reason that an API gives for its refusal; None if it gives none."""
     try:
         return _told_error(msgspec.json.decode(body))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

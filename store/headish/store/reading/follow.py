@@ -79,7 +79,7 @@ def follow(
     A reader that stores each cursor with its own work sees every change exactly once; one that does so afterwards may
     see the last one again. Answers that are still arriving and objects are not among the changes. Without ``after`` the
     feed begins with the first turn; ``after=store.position()`` with what comes next.
-    Cost: pages of up to 500 turns in nine statements at the most; one statement each time that nothing is new, up to a
+    Cost: pages of up to 500 turns in at most nine statements; one statement each time that nothing is new, up to a
     second apart. No transaction is open while the caller works.
     Raises: CursorLost if the store was restored from a backup, at once or while it is read; RemovedSpace;
     InvalidArgument; InvalidName.
@@ -135,7 +135,7 @@ def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
     For readers of replicas: the writer passes ``store.position()``, and the reader sees everything that was stored up
     to there. Each read checks the space's counter in its own transaction, and repeats for ``timeout`` seconds if the
     counter is not that far. Writes do not wait. The original store stays as it is; both share the connections.
-    Cost: at the most four statements more for each read.
+    Cost: at most four more statements for each read.
     Raises: InvalidArgument; from each read NotReplicated, and CursorLost if the database was restored from a backup.
     """
     parsed = parse_cursor(cursor)
@@ -150,7 +150,7 @@ def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
 def position(space: Space) -> str:
     """Where the feed ends now, as a cursor: for ``follow(after=…)`` and ``at_least``.
 
-    Cost: four statements at the most. Raises: RemovedSpace.
+    Cost: at most four statements. Raises: RemovedSpace.
     """
     return space._read(lambda connection: str(find_end(connection, space._number).cursor))
 

@@ -109,7 +109,7 @@ def max_tokens_of(options: Mapping[str, Any]) -> object:
 
 
 def _pointer(connection: Connection, space: Space, named: bytes | None, options: Mapping[str, Any]) -> Pointer | None:
-    """The pointer that was named, which must exist, or that of the thread, which need not."""
+    """The pointer that was named, which must exist, or that of the thread, which need not; then None."""
     if named is not None:
         return find_pointer(connection, space._number, named)
     try:

@@ -185,7 +185,7 @@ class ReadTransaction:
 
     @step
     def key_of(self, name: str) -> str | None:
-        """The key of the conversation that has a name. Raises: CorruptRecord."""
+        """The key of the conversation that has a name; None if it has none. Raises: CorruptRecord."""
         record = find_record(self._connection, self._number, name.encode())
         return None if record is None else read_record(record.data).key
 

@@ -1,8 +1,7 @@
 """Turn the blocks of a program's or a provider's messages into those that a transcript can hold.
 
-Text documents become text, a result becomes one text under the name of its tool, and what no transcript holds (another
-provider's block, half a call, a signature) is refused with the word that gives it up. Nothing is left out unless
-``drop`` names it.
+Text documents become text, and a result becomes one text under the name of its tool. Parts that no transcript can carry
+(another provider's block, half a call, a signature) are refused, unless ``drop`` has the word that leaves them out.
 
 openchatml/flatten.py and plain.py then put these blocks into the frames or messages of a format.
 """

@@ -24,7 +24,7 @@ class Exported(PlainResult, frozen=True):
     refused: HeadishError | None = None
 
     def refuse(self, error: HeadishError) -> Exported:
-        """The same conversation as one that was refused."""
+        """Return the conversation marked as refused, without text."""
         return replace(self, text="", refused=error)
 
 

@@ -32,7 +32,7 @@ _SAID = ("role", "content", "tool_calls", "tool_call_id", "function", "error")
 """The fields that make two messages the same. Not the id: some logs give new ids."""
 _OWN = ("id", "role", "content", "tool_calls", "tool_call_id", "function", "error", "model", "tool_error")
 _SHORT = 64
-"""A text of at most so many characters is compared as it is, not by its hash."""
+"""A text of at most this many characters is compared as it is, not by its hash."""
 _DATA_URL = re.compile(r"data:([^;,]{1,200});base64,(.*)", re.S)
 _MEDIA = {"image": "image/*", "audio": "audio/*", "video": "video/*", "document": None}
 

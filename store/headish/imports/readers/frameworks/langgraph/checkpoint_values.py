@@ -21,7 +21,7 @@ from headish.values.limits import IMPORT_LINE_BYTES, NESTING_LIMIT
 
 _ARRAY, _SNAPSHOT = 6, 7
 _SWELLS = 8
-"""Nested objects are copied once for each level: together they may have so many times the bytes of a value."""
+"""Nested objects are copied once for each level: together they may have this many times the bytes of a value."""
 _EMPTY = ("null", "empty")
 
 
