@@ -259,7 +259,8 @@ class TestTheList:
         for number, end in enumerate((answer, original)):
             here.bundles.create(tmp_path / str(number), end.id)
             there.bundles.apply(tmp_path / str(number))
-        assert there.find("k").id == edited.id
+        newest = there.find("k")
+        assert newest is not None and newest.id == edited.id
         there.conversations.set(answer.id, title="T")
         [entry] = listed(there)
         assert (entry.title, entry.conversation.subject) == ("T", original.id)
