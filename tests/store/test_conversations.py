@@ -260,7 +260,8 @@ class TestTheList:
             here.bundles.create(tmp_path / str(number), end.id)
             there.bundles.apply(tmp_path / str(number))
         newest = there.find("k")
-        assert newest is not None and newest.id == edited.id
+        assert newest is not None
+        assert newest.id == edited.id
         there.conversations.set(answer.id, title="T")
         [entry] = listed(there)
         assert (entry.title, entry.conversation.subject) == ("T", original.id)
