@@ -145,7 +145,7 @@ def test_a_second_import_stores_nothing_and_the_log_stays_as_it_is(store: Store,
 
 
 def test_a_database_of_something_else_is_refused(store: Store, logs: Logs) -> None:
-    with pytest.raises(InvalidImport, match="no log of llm"):
+    with pytest.raises(InvalidImport, match="not a log of llm"):
         store.import_file(logs("CREATE TABLE messages (id INTEGER);"))
     other = logs("CREATE TABLE turn (id);", "CREATE TABLE payload (id);", "CREATE TABLE bookmark (id);")
     with pytest.raises(InvalidImport, match="it is a database of headish: open it with --db"):
@@ -168,7 +168,7 @@ def test_messages_in_a_circle_end_somewhere(store: Store, logs: Logs) -> None:
 
 def test_a_view_in_the_place_of_a_table_is_not_read(store: Store, logs: Logs) -> None:
     view = "CREATE VIEW responses AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT * FROM n;"
-    with pytest.raises(InvalidImport, match="no log of llm"):
+    with pytest.raises(InvalidImport, match="not a log of llm"):
         store.import_file(logs("CREATE TABLE conversations (id TEXT);", view), "llm")
 
 

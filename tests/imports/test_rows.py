@@ -84,7 +84,7 @@ class TestMessages:
         odd = [{"messages": [ASK]}, {"text": "x"}, ["y"], {"messages": [1, {"role": "critic", "content": [{"a": 1}]}]}]
         done = memory.import_file(lines(*odd), "hf", told=lambda note: told.append(str(note)))
         assert (done.broken, done.added) == (3, 2)
-        assert "line 2: broken: it is no row of a data set: it has no messages" in told[0]
+        assert "line 2: broken: it is not a row of a data set: it has no messages" in told[0]
 
 
 class TestShareGpt:
@@ -169,7 +169,7 @@ class TestParquet:
     def test_a_damaged_table_is_refused_by_name(self, memory: Store, path: Path) -> None:
         whole = path.read_bytes()
         path.write_bytes(whole[:-40])
-        with pytest.raises(InvalidImport, match="no parquet"):
+        with pytest.raises(InvalidImport, match="not a parquet"):
             memory.import_file(path)
 
     def test_without_the_extra_the_error_says_what_installs_it(

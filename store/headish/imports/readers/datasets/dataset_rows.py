@@ -54,9 +54,9 @@ class RowThread(NamedTuple):
     time: object = None
 
 
-_NO_ROW = "it is no row of a data set: it has no messages, conversations, prompt with chosen and rejected, or call"
+_NO_ROW = "it is not a row of a data set: it has no messages, conversations, prompt with chosen and rejected, or call"
 
-_MESSAGE = "it is a message, and no row: --from chat (format= in Python) reads a list of messages as one conversation"
+_MESSAGE = "it is a message, not a row: --from chat (format= in Python) reads a list of messages as one conversation"
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
