@@ -137,6 +137,19 @@ class TestLogs:
         file.seek(0)
         assert store.import_file(file, "openai-log").added == 0
 
+    def test_the_token_counts_of_several_choices_are_on_one_of_them(self, memory: Store) -> None:
+        row = called(ASK, answer="4")
+        choices = [{"message": {"role": "assistant", "content": word}} for word in ("4", "four")]
+        row["response"]["body"]["choices"] = choices
+        memory.import_file(lines(row))
+        assert sorted("usage" in head.meta.reply for head in memory.heads()) == [False, True]
+
+    def test_a_time_that_is_none_is_left_out(self, memory: Store) -> None:
+        row = called(ASK, answer="4")
+        row["response"]["body"]["created"] = 1e308
+        done = memory.import_file(lines(row))
+        assert (done.added, done.untimed) == (2, 1)
+
 
 class TestParquet:
     @pytest.fixture
