@@ -14,6 +14,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -77,24 +78,28 @@ class Stop:
     """
 
     def __init__(self) -> None:
-        self._asked = threading.Event()
-        self._lock = threading.Lock()
+        self._asked = False
+        # Not an Event: a signal handler that interrupts one would wait for its lock for ever. ``put`` takes none.
+        self._woken: SimpleQueue[None] = SimpleQueue()
         self._cuts: set[Callable[[], object]] = set()
 
     @property
     def asked(self) -> bool:
         """Whether ``now`` was called."""
-        return self._asked.is_set()
+        return self._asked
 
     def now(self) -> None:
         """End the call. It may be called again, from any thread, and from a signal handler."""
-        self._asked.set()
+        self._asked = True
+        self._woken.put(None)
         for cut in tuple(self._cuts):  # a copy: a call that ends removes its own meanwhile
             cut()
 
     def wait(self, seconds: float) -> None:
         """Wait for a time, or until ``now`` is called."""
-        self._asked.wait(seconds)
+        with suppress(Empty):
+            self._woken.get(timeout=max(0.0, seconds))
+            self._woken.put(None)  # for the next wait, here or in another thread
 
     def add(self, cut: Callable[[], object]) -> None:
         """Let ``now`` call ``cut``; call it at once if ``now`` was called before."""
@@ -124,7 +129,7 @@ class Deadline:
         self._due: _Due | None = None
         self._first_left = timeouts.first_byte_seconds
         self._cut_by: Ended | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may call ``Stop.now`` while this very thread holds it
         self._wake = threading.Event()
         self._is_over = False
         self.socket: socket.socket | None = None

@@ -1,0 +1,59 @@
+"""``Stop`` keeps its promise: any thread and any signal handler may call it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+from headish.calls.deadline import Stop
+
+AT_EVERY_LINE = """
+import signal, socket, sys
+from headish.calls.deadline import Deadline, Stop, Timeouts
+
+stop = Stop()
+signal.signal(signal.SIGINT, lambda *_: stop.now())
+
+def trace(frame, event, _):
+    if event == "line" and frame.f_code.co_filename.endswith(("threading.py", "deadline.py")):
+        sys.settrace(None)
+        signal.raise_signal(signal.SIGINT)
+        sys.settrace(trace)
+    return trace
+
+here, there = socket.socketpair()
+deadline = Deadline(Timeouts(), stop)
+deadline.watch(here)
+sys.settrace(trace)
+stop.now()
+stop.wait(60)
+deadline.cancel()
+sys.settrace(None)
+assert stop.asked
+assert there.recv(1) == b"", "the connection was cut"
+"""
+
+
+def test_a_signal_handler_may_stop_a_call_at_every_line_of_a_stop() -> None:
+    subprocess.run([sys.executable, "-c", AT_EVERY_LINE], check=True, timeout=60)
+
+
+def test_a_stop_ends_the_wait_of_every_thread_and_every_later_wait() -> None:
+    stop = Stop()
+    waits = [threading.Thread(target=stop.wait, args=(3600,)) for _ in range(3)]
+    for wait in waits:
+        wait.start()
+    stop.now()
+    for wait in waits:
+        wait.join(60)
+    assert not any(wait.is_alive() for wait in waits)
+    stop.wait(3600)
+    assert stop.asked
+
+
+def test_a_wait_ends_after_its_time() -> None:
+    stop = Stop()
+    stop.wait(0.01)
+    stop.wait(-1)
+    assert not stop.asked
