@@ -111,5 +111,5 @@ WHO: tuple[tuple[str, str, Any], ...] = (
 class WriterPlace(ServerPlace):
     """A space of a secured database, opened by a login that may write, and do no more."""
 
-    def __init__(self, logins: Logins, space: str) -> None:
-        super().__init__(logins.at("app"), space)
+    def __init__(self, logins: Logins, space: str, *, is_warm: bool) -> None:
+        super().__init__(logins.at("app"), space, is_warm=is_warm)
