@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from headish import Store
-from support.warm import warm_pools
+from support.warm import empty_file, warm_pools
 
 in_memory_too = pytest.mark.parametrize("place", ["sqlite", "memory", "postgresql"], indirect=True)
 """For a test of pools and locks: in memory, all that a process does shares one connection."""
@@ -57,6 +57,11 @@ class FilePlace(Place):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path, self.target = path, str(path)
+
+    def open(self, space: str | None = None, **options: Any) -> Store:
+        if not options and not self.path.exists():
+            self.path.write_bytes(empty_file())
+        return super().open(space, **options)
 
 
 class MemoryPlace(Place):

@@ -1,4 +1,4 @@
-"""What earlier tests leave to later ones: connections to a server.
+"""What earlier tests leave to later ones: connections to a server, and a SQLite file with its tables.
 
 A server takes most of its time to begin a process for each connection and to plan each statement for the first time.
 The stores of one ``Database`` share their connections, too, so a connection holds nothing of the store that had it.
@@ -13,9 +13,13 @@ import select
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
+from headish import Database
 from headish.database.pool import Pool
 from headish.database.server import transactions
 
@@ -91,3 +95,12 @@ def _is_idle(connection: Any) -> bool:
     if connection.closed or connection.autocommit or connection.info.transaction_status:
         return False
     return not select.select([connection.fileno()], [], [], 0)[0]
+
+
+@cache
+def empty_file() -> bytes:
+    """A SQLite database with its tables and no space."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "empty.db"
+        Database.open(path).close()
+        return path.read_bytes()
