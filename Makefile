@@ -189,6 +189,7 @@ types: mypy basedpyright
 
 mypy: $(VENV)/.dev
 	$(BIN)/mypy --cache-dir .mypy_cache$(VENV:.venv%=%)
+	$(BIN)/mypy --cache-dir .mypy_cache$(VENV:.venv%=%) tests/aio/typed.py
 
 basedpyright: $(VENV)/.dev
 	$(BIN)/basedpyright

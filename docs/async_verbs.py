@@ -1,7 +1,7 @@
 """``make aio``: write the async verbs, ``store/headish/aio/verbs``, from the sync ones.
 
-A test compares these modules with what would be written now. A signature is taken over word by word, so that type
-checkers and editors see it.
+A test compares these modules with what this one would write now. The signatures are copied word by word, so that type
+checkers and editors see them (ADR 0117).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from copy import deepcopy
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_overloads
 
 from headish.store.asking.batches import Batches
 from headish.store.asking.pointers import Pointers
@@ -42,9 +42,9 @@ PARTS = (
 )  # fmt: skip
 MODULES: dict[str, tuple[type, ...]] = {"parts": PARTS, "store": (Store,), "database": (Database,)}
 BY_HAND = {"open", "close", "store", "sync"}
-"""What ``AsyncStore`` and ``AsyncDatabase`` do in their own way."""
+"""Verbs that ``AsyncStore`` and ``AsyncDatabase`` implement by hand."""
 PLAIN = {"read_only", "target", "payload_limit_bytes"}
-"""Properties that read nothing."""
+"""Properties that read nothing from the database, so they stay sync."""
 ASKING = {"ask", "retry", "summarize", "compact", "open_answer", "open_retry"}
 """Verbs that ask a model, and take ``stop=``."""
 WAITING = {
@@ -52,29 +52,30 @@ WAITING = {
     "copy_to", "move", "erase", "export", "render", "render_pieces",
     "create", "status", "collect", "apply", "push", "pull", "exchange", "answer", "invite", "revoke",
 }  # fmt: skip
-"""Verbs that may take long, and would hold up others."""
+"""Verbs that may take long, so they run in a pool of their own (``WAITING_THREADS``) and do not hold up others."""
 TAKING = {"add_turns", "reply"}
-"""Verbs that take async iterables too."""
+"""Verbs that also take async iterables."""
 RESULTS = {
     "StoredTurns": ("Turns", "{call}", "async "),
     "Answer": ("Opening[AsyncAnswer]", "return self._open_answer({verb}{given})", ""),
     "Capture": ("Opening[AsyncCapture]", "return self._open_capture({verb}{given})", ""),
     "S": ("Self", "return self._beside(await self._finish({verb}{given}))", "async "),
 }
-"""Results that have a front of their own: its type, and how it is made."""
+"""Results that have an async front: by the sync type, the type of the front, the code that makes it, and ``async``
+if the verb is a coroutine function."""
 WIDER: dict[str, tuple[str, dict[str, str]]] = {
     "run": (" | AsyncRun", {"AsyncRun": "headish.aio.bridging"}),
     "approve": (" | AsyncApprove", {"AsyncApprove": "headish.aio.bridging"}),
     "items": (" | AsyncIterable[Mapping[str, Any] | Content]", {"AsyncIterable": "collections.abc"}),
     "response": (" | AsyncIterable[Any]", {"AsyncIterable": "collections.abc"}),
 }
-"""What a parameter takes beside what the sync verb takes: coroutine functions and async iterables."""
+"""What a parameter takes beyond the sync verb's types (coroutine functions, async iterables), and the imports of it."""
 STEPS = {"follow": "self._follow_steps"}
-"""Verbs that would sleep in a thread, and what they are made of."""
+"""Verbs whose sync form would sleep in a thread, and what runs in its place."""
 
 
 class Verb(NamedTuple):
-    """A function or property of a sync class, and the module whose names its annotations use."""
+    """A function or property of a sync class: its name, its source as a tree, and the object."""
 
     name: str
     node: ast.FunctionDef
@@ -83,13 +84,14 @@ class Verb(NamedTuple):
 
 
 class Names:
-    """The imports that annotations need, by module."""
+    """Collects the imports that annotations need."""
 
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
 
     def use(self, annotation: ast.expr, home: str) -> str:
-        """An annotation as text; what it names is imported."""
+        """Return an annotation as text, and import the names in it. ``home`` is the module that it is written in."""
+        # The tree belongs to the verb, and is read again for its parameters.
         annotation = deepcopy(annotation)
         for node in ast.walk(annotation):
             if isinstance(node, ast.Name) and not hasattr(builtins, node.id):
@@ -97,7 +99,8 @@ class Names:
         return ast.unparse(annotation)
 
     def add(self, name: str, home: str) -> str:
-        """Import a name; what it is called here. Where two are called the same, one has its module before it."""
+        """Import a name and return what to call it here. Of two with one name, the second gets its module's name
+        as a prefix."""
         module = origin_of(name, home)
         if self.found.setdefault(name, module) == module:
             return name
@@ -124,7 +127,7 @@ def _imports(home: str) -> list[ast.AST]:
 
 
 def origin_of(name: str, home: str) -> str:
-    """The module that a name comes from, as the module ``home`` imports it."""
+    """The module from which the module ``home`` imports a name; ``home`` itself if it defines it."""
     for node in _imports(home):
         if isinstance(node, ast.ImportFrom) and any((each.asname or each.name) == name for each in node.names):
             assert node.module is not None
@@ -135,7 +138,7 @@ def origin_of(name: str, home: str) -> str:
 
 
 def verbs_of(kind: type) -> Iterator[Verb]:
-    """The public verbs and properties of a class, in the order of their names, and its way of being a collection."""
+    """The public verbs and properties of a class and its methods as a collection, in the order of their names."""
     for name, member in inspect.getmembers(kind):
         if name in BY_HAND or (
             name.startswith("_") and name not in ("__getitem__", "__iter__", "__len__", "__contains__")
@@ -143,17 +146,21 @@ def verbs_of(kind: type) -> Iterator[Verb]:
             continue
         function = member.fget if isinstance(member, property) else member
         if callable(function) and getattr(function, "__module__", "").startswith("headish"):
-            function = inspect.unwrap(function)
-            [node] = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-            assert isinstance(node, ast.FunctionDef)
-            yield Verb(name, node, function, isinstance(member, property))
+            yield verb_of(name, inspect.unwrap(function), isinstance(member, property))
+
+
+def verb_of(name: str, function: Callable[..., Any], is_property: bool = False) -> Verb:
+    [node] = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(node, ast.FunctionDef)
+    return Verb(name, node, function, is_property)
 
 
 def write_class(kind: type, names: Names) -> str:
-    """The async class of a sync one."""
+    """Write the async class of a sync one."""
     names.add(kind.__name__, kind.__module__)
     base, name = f'Front["{kind.__name__}"]', f"Async{kind.__name__}"
     is_mapping = issubclass(kind, Mapping)
+    # MappingFront has the dunder methods of a mapping, so they are not written for one.
     if is_mapping:
         key, value = key_and_value(kind, names)
         base = f'MappingFront["{kind.__name__}", "{key}", "{value}"]'
@@ -161,13 +168,13 @@ def write_class(kind: type, names: Names) -> str:
         name = f"{kind.__name__}Verbs"
     if kind is Store:
         base = "StoreFront"
-    said = (inspect.getdoc(kind) or kind.__name__).split("\n")[0]
+    summary = (inspect.getdoc(kind) or kind.__name__).split("\n")[0]
     body = [write_verb(verb, names) for verb in verbs_of(kind) if not (is_mapping and verb.name.startswith("__"))]
-    return f'class {name}({base}):\n    """For asyncio: {said[0].lower()}{said[1:]}"""\n\n' + "\n".join(body)
+    return f'class {name}({base}):\n    """For asyncio: {summary[0].lower()}{summary[1:]}"""\n\n' + "\n".join(body)
 
 
 def key_and_value(kind: type, names: Names) -> list[str]:
-    """The types of a mapping, as its class says them."""
+    """The types of a mapping's keys and values, from the bases of its class."""
     [node] = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     assert isinstance(node, ast.ClassDef)
     [base] = [each for each in node.bases if isinstance(each, ast.Subscript)]
@@ -176,7 +183,7 @@ def key_and_value(kind: type, names: Names) -> list[str]:
 
 
 def write_verb(verb: Verb, names: Names) -> str:
-    """One verb: the signature of the sync one, and the call that runs it on a pool."""
+    """Write one verb: the signature of the sync one, and the call that runs it on a pool of threads."""
     home = verb.function.__module__
     assert verb.node.returns is not None
     if verb.is_property:
@@ -189,7 +196,7 @@ def write_verb(verb: Verb, names: Names) -> str:
     runners = {"_ask": ASKING, "_wait": WAITING, "_take": TAKING}
     runner = next((each for each, verbs in runners.items() if verb.name in verbs), "_finish")
     call = f"return await self.{runner}({sync}{given})"
-    if result == "T":  # a checker does not see through a partial of a method with a type of its own
+    if result == "T":  # type checkers cannot infer the result of a partial of a generic method
         call = f"return await self.{runner}(lambda: {sync}({given.removeprefix(', ')}))"
     if result in RESULTS:
         shown, template, prefix = RESULTS[result]
@@ -197,10 +204,19 @@ def write_verb(verb: Verb, names: Names) -> str:
     elif result.startswith("Iterator["):
         shown, call, prefix = f"AsyncStream[{result[len('Iterator[') :]}", f"return self._stream({sync}{given})", ""
         names.use(verb.node.returns, home)
-        names.found.pop("Iterator", None)
+        names.found.pop("Iterator", None)  # AsyncStream is in its place
     else:
         shown, prefix = names.use(verb.node.returns, home), "async "
-    return written(f"{prefix}def {verb.name}(self{signature}) -> {shown}:", said_of(verb), call)
+    head = f"{prefix}def {verb.name}(self{signature}) -> {shown}:"
+    overloads = [write_overload(verb_of(verb.name, each), names) for each in get_overloads(verb.function)]
+    return "".join([*overloads, written(head, said_of(verb), call)])
+
+
+def write_overload(verb: Verb, names: Names) -> str:
+    assert verb.node.returns is not None
+    signature, _ = parameters(verb, names)
+    shown = names.use(verb.node.returns, verb.function.__module__)
+    return "    @overload\n" + written(f"async def {verb.name}(self{signature}) -> {shown}:", "", "...") + "\n"
 
 
 def write_property(verb: Verb, names: Names) -> str:
@@ -219,7 +235,7 @@ def write_property(verb: Verb, names: Names) -> str:
 
 
 def write_dunder(verb: Verb, names: Names) -> str:
-    """The ways of a collection: what Python has no async form for gets a name."""
+    """Write the methods of a collection. Those that Python has no async form of get a name, such as ``count``."""
     home = verb.function.__module__
     assert verb.node.returns is not None
     match verb.name:
@@ -248,21 +264,21 @@ def write_dunder(verb: Verb, names: Names) -> str:
 
 
 def parameters(verb: Verb, names: Names) -> tuple[str, str]:
-    """The parameters behind the first, as they are declared and as they are handed on."""
-    home, declared, given = verb.function.__module__, list[str](), list[str]()
+    """The parameters after ``self``: as declarations, and as arguments to pass on."""
+    home, declared, names_passed = verb.function.__module__, list[str](), list[str]()
     sync = inspect.signature(verb.function)
     arguments = verb.node.args
     assert not arguments.posonlyargs
     assert arguments.vararg is None
-    for argument in arguments.args[1:]:
+    for argument in arguments.args[1:]:  # without self
         declared.append(declare(argument, sync, names, home))
-        given.append(argument.arg)
+        names_passed.append(argument.arg)
     if arguments.kwonlyargs:
         declared.append("*")
     for argument in arguments.kwonlyargs:
         declared.append(declare(argument, sync, names, home))
-        given.append(argument.arg)
-    handed = [f"{name}={name}" for name in given]
+        names_passed.append(argument.arg)
+    handed = [f"{name}={name}" for name in names_passed]
     if arguments.kwarg is not None:
         assert arguments.kwarg.annotation is not None
         declared.append(f"**{arguments.kwarg.arg}: {names.use(arguments.kwarg.annotation, home)}")
@@ -280,7 +296,7 @@ def declare(argument: ast.arg, sync: inspect.Signature, names: Names, home: str)
 
 
 def said_of(verb: Verb) -> str:
-    """The first paragraph of what the sync verb says."""
+    """The first paragraph of the sync verb's docstring."""
     return " ".join((ast.get_docstring(verb.node) or "").split("\n\n")[0].split())
 
 
@@ -292,7 +308,7 @@ def written(head: str, said: str, call: str) -> str:
 
 
 def fitted(line: str, indent: int) -> str:
-    """A call or signature, on several lines where one is too long."""
+    """A call or signature, on several lines if it is too long for one."""
     if len(line) + indent <= 120:
         return line
     if " -> " in line:
@@ -308,7 +324,7 @@ def fitted(line: str, indent: int) -> str:
 
 
 def module_of(name: str) -> str:
-    """The module with the async classes of some sync ones."""
+    """The text of the module ``name``, with the async classes of the sync ones in ``MODULES``."""
     names = Names()
     classes = "\n\n".join(write_class(kind, names) for kind in MODULES[name])
     parts = sorted(
@@ -326,7 +342,8 @@ def module_of(name: str) -> str:
     return (
         f'"""The verbs of {SAID[name]} for asyncio, written by ``make aio``. They run in threads."""\n\n'
         "# ruff: noqa: E501\n"
-        "from __future__ import annotations\n\nfrom typing import TYPE_CHECKING\n\n"
+        "from __future__ import annotations\n\n"
+        f"from typing import TYPE_CHECKING{', overload' * ('@overload' in classes)}\n\n"
         + "\n".join(own) + "\n\nif TYPE_CHECKING:\n" + textwrap.indent("\n".join(typed), "    ") + f"\n\n\n{classes}"
     )  # fmt: skip
 
@@ -335,9 +352,10 @@ SAID = {"parts": "the parts of a store", "store": "a store", "database": "a data
 
 
 def main() -> None:
-    """Write the modules that changed, and say which."""
+    """Write the modules that changed, and print which."""
     for name in MODULES:
         path, text = FOLDER / f"{name}.py", module_of(name)
+        # Only then, so that the message names what changed.
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             print(f"written: {path.name}", file=sys.stderr)

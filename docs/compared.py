@@ -1,6 +1,6 @@
-"""Writes explanation/compared.md: what each store of conversations has, and how fast it is beside ours.
+"""Write explanation/compared.md: the features of other stores of conversations, and their speed beside headish's.
 
-Each line of the table of features names the test that checks it for headish, and a test checks that it exists. The
+Each row of the table of features names the test that checks it for headish; a test checks that it exists. The
 figures are lines of ``make bench-peers``, kept in ``figures/peers.txt``.
 """
 
@@ -18,7 +18,7 @@ PINNED = ROOT / "requirements" / "peers.txt"
 
 
 class Compared(NamedTuple):
-    """A peer: the version whose sources were read for the table of features, and the package that is measured."""
+    """A peer: the version whose sources were read for the table of features, and the measured package, if any."""
 
     name: str
     read: str
@@ -37,7 +37,7 @@ MEASURED_ALONE = Compared("LangChain's community package", "", "langchain-commun
 
 
 class Feature(NamedTuple):
-    """A feature: how headish has it, the test that checks that, and a word on each peer, in their order."""
+    """A feature: how headish has it, the test that checks that, and a note on each peer, in the order of ``PEERS``."""
 
     name: str
     ours: str
@@ -147,7 +147,7 @@ FEATURES = (
         ("its own", "its own", "yes", "yes", "yes", "none: in memory"),
     ),
 )  # fmt: skip
-"""As read in the sources of those versions."""
+"""The features, as read in the sources of those versions."""
 
 BETTER = """
 - **gpt2099 and xs** run programs when something is written (actions, services), and serve their store over iroh.
@@ -205,7 +205,7 @@ TITLES = {
 
 
 def write_compared() -> str:
-    """The page."""
+    """Return the text of the page."""
     figures = [dict(field.split("=", 1) for field in line.split()) for line in FIGURES.read_text("utf-8").splitlines()]
     own = next(each["own"] for each in figures if "own" in each)
     better = BETTER.strip().format_map({f"{each['peer']}_{each['name']}": each["ratio"] for each in figures})
@@ -222,10 +222,10 @@ def _features() -> str:
 
 def _figures(figures: list[dict[str, str]]) -> str:
     names = list(dict.fromkeys(each["name"] for each in figures))
-    found = {(each["peer"], each["name"]): each["ratio"] for each in figures}
+    ratios = {(each["peer"], each["name"]): each["ratio"] for each in figures}
     peers = [peer for peer in TITLES if any(peer == each["peer"] for each in figures)]
     rows = [("peer", *names), ("---",) * (len(names) + 1)]
-    rows += [(TITLES[peer], *(found.get((peer, name), "") for name in names)) for peer in peers]
+    rows += [(TITLES[peer], *(ratios.get((peer, name), "") for name in names)) for peer in peers]
     return _table(rows)
 
 
@@ -238,9 +238,10 @@ def _versions() -> str:
 def _measured(peer: Compared) -> str:
     if peer.package is None:
         return ""
-    found = re.search(rf"^{peer.package}(?:\[.*\])?==(\S+)", PINNED.read_text("utf-8"), re.MULTILINE)
-    assert found, f"{PINNED.name} has no {peer.package}"
-    return f"`{peer.package}` {found[1]}"
+    match = re.search(rf"^{peer.package}(?:\[.*\])?==(\S+)", PINNED.read_text("utf-8"), re.MULTILINE)
+    # A figure without a version could not be checked.
+    assert match, f"{PINNED.name} has no {peer.package}"
+    return f"`{peer.package}` {match[1]}"
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:

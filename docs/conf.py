@@ -1,4 +1,4 @@
-"""The site made of these pages: `make site` builds it without the network, and refuses a link that leads nowhere."""
+"""The site that is built from these pages. `make site` needs no network, and fails at a link that leads nowhere."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ exclude_patterns = ["figures"]
 myst_enable_extensions = ["colon_fence", "attrs_inline"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
+# Together with --fail-on-warning: a reference that leads nowhere stops the build.
 nitpicky = True
-# Shell transcripts show what is typed and what is printed: a lexer that stumbles over a table is no fault of the page.
+# Shell transcripts also show what is printed, such as tables, which the lexer cannot read: not an error of the page.
 suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
@@ -37,7 +38,7 @@ html_theme_options = {
 
 
 def append_pages(app: Sphinx, name: str, source: list[str]) -> None:
-    """Give the README of a folder the pages beside it in the navigation. Read elsewhere it stays plain Markdown."""
+    """Add the pages beside a README to it in the navigation. In the repository it stays plain Markdown."""
     folder = (Path(app.srcdir) / name).parent
     if name.endswith("/README"):
         entries = ["*", *(f"{below.parent.name}/README" for below in sorted(folder.glob("*/README.md")))]
@@ -45,5 +46,5 @@ def append_pages(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """What Sphinx calls when it begins."""
+    """Called by Sphinx at its start."""
     app.connect("source-read", append_pages)

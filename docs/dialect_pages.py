@@ -1,4 +1,4 @@
-"""Writes the pages of the dialects, and the list of what is refused: from the table, and by asking."""
+"""Write the pages of the dialects, and the list of what is refused, from the table and from what the code does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ THREAD = [
 
 
 def write_dialect(name: str) -> str:
-    """The page of a dialect."""
+    """Return the text of a dialect's page."""
     dialect = DIALECTS[name]
     parts = [f"# `{name}`: {dialect.title}\n\n", NOTE, f"A pointer speaks it {_chosen(name, dialect)}\n\n"]
     parts += [f"- {_tags(sentence[0].upper() + sentence[1:])}.\n" for sentence in describe_dialect(name)]
@@ -47,7 +47,7 @@ def _request(dialect: str) -> Request:
 
 
 def _shown_body(dialect: str) -> str:
-    """The body of a request; of all but OpenAI's own dialect, only what differs from that."""
+    """The body of a request; for other dialects than OpenAI's own, only the differences from that."""
     usual, body = (json.dumps(_request(name).body, indent=1, ensure_ascii=False) for name in ("openai", dialect))
     if dialect == "openai":
         return f"```json\n{body}\n```\n"
@@ -60,12 +60,12 @@ def _shown_body(dialect: str) -> str:
 
 
 def _tags(sentence: str) -> str:
-    """A tag as code: a page would take it for HTML and show nothing."""
+    """Mark tags as code: otherwise the page takes them for HTML and shows nothing."""
     return re.sub(r"(<\w+>)", r"`\1`", sentence)
 
 
 def write_dialects() -> str:
-    """One table over all dialects."""
+    """Return the text of the page with one table of all dialects."""
     parts = ["# Dialects\n\n", NOTE]
     parts += ["How servers that speak like OpenAI's Chat Completions differ from it. A pointer's host chooses the ",
               "dialect; `headish ptr set --dialect NAME` overrides it, `headish ptr list` and `ptr show` say which it ",
@@ -85,7 +85,7 @@ def write_dialects() -> str:
 
 
 def write_refusals() -> str:
-    """What is refused before anything is sent, by each provider and each dialect."""
+    """Return the text of the page that lists what is refused before anything is sent, by provider and dialect."""
     parts = ["# What is refused, and why\n\n", NOTE]
     parts += ["`Unsupported` names it before anything is sent, and nothing is lost: the thread is as it was. What ",
               "stands under the provider's own name (`params.openai.…`) is sent as it is, and never refused.\n\n",
@@ -96,6 +96,7 @@ def write_refusals() -> str:
             whose.setdefault((what, _cell(why)), []).append(f"[`{provider}`]({provider}.md)")
     for name, dialect in DIALECTS.items():
         for feature, why in dialect.refused.items():
+            # headish adds this option itself, and leaves it out for such a server: no request is refused.
             if feature != "stream_options":
                 place = f"[`openai`, dialect `{name}`](dialects/{name}.md)"
                 whose.setdefault((f"`{feature}`", _cell(why)), []).append(place)
@@ -104,6 +105,7 @@ def write_refusals() -> str:
 
 def _refused(provider: str) -> Iterator[tuple[str, str]]:
     for what, messages in BLOCKS.items():
+        # The blocks are the same for all providers; a provider's own are marked OWN, at any depth.
         own = json.loads(json.dumps(messages).replace('"OWN"', json.dumps(provider)))
         yield from _found(provider, what, {"messages": own}, [TOOL])
     asked = [{"role": "user", "content": [TEXT]}]

@@ -1,6 +1,6 @@
-"""Notes on each import format beside its reader's own; reference/imports.md is generated from them.
+"""Facts on each import format that its reader cannot tell; reference/imports.md is generated from them.
 
-A test holds that the keys are those that turns get, and that every format here is one that is imported.
+A test checks that the keys are those that turns get, and that headish imports every format listed here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ Rows = tuple[tuple[str, str], ...]
 
 
 class FormatFacts(Struct, frozen=True):
-    """A format: where people find its file, the keys of its turns, what is lost and why, and which versions were seen."""
+    """A format: where people find its files, the keys of its turns, what is lost and why, and which versions were seen."""
 
     title: str
     where: str
@@ -207,4 +207,4 @@ FORMATS: dict[str, FormatFacts] = {
 }
 """The formats, in the order of the pages."""
 FRAMEWORKS = ("openai-agents", "langgraph", "pydantic-ai", "open-webui", "librechat", "inspect", "otel")
-"""Those that have a page of their own."""
+"""The formats on the page of frameworks and services."""

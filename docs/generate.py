@@ -1,4 +1,4 @@
-"""Writes the pages of the reference that the code itself can tell: the command, the library, the schema, the errors.
+"""Write the pages of the reference that can be generated: the command, the library, the schema, the errors.
 
 ``python docs/generate.py`` writes them; a test compares them with what is in the repository.
 """
@@ -32,6 +32,7 @@ from headish.providers.registry import PROVIDERS
 from headish.values import limits
 from headish_cli.main import main as command
 
+# The generators are not a package, and the table of damage is among the tests.
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from compared import write_compared
@@ -47,12 +48,12 @@ REFERENCE = Path(__file__).parent / "reference"
 
 
 def write_cli() -> str:
-    """Every command's help, as the command prints it, without what all commands have in common."""
+    """Return the page with the help of every command, as the command prints it, without what all commands share."""
     parts = ["# The command\n", NOTE, "```text\n", _help(["headish"], "--all"), "```\n\n", _EVERY_COMMAND]
     for name in command.list_commands(click.Context(command)):
-        found = command.get_command(click.Context(command), name)
-        assert found is not None
-        parts += _command_help(found, ["headish", name])
+        subcommand = command.get_command(click.Context(command), name)
+        assert subcommand is not None
+        parts += _command_help(subcommand, ["headish", name])
     return "".join(parts)
 
 
@@ -70,7 +71,7 @@ one per line for a list.
 
 
 def _less_common(text: str) -> str:
-    """The help of a command without the options that ``_EVERY_COMMAND`` tells of.
+    """The help of a command without the options that ``_EVERY_COMMAND`` describes.
 
     Its list of commands is left out, too: each follows on the page, with its own help.
     """
@@ -83,7 +84,7 @@ def _less_common(text: str) -> str:
 
 
 def _help(path: list[str], *further: str) -> str:
-    """As it is printed on a terminal of 100 columns."""
+    """The help of a command as it is printed on a terminal of 100 columns."""
     return CliRunner().invoke(command, [*path[1:], "--help", *further], prog_name="headish", terminal_width=100).stdout
 
 
@@ -124,7 +125,7 @@ _CARRIED: dict[str, dict[str, Any]] = {
 
 
 def write_carrying() -> str:
-    """What each format carries, found out by writing it and reading it again."""
+    """Return the page that shows what each format carries, found by writing each feature and reading it again."""
     from headish.transcripts import FORMATS
 
     cells = {feature: [_carries(model, each) for each in FORMATS] for feature, model in _CARRIED.items()}
@@ -141,7 +142,7 @@ def _escaped(cell: str) -> str:
 
 
 def _carries(message: dict[str, Any], format: str) -> str:
-    """A cell: the message as this format's own messages are, written and read again."""
+    """A cell: whether a message, in the form of this format's own messages, survives being written and read again."""
     from headish.errors import Unrepresentable
     from headish.transcripts import emit, from_json, parse, to_json
     from headish.transcripts.openchatml.forms import FORMS
@@ -153,13 +154,13 @@ def _carries(message: dict[str, Any], format: str) -> str:
             framed["channel"] = "analysis"
         framed["content"] = [{**block, **({"name": "functions.f"} if "name" in block else {})} for block in blocks]
     elif message["role"] == "assistant":
-        framed.pop("channel", None)  # what only frames have is a row of its own
+        framed.pop("channel", None)  # only some formats have channels, which have a row of their own
     try:
         transcript = from_json({"messages": [framed]})
-        written = emit(transcript, format)
+        text = emit(transcript, format)
     except Unrepresentable as error:
         return f"`{error.drop}`" if error.drop else "–"
-    back = to_json(parse(written, format, partial=True, strict=False))
+    back = to_json(parse(text, format, partial=True, strict=False))
     return "yes" if back["messages"] == to_json(transcript)["messages"] else "–"
 
 
@@ -170,11 +171,11 @@ Each statement is SQLite's. PostgreSQL's is the same with `BIGSERIAL` for the `I
 
 
 def write_schema() -> str:
-    """The tables: what each is for, and the statements that make it."""
-    said = _attribute_docstrings(schema)
+    """Return the page of the tables: what each is for, and the statements that make it."""
+    docstrings = _attribute_docstrings(schema)
     parts = ["# The tables\n", NOTE, f"Revision `{REVISION}`. {text_of(schema)}\n\n{_SAME}"]
     for table in schema.metadata.sorted_tables:
-        parts += [f"\n## {table.name}\n\n{said.get(table.name, '')}\n\n{_sql(_statements(table))}"]
+        parts += [f"\n## {table.name}\n\n{docstrings.get(table.name, '')}\n\n{_sql(_statements(table))}"]
     parts += [f"\n## search_text\n\n{text_of(fulltext)}\n"]
     for title, statements in (("SQLite", fulltext.CREATE["sqlite"]), ("PostgreSQL", fulltext.CREATE["postgresql"])):
         parts += [f"\n{title}:\n\n{_sql(statements)}"]
@@ -186,10 +187,11 @@ def _sql(statements: Sequence[str]) -> str:
 
 
 def _statements(table: Table) -> list[str]:
-    """What makes a table and its indexes on SQLite; these by name, for SQLAlchemy has them in no order."""
+    """The statements that make a table and its indexes on SQLite. Indexes are sorted: SQLAlchemy has a set."""
     made: list[CreateTable | CreateIndex] = [CreateTable(table)]
     made += map(CreateIndex, sorted(table.indexes, key=lambda each: str(each.name)))
     texts = [_compiled(each, sqlite.dialect()) for each in made]
+    # A new PostgreSQL database is made from SQLite's text (ADR 0095): it must come out as SQLAlchemy writes it.
     if [spelled_for("postgresql", each) for each in texts] != [_compiled(each, postgresql.dialect()) for each in made]:
         raise SystemExit(f"headish.database.upgrade does not spell the table {table.name} as PostgreSQL has it")
     return texts
@@ -201,9 +203,9 @@ def _compiled(made: CreateTable | CreateIndex, dialect: Dialect) -> str:
 
 
 def write_ddl() -> str:
-    """The module that makes a new database: the same statements, as text that needs no SQLAlchemy."""
-    said = "The statements that make the tables of a new database. Written by `make docs` from schema.py."
-    parts = [f'"""{said}"""\n\nTABLES = (\n']
+    """Return the module that makes a new database: the same statements, as text that needs no SQLAlchemy (ADR 0095)."""
+    docstring = "The statements that make the tables of a new database. Written by `make docs` from schema.py."
+    parts = [f'"""{docstring}"""\n\nTABLES = (\n']
     for table in schema.metadata.sorted_tables:
         parts += [f"    {_literal(statement)},\n" for statement in _statements(table)]
     parts += [')\n"""As SQLite has them, in an order in which each table comes after those that it refers to."""\n']
@@ -217,7 +219,7 @@ def _literal(statement: str) -> str:
 
 
 def write_erasing() -> str:
-    """What an erasure does to each column that takes bytes or text."""
+    """Return the page that lists what an erasure does to each column that takes bytes or text."""
     parts = [
         "# What an erasure reaches\n",
         NOTE,
@@ -231,13 +233,13 @@ def write_erasing() -> str:
 
 
 def write_errors() -> str:
-    """The tree of errors, what each says of itself, and the limits."""
-    # The table tells what each is, so here the tree is one of names.
+    """Return the page with the tree of errors, the docstring of each, and the limits."""
+    # The table below explains each error, so the tree has only their names.
     tree = re.sub(r"([├└]── \w+) .*", r"\1", text_of(errors).replace("::\n", "\n", 1))
     parts = ["# Errors and limits\n", NOTE, tree, "\n\n| error | |\n|---|---|\n"]
-    known = dict(inspect.getmembers(errors, inspect.isclass))
+    classes = dict(inspect.getmembers(errors, inspect.isclass))
     for name in re.findall(r"\w+", tree):
-        value = known.get(name)
+        value = classes.get(name)
         if value is not None and issubclass(value, errors.HeadishError):
             parts.append(f"| `{name}` | {' '.join(text_of(value).split())}{_also(value)} |\n")
     parts += ["\n## Limits\n\n", text_of(limits), "\n\n| limit | value | |\n|---|---|---|\n"]
@@ -247,25 +249,25 @@ def write_errors() -> str:
 
 
 def _also(error: type[Exception]) -> str:
-    """Which of Python's own errors it is, too."""
+    """Name the built-in error that an error is a subclass of, if any."""
     own = next((each for each in (KeyError, RuntimeError, ValueError) if issubclass(error, each)), None)
     return "" if own is None else f" Also a `{own.__name__}`."
 
 
 def _attribute_docstrings(module: Any) -> dict[str, str]:
-    """The strings that stand behind a module's assignments."""
+    """The strings that follow a module's assignments, by name."""
     body = ast.parse(inspect.getsource(module)).body
-    found = {}
+    docstrings = {}
     for assignment, following in pairwise(body):
         if isinstance(assignment, ast.Assign) and isinstance(following, ast.Expr):
             target = assignment.targets[0]
             if isinstance(target, ast.Name) and isinstance(following.value, ast.Constant):
-                found[target.id] = re.sub(r"``(.+?)``", r"`\1`", inspect.cleandoc(str(following.value.value)))
-    return found
+                docstrings[target.id] = re.sub(r"``(.+?)``", r"`\1`", inspect.cleandoc(str(following.value.value)))
+    return docstrings
 
 
 def write_damage() -> str:
-    """What sees damage that was done behind the library's back: the table that the tests hold."""
+    """Return the page on what detects damage done behind the library's back, from the table that the tests check."""
     from support.damage.verdicts import COLUMNS, REFUSED, ROWS, Listed, Verdict, Verdicts
 
     notes: dict[str, int] = {}

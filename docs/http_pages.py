@@ -1,4 +1,4 @@
-"""The page of the HTTP API, and its OpenAPI document: both from the table of verbs."""
+"""Write the page of the HTTP API, and its OpenAPI document, from the table of verbs."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8321/api/v1/text?headish
 
 
 def write_http_api() -> str:
-    """The page."""
+    """Return the text of the page."""
     served = "\n".join(_row(verb) for verb in VERBS)
     apart = "\n".join(f"| `{name}` | {why} |" for name, why in NOT_SERVED.items())
-    left = "\n".join(f"| `{name}` | {why} |" for name, why in ARGUMENTS_NOT_SERVED.items())
+    arguments = "\n".join(f"| `{name}` | {why} |" for name, why in ARGUMENTS_NOT_SERVED.items())
     errors = "\n".join(f"| {status} | {', '.join(f'`{name}`' for name in names)} |" for status, names in statuses())
     return (
         f"{HEAD}## Errors\n\n| status | class, and those below it |\n|---|---|\n{errors}\n\n"
         f"## Verbs\n\n| verb | right | arguments |\n|---|---|---|\n{served}\n\n"
-        f"## Not served\n\n| verb | why: it |\n|---|---|\n{apart}\n\n| argument | why: it |\n|---|---|\n{left}\n"
+        f"## Not served\n\n| verb | why: it |\n|---|---|\n{apart}\n\n| argument | why: it |\n|---|---|\n{arguments}\n"
     )
 
 
@@ -78,5 +78,5 @@ def _optional(verb: ApiVerb) -> list[str]:
 
 
 def write_openapi() -> str:
-    """The document."""
+    """Return the OpenAPI document."""
     return document().decode()

@@ -1,6 +1,6 @@
-"""The pages of the formats that are imported: what becomes of pieces is computed by importing each by itself.
+"""Write the pages of the import formats. Each piece is imported alone, to show what it becomes.
 
-Where a file is found, and what is lost and why, stands in the table of the readers.
+Where a file is found, and what is lost and why, comes from ``format_facts``.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ value a function `read(source)` that yields conversations (`headish.imports.read
 | `messages` | `SourceMessage`s with every branch, in any order |
 | `title`, `tags`, `archived`, `pinned`, `app` | the record of the conversation; the bookmark is made of the title |
 | `tip` | the id of the message that the program shows last and that gets the bookmark; None: the newest |
+| `edits` | True for a program in which people edit: first questions beside one another are versions of one |
 
 | `SourceMessage` | what it says |
 |---|---|
@@ -68,13 +69,13 @@ value a function `read(source)` that yields conversations (`headish.imports.read
 
 
 def write_imports(note: str) -> str:
-    """Every program's format: where its file is, what becomes what, what is lost, and what was seen."""
+    """Return the page of the programs' formats: where the files are, what becomes what, what is lost, what was seen."""
     own = (_section(name, each) for name, each in FORMATS.items() if name not in FRAMEWORKS)
     return TITLE.format(note=note, rules=RULES) + "".join(own) + READERS_OF_OTHERS
 
 
 def write_frameworks_and_services() -> str:
-    """The same of frameworks and services."""
+    """Return the same page for frameworks and services."""
     return FRAMEWORKS_TITLE.format(rules=RULES) + "".join(_section(name, FORMATS[name]) for name in FRAMEWORKS)
 
 
@@ -98,14 +99,14 @@ _APP = re.compile(r"`app`: ([\w, ]+)")
 
 
 def _kept_by_all(rows: Rows) -> list[str]:
-    """The keys of ``app`` that every turn of the rows has, in their order."""
+    """The keys of ``app`` that every turn of the rows has, in the order of the first."""
     kept = [keys.split(", ") for _, becomes in rows for keys in _APP.findall(becomes)]
     turns = sum(len(_TURN.findall(becomes)) for _, becomes in rows)
     return [key for key in kept[0] if all(key in each for each in kept)] if kept and len(kept) == turns else []
 
 
 def _without(usual: list[str], becomes: str) -> str:
-    """What a piece becomes, without the keys that every turn has."""
+    """Remove the keys that every turn has from what a piece becomes."""
 
     def others(found: re.Match[str]) -> str:
         left = [key for key in found[1].split(", ") if key not in usual]
@@ -128,23 +129,24 @@ def _shown(piece: Any) -> str:
 
 
 def _becomes(format: str, piece: Any) -> str:
-    given = piece.piece if isinstance(piece, Said) else piece
-    with Store.open(":memory:") as store, FILES[format](given) as source:
-        done = store.import_file(source, format)
+    content = piece.piece if isinstance(piece, Said) else piece
+    # A store for each piece: in a common one, pieces that say the same would count as known.
+    with Store.open(":memory:") as store, FILES[format](content) as source:
+        imported = store.import_file(source, format)
         heads = sorted(store.heads(), key=lambda each: each.id)
-        known: set[str] = set()
-        told: list[str] = []
+        shown_ids: set[str] = set()
+        facts: list[str] = []
         for head in heads:
             thread = [turn.id for turn in reversed(store.log(head.id, limit=9))]
-            told += [_turn(store, id) for id in thread if id not in known]
-            known.update(thread)
+            facts += [_turn(store, id) for id in thread if id not in shown_ids]
+            shown_ids.update(thread)
         branches = [f"{len(heads)} branches"] if len(heads) > 1 else []
-        return "; ".join([*told, *branches, *_conversation(store), *_left(done)]) or "nothing"
+        return "; ".join([*facts, *branches, *_conversation(store), *_left(imported)]) or "nothing"
 
 
 def _turn(store: Store, id: str) -> str:
     turn = store.get(id)
-    [message] = [kept for stored, kept in store.messages(id, limit=1)] or [None]
+    [message] = [each for _, each in store.messages(id, limit=1)] or [None]
     kinds = "document" if message is None else ", ".join(f"`{block['type']}`" for block in message.to_dict()["content"])
     data = {} if message is None else message.to_dict()
     hidden = turn.meta.attributes.hidden if turn.meta.attributes is not None else None
@@ -152,14 +154,14 @@ def _turn(store: Store, id: str) -> str:
     facts += [f"reply {key}" for key in turn.meta.reply if key != "provider"]
     facts += [f"inherits {key}" for key in turn.meta.inherited]
     facts += ["cache"] if turn.meta.cache else []
-    kept = [key for each in turn.meta.app.values() for key in each]
-    facts += [f"`app`: {', '.join(kept)}"] if kept else []
+    app_keys = [key for each in turn.meta.app.values() for key in each]
+    facts += [f"`app`: {', '.join(app_keys)}"] if app_keys else []
     facts += ["failed"] if '"is_error": true' in json.dumps(data) else []
     return f"{turn.meta.role}: {kinds}" + (f" ({', '.join(facts)})" if facts else "")
 
 
 def _conversation(store: Store) -> Iterator[str]:
-    """What the record of the conversation says beside its title."""
+    """What the record of the conversation holds apart from its title."""
     for entry in store.conversations.list(archived=None).entries:
         record = entry.conversation.record
         tags = [tag for tag in record.tags if tag not in PIECES]

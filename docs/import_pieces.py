@@ -1,6 +1,6 @@
-"""Pieces of foreign files, each as small as it can be, and how a piece becomes a file that can be imported.
+"""Pieces of other programs' files, each as small as possible, and functions that wrap a piece into an importable file.
 
-A piece is a part of a file as it is written, with the words that say what is shown where the part alone does not.
+A piece is a part of a file as the program writes it, with a description if the part alone does not say what it shows.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, NamedTuple
 
-PNG = "iVBORw0KGgo="
+PNG = "iVBORw0KGgo="  # the signature of a PNG alone: enough to recognise the type
 DATA_URL = f"data:image/png;base64,{PNG}"
 
 
 class Said(NamedTuple):
-    """A piece of which words say what it is."""
+    """A piece with a description."""
 
     words: str
     piece: Any
@@ -51,8 +51,8 @@ def _langgraph(piece: Any) -> Any:
     name = {"human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage", "system": "SystemMessage"}.get(
         piece["type"]
     )
-    said = {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", name], "kwargs": piece}
-    data = json.dumps({"channel_values": {"messages": [said]}}).encode()
+    message = {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", name], "kwargs": piece}
+    data = json.dumps({"channel_values": {"messages": [message]}}).encode()
     table = "CREATE TABLE t (thread_id TEXT, checkpoint_ns TEXT, checkpoint_id TEXT, type TEXT, checkpoint BLOB)"
     return _database(table, ("t", "", "1", "json", data))
 
@@ -82,8 +82,8 @@ def _inspect(piece: Any) -> Any:
 
 
 def _otel(piece: Any) -> Any:
-    said = [{"role": "assistant", "parts": [piece]}]
-    attributes = {"gen_ai.output.messages": said, "gen_ai.response.model": "m"}
+    messages = [{"role": "assistant", "parts": [piece]}]
+    attributes = {"gen_ai.output.messages": messages, "gen_ai.response.model": "m"}
     return _json({"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t", "attributes": attributes}]}]}]})
 
 
@@ -96,34 +96,35 @@ TIME = "2026-01-02T03:04:05Z"
 
 
 def _claude_code(piece: Any) -> Any:
-    """Lines; those without an id of their own stand one behind the other."""
-    given = piece if isinstance(piece, list) else [piece]
+    """Lines of a session. Each gets an id and continues the line before, unless the piece says otherwise."""
+    records = piece if isinstance(piece, list) else [piece]
     lines: list[Any] = []
-    for number, each in enumerate(given, 1):
+    for number, each in enumerate(records, 1):
         before = lines[-1]["uuid"] if lines else None
         lines.append({"uuid": f"u{number}", "parentUuid": before, "sessionId": "s", "timestamp": TIME, **each})
     return _lines(*lines)
 
 
 def _codex(piece: Any) -> Any:
-    given = piece if isinstance(piece, list) else [piece]
+    records = piece if isinstance(piece, list) else [piece]
     meta = {"timestamp": TIME, "type": "session_meta", "payload": {"id": "s", "cwd": "/home/ada/tides"}}
-    return _lines(meta, *({"timestamp": TIME, **each} for each in given))
+    return _lines(meta, *({"timestamp": TIME, **each} for each in records))
 
 
 def _gemini_cli(piece: Any) -> Any:
-    given = piece if isinstance(piece, list) else [piece]
+    records = piece if isinstance(piece, list) else [piece]
     return _lines(
-        {"sessionId": "s", "projectHash": "p", "startTime": TIME}, *({"timestamp": TIME, **to} for to in given)
+        {"sessionId": "s", "projectHash": "p", "startTime": TIME}, *({"timestamp": TIME, **to} for to in records)
     )
 
 
 def _chatgpt(piece: Any) -> Any:
-    """Messages, of which each continues the one before it unless it says so; or a conversation without any."""
-    given = piece if isinstance(piece, list) else [piece] if "author" in piece else None
-    about = {} if given is not None else piece
+    """Messages, each of which continues the one before unless it has a ``parent``; or facts of a conversation, which
+    then gets one message."""
+    authored = piece if isinstance(piece, list) else [piece] if "author" in piece else None
+    about = {} if authored is not None else piece
     mapping: dict[str, Any] = {}
-    for number, each in enumerate(given or [{"author": {"role": "user"}, "content": _text("Hi")}], 1):
+    for number, each in enumerate(authored or [{"author": {"role": "user"}, "content": _text("Hi")}], 1):
         id = f"n{number}"
         parent = each.get("parent", f"n{number - 1}" if number > 1 else None)
         message = {"id": id, "create_time": 1700000000 + number, **{k: v for k, v in each.items() if k != "parent"}}
@@ -136,11 +137,11 @@ def _text(words: str) -> dict[str, Any]:
 
 
 def _claude(piece: Any) -> Any:
-    given = piece if isinstance(piece, list) else [piece] if "sender" in piece else None
-    about = {} if given is not None else piece
-    messages = given or [{"sender": "human", "text": "Hi"}]
-    said = [{"uuid": f"m{number}", "created_at": TIME, **each} for number, each in enumerate(messages, 1)]
-    return _json([{"uuid": "c", "name": "Bread", "chat_messages": said, **about}])
+    authored = piece if isinstance(piece, list) else [piece] if "sender" in piece else None
+    about = {} if authored is not None else piece
+    messages = authored or [{"sender": "human", "text": "Hi"}]
+    dated = [{"uuid": f"m{number}", "created_at": TIME, **each} for number, each in enumerate(messages, 1)]
+    return _json([{"uuid": "c", "name": "Bread", "chat_messages": dated, **about}])
 
 
 _LLM = """
@@ -557,4 +558,4 @@ PIECES: dict[str, list[Any]] = {
         {"type": "from_the_future", "x": 1},
     ],
 }
-"""Pieces of each format, as small as they can be."""
+"""The pieces of each format."""

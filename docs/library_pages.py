@@ -1,4 +1,4 @@
-"""The page of the library: every public class and function, with its signature and what it says of itself."""
+"""Write the page of the library: every public class and function, with its signature and docstring."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ VALUES = (
     NameElsewhere, ArrivedName, Bundled, BundleChecked, BundleRewritten, Applied, PassedCall, CallFacts, PrefixBreak,
     Signed, JudgedSignature, Token,
 )  # fmt: skip
-"""The types of what the library gives, in the order of the reference."""
+"""The types of the library's results, in the order of the reference."""
 _PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)
 
 
 def _own_functions(module: ModuleType) -> Iterator[str]:
-    """The public classes and functions that a module defines, or lists as its own."""
+    """The public classes and functions that a module defines or lists in ``__all__``."""
     listed = getattr(module, "__all__", ())
     for name, value in vars(module).items():
         is_own = getattr(value, "__module__", "") == module.__name__ or name in listed
@@ -105,7 +105,7 @@ def _own_functions(module: ModuleType) -> Iterator[str]:
 
 
 def write_library() -> str:
-    """Databases, stores and their parts, and the functions beside them."""
+    """Return the page: stores, databases and their parts, and the functions beside them."""
     parts = ["# The library\n", NOTE, "`from headish import Database, Store, emit, Turn, Message, ContextWindow`\n"]
     parts += ["\n## Store\n\n", text_of(headish.Store), "\n", *_members(headish.Store)]
     for part in (
@@ -173,7 +173,7 @@ def write_library() -> str:
 
 
 def _asyncio() -> Iterator[str]:
-    """What ``headish.aio`` has beside the verbs, which are those above."""
+    """The section on ``headish.aio``, without its verbs, which are those of the sync classes."""
     from headish import aio, calls
 
     yield f"\n## headish.aio\n\n{text_of(aio)}\n"
@@ -188,7 +188,7 @@ def _asyncio() -> Iterator[str]:
 
 
 def _members(owner: type, name: str | None = None) -> Iterator[str]:
-    """The public methods of a class in the order in which it lists them, those that open first."""
+    """The public methods of a class in the order of its source, ``open`` first."""
     listed = [key for key in list(vars(owner)) if not key.startswith("_") and _is_method(owner, key)]
     for key in sorted(listed, key=lambda key: key != "open"):
         yield _function(f"{name or owner.__name__}.{key}", getattr(owner, key))
@@ -197,7 +197,7 @@ def _members(owner: type, name: str | None = None) -> Iterator[str]:
 
 
 def _is_method(owner: type, key: str) -> bool:
-    # Looked up first: a method may stand for one of a module that is not imported yet.
+    # getattr first: the attribute may be a placeholder that imports the method's module when it is looked up.
     return inspect.isfunction(getattr(owner, key)) or isinstance(vars(owner)[key], classmethod)
 
 
@@ -208,7 +208,8 @@ def _function(name: str, function: Any) -> str:
 
 
 def _as_written(function: Any) -> inspect.Signature:
-    """The signature with the names that a reader finds on this page, where the annotations are values."""
+    """The signature of a function. Annotations that are objects are taken from the source, where they have the names
+    that a reader finds on this page."""
     signature = inspect.signature(function)
     if all(isinstance(kind, str) for kind in function.__annotations__.values()):
         return signature
@@ -221,15 +222,15 @@ def _as_written(function: Any) -> inspect.Signature:
 
 
 def _definition_of(named: Any) -> ast.stmt:
-    """A class or a function as its source has it."""
+    """The definition of a class or a function in its source."""
     [definition] = ast.parse(textwrap.dedent(inspect.getsource(named))).body
     return definition
 
 
 def _folded(signature: str) -> str:
-    """A long signature over several lines, an argument each."""
+    """Break a long signature into lines, one for each argument."""
     signature = re.sub(r"""(: |-> )(?:'([^']*)'|"([^"]*)")""", r"\1\2\3", signature)  # annotations, not defaults
-    signature = signature.replace("builtins.", "")  # which the code needs beside methods of these names
+    signature = signature.replace("builtins.", "")  # which the code needs in classes that have methods of these names
     if len(signature) < 90:
         return signature
     depth, lines, start = 0, [], 1
@@ -244,18 +245,19 @@ def _folded(signature: str) -> str:
 
 
 def _fields(struct: Any) -> str:
-    """The fields with their types and defaults, as a call would give them, and what their own docstrings say."""
-    said, types = _field_docstrings(struct), _annotations(struct)
-    shown = [field for field in msgspec.structs.fields(struct) if field.name != "resolve_options"]  # of the store's own
+    """The fields of a struct as a call with types and defaults, then the docstrings of the fields."""
+    docstrings, types = _field_docstrings(struct), _annotations(struct)
+    # `resolve_options` is for the store's own use.
+    shown = [field for field in msgspec.structs.fields(struct) if field.name != "resolve_options"]
     signature = _folded(f"({', '.join(f'{field.name}: {types[field.name]}{_default(field)}' for field in shown)})")
     tag = struct.__struct_config__.tag
     kind = f"In JSON its `{struct.__struct_config__.tag_field}` is `{tag}`.\n\n" if tag else ""
-    told = "".join(f"\n- `{field.name}`: {said[field.name]}" for field in shown if field.name in said)
-    return f"{kind}```python\n{struct.__name__}{signature}\n```" + (f"\n{told}" if told else "")
+    notes = "".join(f"\n- `{field.name}`: {docstrings[field.name]}" for field in shown if field.name in docstrings)
+    return f"{kind}```python\n{struct.__name__}{signature}\n```" + (f"\n{notes}" if notes else "")
 
 
 def _annotations(struct: Any) -> dict[str, str]:
-    """As they are written: the names that a reader finds on this page."""
+    """The annotations of a struct's fields as in the source, with the names that a reader finds on this page."""
     return {
         field.target.id: ast.unparse(field.annotation).strip("'")
         for each in reversed(struct.__mro__)
@@ -273,18 +275,18 @@ def _default(field: Any) -> str:
 
 
 def _field_docstrings(struct: Any) -> dict[str, str]:
-    """The strings that stand behind the fields of a class."""
+    """The strings that follow the fields of a class, by field."""
     definition = cast(ast.ClassDef, _definition_of(struct))
-    found = {}
+    docstrings = {}
     for field, following in pairwise(definition.body):
         said = following.value if isinstance(following, ast.Expr) else None
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(said, ast.Constant):
             text = " ".join(inspect.cleandoc(str(said.value)).split())
-            found[field.target.id] = re.sub(r"``(.+?)``", r"`\1`", text)
-    return found
+            docstrings[field.target.id] = re.sub(r"``(.+?)``", r"`\1`", text)
+    return docstrings
 
 
 def text_of(documented: Any) -> str:
-    """A docstring as Markdown: code in single backticks, a colon before an indented block."""
+    """Convert a docstring to Markdown: code in single backticks, one colon before an indented block."""
     text = re.sub(r"``([^`]+)``", r"`\1`", inspect.getdoc(documented) or "")
     return text.replace("\n::\n\n", "\n").replace("::\n\n", ":\n\n")

@@ -1,7 +1,7 @@
-"""The man pages, made of what ``--help`` is made of: one page per command, in ``docs/man``.
+"""Write the man pages from what ``--help`` prints: one page per command, in ``docs/man``.
 
 The wheel carries them as data, so ``pip install`` puts them where ``man`` looks. They are kept in the repository,
-because what builds a wheel has no dependencies of headish, and cannot import the command.
+because a wheel is built without headish's dependencies, so the build cannot import the command.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ HEADINGS = {
 
 
 def write_man_pages() -> dict[str, str]:
-    """Each page by the name of its file."""
+    """Return the pages by file name."""
     root = click.Context(command, info_name="headish", **command.context_settings)
     pages = {"headish.1": _page(root, _commands(root), _topics())}
     for name in command.list_commands(root):
-        found = command.get_command(root, name)
-        assert found is not None
-        context = click.Context(found, info_name=name, parent=root)
+        subcommand = command.get_command(root, name)
+        assert subcommand is not None
+        context = click.Context(subcommand, info_name=name, parent=root)
         pages[f"headish-{name}.1"] = _page(context, _subcommands(context), [".SH SEE ALSO", ".BR headish (1)"])
     return pages
 
@@ -55,13 +55,13 @@ def _commands(root: click.Context) -> Iterator[str]:
     for section, names in SECTIONS.items():
         yield f".SH {section.upper()}"
         for name in names:
-            found = command.get_command(root, name)
-            assert found is not None
-            yield from (".TP", f".BR headish\\-{_text(name)} (1)", _text(_sentence(found)))
+            subcommand = command.get_command(root, name)
+            assert subcommand is not None
+            yield from (".TP", f".BR headish\\-{_text(name)} (1)", _text(_sentence(subcommand)))
 
 
 def _subcommands(context: click.Context) -> Iterator[str]:
-    """The commands of a group, each whole: nobody looks for a page of its own."""
+    """The commands of a group, in full on its page: nobody looks for a page for each."""
     group = context.command
     for name in group.list_commands(context) if isinstance(group, click.Group) else ():
         found = group.get_command(context, name)
@@ -95,7 +95,7 @@ def _sentence(found: click.Command) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    r"""Paragraphs are filled, except those that begin with ``\b``, as click keeps them."""
+    r"""Convert paragraphs. They are filled, except those that begin with ``\b``, which click also keeps as written."""
     for number, paragraph in enumerate(re.split(r"\n\s*\n", inspect.cleandoc(text).strip())):
         if number:
             yield ".PP"
@@ -107,7 +107,8 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _text(words: str) -> str:
-    """Words that roff takes as they are: no line begins a request, no hyphen becomes another character."""
+    """Escape text for roff, so that no line is taken for a request and no hyphen becomes another character."""
+    # groff prints - ^ ~ ' and ` as typographic characters, which nobody can copy into a shell (groff_char(7)).
     escaped = words.replace("\\", "\\e").replace("-", "\\-").replace("^", "\\(ha").replace("~", "\\(ti")
     escaped = escaped.replace("'", "\\(aq").replace("`", "\\(ga")
     return re.sub(r"^(?=[.])", r"\\&", escaped)
@@ -116,6 +117,7 @@ def _text(words: str) -> str:
 def main() -> None:
     MAN.mkdir(exist_ok=True)
     pages = write_man_pages()
+    # The page of a command that was removed would be installed for good.
     for file in {each.name for each in MAN.iterdir()} - pages.keys():
         (MAN / file).unlink()
     for name, text in pages.items():

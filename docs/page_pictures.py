@@ -1,4 +1,4 @@
-"""Photographs the page of ``headish serve`` for the docs.
+"""Take pictures of the page of ``headish serve`` for the docs.
 
 ``python docs/page_pictures.py`` writes docs/pictures/serve-*.png, and docs/reference/views.md with a sheet of each view
 (docs/pictures/views) at three widths, light and dark. The conversations are those of the tests of the page.
@@ -25,14 +25,14 @@ DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
 WIDTHS, HEIGHT = (390, 900, 1440), 900
 SHOWN_HEIGHT = 440
-"""How high each picture of a sheet is, in pixels."""
+"""The height of each picture on a sheet, in pixels."""
 PRICES = 'currency = "USD"\n[[price]]\nmodel = "claude-x"\ninput = 3\ncached_input = 0.3\noutput = 15\n'
 CALENDAR = "In spring, every second year:\n\n" + "\n\n".join(
     f"### Year {year}\n\n- Take a pot of {20 + 2 * year} cm, two parts of loam and one of *grit*.\n"
     "- Cut back what the frost took; water once a week until **May**."
     for year in range(2, 400, 2)
 )
-"""A turn that is too long to be shown whole among others."""
+"""A turn that is too long for the page to show it whole in a thread."""
 PAGE = """# Every view of the page
 
 `headish serve` at {widths} pixels, light and dark: each view in one picture.
@@ -43,7 +43,7 @@ this page anew.
 
 @contextmanager
 def photographed() -> Iterator[tuple[Any, str, Talk]]:
-    """A browser that is logged in, the address of the page, and what is in it."""
+    """Start a server and a browser that is logged in; yield the browser's driver, the page's URL and its contents."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         with Store.open(place / "talk.db") as store:
@@ -62,7 +62,7 @@ def photographed() -> Iterator[tuple[Any, str, Talk]]:
 
 
 def write_pictures(driver: Any, url: str) -> None:
-    """The pictures of the how-to."""
+    """Write the pictures of the how-to."""
     views = {
         "list": ("/", 900, False),
         "thread": ("/c/plan", 1280, False),
@@ -77,24 +77,24 @@ def write_pictures(driver: Any, url: str) -> None:
 
 
 def write_sheets(driver: Any, url: str, talk: Talk) -> None:
-    """A sheet of each view, and the page that shows them."""
+    """Write a sheet of each view, and the page that shows them."""
     page = [PAGE.format(widths=", ".join(f"{width:,}" for width in WIDTHS[:-1]) + f" and {WIDTHS[-1]:,}")]
     (PICTURES / "views").mkdir(exist_ok=True)
     views = views_of(talk)
-    # All are taken before any is laid out: the browser stays with one site while it takes pictures.
-    taken = {
+    # Take all pictures before any is laid out: a sheet is a file, and the browser would change between two sites.
+    pictures = {
         name: [take(driver, url + path, width, dark) for dark in (False, True) for width in WIDTHS]
         for name, (_, path) in views.items()
     }
     for name, (title, _) in views.items():
-        (PICTURES / "views" / f"{name}.jpg").write_bytes(lay_out(driver, taken[name]))
+        (PICTURES / "views" / f"{name}.jpg").write_bytes(lay_out(driver, pictures[name]))
         page.append(f"\n## {title}\n\n![{title}, at three widths, light and dark](../pictures/views/{name}.jpg)\n")
         sys.stdout.write(f"docs/pictures/views/{name}.jpg\n")
     (DOCS / "reference/views.md").write_text("".join(page), "utf-8")
 
 
 def views_of(talk: Talk) -> dict[str, tuple[str, str]]:
-    """Each view by the name of its picture: its title, and its address."""
+    """The views by the name of their picture: title and path."""
     return {
         "list": ("The list of conversations", "/"),
         "archived": ("Archived conversations", "/?archived=1"),
@@ -120,17 +120,17 @@ def views_of(talk: Talk) -> dict[str, tuple[str, str]]:
 
 
 def take(driver: Any, url: str, width: int, dark: bool) -> str:
-    """One picture, as base64."""
+    """Take one picture; return it as base64."""
     look(driver, width=width, height=HEIGHT, dark=dark)
     visit(driver, url)
     return str(driver.get_screenshot_as_base64())
 
 
 def visit(driver: Any, url: str) -> None:
-    """Open a page, and wait until it stands in the place of the one before.
+    """Open a page, and wait until it has replaced the one before.
 
-    After a page that keeps ``/live`` open, chromedriver's ``get`` comes back now and then while the old page is still
-    there. A picture taken then fails with "timeout", behind which is "Not attached to an active page".
+    After a page that keeps ``/live`` open, chromedriver's ``get`` sometimes returns while the old page is still there.
+    A picture taken then fails with "timeout", caused by "Not attached to an active page".
     """
     driver.execute_script("window.isBefore = true")
     driver.get(url)
@@ -139,7 +139,7 @@ def visit(driver: Any, url: str) -> None:
 
 
 def lay_out(driver: Any, shown: list[str]) -> bytes:
-    """A JPEG of several pictures, those of one theme in a row."""
+    """Lay several pictures out on a sheet, each theme in a row; return it as a JPEG."""
     scale = SHOWN_HEIGHT / HEIGHT
     width = round(sum(WIDTHS) * scale) + 12 * (len(WIDTHS) + 1)
     height = 2 * SHOWN_HEIGHT + 3 * 12
@@ -150,8 +150,8 @@ def lay_out(driver: Any, shown: list[str]) -> bytes:
         sheet.write_text(f'<style>img{{height:{SHOWN_HEIGHT}px}}</style><body style="{style}">{pictures}', "utf-8")
         look(driver, width=width, height=height)
         visit(driver, sheet.as_uri())
-        taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "jpeg", "quality": 72})
-    return b64decode(taken["data"])
+        screenshot = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "jpeg", "quality": 72})
+    return b64decode(screenshot["data"])
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
-"""Draws the pictures of the docs: commands are run at a terminal of their own, and what they print becomes an SVG.
+"""Draw the pictures of the docs: run commands at a terminal, and turn their output into SVG.
 
-``python docs/pictures.py`` writes docs/pictures/. The conversations are those of ``headish demo``. The chat is one with
-a server on loopback that plays its answers back, and the page is looked at by Chromium.
+``python docs/pictures.py`` writes docs/pictures/. The conversations are those of ``headish demo``. The chat talks to a
+server on loopback with prepared answers, and Chromium takes the picture of the page.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ TALK = (
     ("/edit And in Africa? Think of Tanzania.\r", "Kilimanjaro, 5,895 m."),
     ("/tree\r", None),
 )
-"""What is typed, and what the model answers."""
+"""What the person types, and what the model answers; None for a command that asks nothing."""
 PAGE_WINDOW = "900,820"
 _PRINTED_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 _FONTS = re.compile(r" *@font-face \{.*?\n    \}\n+", re.DOTALL)
-"""Fonts that Rich would have a browser fetch."""
+"""The rules by which Rich has a browser fetch fonts; the pictures must not load anything."""
 _ASKS_FOR_A_LINE = "\x1b[?2004h"
 
 
@@ -66,25 +66,28 @@ def main() -> None:
 
 
 def draw(target: str, words: tuple[str, ...]) -> str:
-    """What a command prints at a terminal, as SVG. Ids and times that differ from run to run are made alike."""
+    """Draw what a command prints at a terminal as SVG, with a fixed time in place of those that differ between runs."""
     terminal = Terminal("--db", target, "--no-pager", *words, columns=COLUMNS, env={"COLUMNS": str(COLUMNS)})
     assert terminal.wait() == 0
+    # Otherwise every run would change the pictures.
     printed = _PRINTED_TIME.sub("2026-01-01 12:00", terminal.raw.replace("\r\n", "\n"))
     return _as_svg(Text.from_ansi(f"$ headish {' '.join(words)}\n{printed}"))
 
 
 def draw_chat(target: str) -> str:
-    """A conversation at a terminal, as SVG: an editor of lines moves the cursor, so its screen is drawn."""
+    """Draw a conversation at a terminal as SVG. The line editor moves the cursor, so a screen is emulated and drawn."""
     with Loopback() as server:
         _run("--db", target, "ptr", "set", "milli", "anthropic/small", "--base-url", server.url, "--key-env", "NO_KEY")
         _run("--db", target, "ptr", "default", "milli")
         terminal = Terminal(
+            # NO_CPR: nothing here answers prompt_toolkit's question where the cursor is, and it would print a warning.
             "--db", target, "chat", "peaks", columns=COLUMNS, lines=LINES,
             env={"PROMPT_TOOLKIT_NO_CPR": "1", "NO_KEY": "none", "TERM": "xterm-256color"},
         )  # fmt: skip
         for number, (typed, answer) in enumerate(TALK, 1):
             if answer is not None:
                 server.answer(chunks=event_stream(anthropic_text(answer)))
+            # As a person would: the answer must be drawn before the next line is typed.
             _wait_for_prompt(terminal, number)
             terminal.type(typed)
         _wait_for_prompt(terminal, len(TALK) + 1)
@@ -99,7 +102,7 @@ def draw_chat(target: str) -> str:
 
 
 def photograph(target: str, page: Path) -> None:
-    """The page of a conversation, as a browser shows it."""
+    """Take a picture of the page of a conversation in a browser."""
     page.write_bytes(_run("--db", target, "export", "merged", "--to", "html", "--branches"))
     run_browser(page, f"--screenshot={PICTURES / 'page.png'}", f"--window-size={PAGE_WINDOW}", "--hide-scrollbars")
     sys.stdout.write("docs/pictures/page.png\n")
@@ -120,6 +123,7 @@ def _line(row: dict[int, Char]) -> Text:
 
 def _style(char: Char) -> Style:
     colour = None if char.fg == "default" else f"#{char.fg}" if re.fullmatch("[0-9a-f]{6}", char.fg) else char.fg
+    # pyte calls ANSI's yellow brown, a name that Rich does not have.
     return Style(color="yellow" if colour == "brown" else colour, bold=char.bold, italic=char.italics)
 
 
@@ -135,9 +139,9 @@ def _write(name: str, drawn: str) -> None:
 
 
 def _run(*words: str) -> bytes:
-    done = start(*words)
-    assert done.returncode == 0, (HEADISH, words, done.stderr)
-    return done.stdout
+    process = start(*words)
+    assert process.returncode == 0, (HEADISH, words, process.stderr)
+    return process.stdout
 
 
 if __name__ == "__main__":

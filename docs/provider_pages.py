@@ -1,6 +1,6 @@
-"""Writes the pages of the providers: what becomes of each kind of block, parameter and stop, found out by asking.
+"""Write the pages of the providers: what each kind of block, parameter and stop reason becomes.
 
-Every cell is what the code does with a small window, so no page can say anything else.
+Every cell shows what the code makes of a small window, so a page cannot differ from the code.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from headish.providers.shared.parameters import NATIVE, PARAMETERS
 
 NOTE = "<!-- Written by docs/generate.py; change the code and run `make docs`. -->\n\n"
 LIKE = {"cerebras": "openai"}
-"""Whose requests are those of another, but for some rows: a page has those alone."""
+"""Providers whose requests are those of another except for some rows; their page shows only these rows."""
 TITLES = {
     "anthropic": "Anthropic Messages", "openai": "OpenAI Chat Completions", "openai_responses": "OpenAI Responses",
     "gemini": "Gemini generateContent", "cohere": "Cohere v2 chat", "cerebras": "Cerebras chat completions",
 }  # fmt: skip
 
-PIXEL = "iVBORw0KGgo="
+PIXEL = "iVBORw0KGgo="  # the signature of a PNG, without a picture
 
 
 def _document(media_type: str, data: str = PIXEL, **more: str) -> dict[str, Any]:
@@ -32,8 +32,8 @@ def _document(media_type: str, data: str = PIXEL, **more: str) -> dict[str, Any]
 
 
 def _at(kind: str, media_type: str | None, **source: str) -> dict[str, Any]:
-    said = {} if media_type is None else {"media_type": media_type}
-    return {"type": "document", "source": {"type": kind, **source, **said}}
+    type_field = {} if media_type is None else {"media_type": media_type}
+    return {"type": "document", "source": {"type": kind, **source, **type_field}}
 
 
 def _said(role: str, *blocks: Any, **more: Any) -> list[dict[str, Any]]:
@@ -93,7 +93,7 @@ BLOCKS: dict[str, list[dict[str, Any]]] = {
     "a cache flag": _said("user", TEXT, cache=True),
 }  # fmt: skip
 _ANSWERS = [case[2:] for name, case in BLOCKS.items() if name != "a call" and case[-1]["role"] == "tool"]
-"""The results whose call is that of every other."""
+"""The messages of a tool result in ``BLOCKS``, without the greeting and the call that lead to it."""
 OPTIONS: dict[str, tuple[dict[str, Any], bool]] = {
     "`search: true`": ({"search": True}, False),
     "`search: true`, with tools": ({"search": True}, True),
@@ -113,9 +113,9 @@ EXAMPLES: dict[str, Any] = {
 
 
 def write_provider(provider: str) -> str:
-    """The page of a provider."""
-    found = find_provider(provider)
-    module = inspect.getmodule(found.writer)
+    """Return the text of a provider's page."""
+    entry = find_provider(provider)
+    module = inspect.getmodule(entry.writer)
     package = __import__(f"headish.providers.{provider}", fromlist=["x"])
     about = re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(package) or "")
     parts = [f"# `{provider}`: {TITLES[provider]}\n\n", NOTE, about, "\n\n"]
@@ -139,8 +139,8 @@ def write_provider(provider: str) -> str:
               f"Anything else goes under `params.{provider}`, and is sent as it is.\n"]  # fmt: skip
     parts += [f"\n## Tools\n\n```json\n{_tool(provider)}\n```\n"]
     parts += ["\n## Why an answer ended\n\n| it says | `stop_reason` |\n|---|---|\n"]
-    parts += [f"| `{word}` | `{reason}` |\n" for word, reason in found.reader.stops.items()]
-    parts += [f"| anything else | `{found.reader.odd_stop}` |\n"]
+    parts += [f"| `{word}` | `{reason}` |\n" for word, reason in entry.reader.stops.items()]
+    parts += [f"| anything else | `{entry.reader.odd_stop}` |\n"]
     return "".join(parts)
 
 
@@ -154,7 +154,7 @@ def _option_rows(provider: str) -> list[str]:
 
 
 def write_overview() -> str:
-    """One table over all providers, and what holds for all of them."""
+    """Return the overview: one table of all providers, and the media that they take."""
     head = "| | " + " | ".join(f"[`{each}`]({each}.md)" for each in PROVIDERS) + " |\n|---|" + "---|" * len(PROVIDERS)
     rows = [f"| {_cell(name)} | " + " | ".join(_word(each, messages) for each in PROVIDERS) + " |"
             for name, messages in BLOCKS.items()]  # fmt: skip
@@ -170,7 +170,7 @@ def write_overview() -> str:
 
 
 def _write_media() -> str:
-    """What media each API takes, with the source of each row."""
+    """The table of the media that each API takes, with the source of each row."""
     parts = ["\n## Media\n\nText documents are in no row: every API takes them, as text, under their names; an SVG ",
              "picture is one. Anything else that is not in its row is refused by name before a request is sent.\n\n",
              "| | bytes of the types | at a URL | a file that it keeps | fits | images | source | read |\n",
@@ -190,6 +190,7 @@ def _own(provider: str, messages: Any) -> Any:
 
 def _findings(provider: str, messages: Any, options: dict[str, Any], tools: Any = None) -> list[Any]:
     findings = lint(provider, {"messages": _own(provider, messages), "options": options}, tools)
+    # This note is about the small window, which ends with an answer, and not about the block.
     return [each for each in findings if "models without prefill" not in each.what]
 
 
@@ -217,14 +218,17 @@ def _outcome(provider: str, messages: Any) -> str:
     if refused:
         return f"refused: {_cell(refused[0].what)}"
     request = prepare_request(provider, {"messages": _own(provider, messages), "options": {}}, tools=[TOOL])
-    made = [_code(part) for part in _parts(request.body, request.sources.list_name, messages)]
-    told = [f"*{_cell(each.what)}*" for each in findings]
-    return "<br>".join([*made, *told])
+    parts = [_code(part) for part in _parts(request.body, request.sources.list_name, messages)]
+    notes = [f"*{_cell(each.what)}*" for each in findings]
+    return "<br>".join([*parts, *notes])
 
 
 def _parts(body: dict[str, Any], list_name: str, messages: list[dict[str, Any]]) -> Iterator[Any]:
-    """What a small request says: the head where there is one, and the messages, without those that only lead to them: a
-    greeting, the call of a result, and what follows instructions that stand in the head."""
+    """The parts of a small request that matter: its instructions, if in a field of their own, and its messages.
+
+    It leaves out messages that only make the thread valid: a greeting, the call of a result, and the message after
+    instructions in a field of their own.
+    """
     heads = [key for key in ("system", "systemInstruction", "instructions") if key in body]
     yield from ({key: body[key]} for key in heads)
     leading = int(len(messages) > 1 and messages[1]["role"] == "assistant") + int(messages[2:] in _ANSWERS)
@@ -233,14 +237,14 @@ def _parts(body: dict[str, Any], list_name: str, messages: list[dict[str, Any]])
 
 
 def _option(provider: str, options: dict[str, Any], tools: bool) -> str:
-    given = [TOOL] if tools else None
-    findings = _findings(provider, _said("user", TEXT), options, given)
+    offered = [TOOL] if tools else None
+    findings = _findings(provider, _said("user", TEXT), options, offered)
     refused = [each for each in findings if each.kind == "refused"]
     if refused:
         return f"refused: {_cell(re.sub(r'^params[.][a-z_]+: ', '', refused[0].what))}"
     window = {"messages": _said("user", TEXT), "options": options}
-    body = prepare_request(provider, window, tools=given).body
-    plain = prepare_request(provider, {**window, "options": {}}, tools=given).body
+    body = prepare_request(provider, window, tools=offered).body
+    plain = prepare_request(provider, {**window, "options": {}}, tools=offered).body
     changed = {key: value for key, value in body.items() if plain.get(key) != value}
     return "<br>".join([*([_code(changed)] if changed else []), *(f"*{_cell(each.what)}*" for each in findings)])
 

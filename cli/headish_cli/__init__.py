@@ -1,7 +1,7 @@
 """The headish command.
 
-Such a process lives for less than a tenth of a second. Python's collector would spend a fifth of it on looking through
-modules, which stay, and on taking them apart when all is done.
+The process of a command lives for less than a tenth of a second. Python's garbage collector would spend a fifth of that
+on scanning modules, which stay loaded anyway, and on freeing them at the end.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Import modules without the collector. If any were imported, no later collection looks at what there is now."""
-    was_on, known = gc.isenabled(), len(sys.modules)
+    """Turn the collector off during imports. If any took place, exempt all present objects from later collections."""
+    was_on, modules_before = gc.isenabled(), len(sys.modules)
     gc.disable()
     try:
         yield
     finally:
-        if len(sys.modules) > known:
+        if len(sys.modules) > modules_before:  # not at each call: freezing again would keep garbage, too
             gc.freeze()
         if was_on:
             gc.enable()

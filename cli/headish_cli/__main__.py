@@ -1,4 +1,4 @@
-"""The process of a command: what the installed script and ``python -m headish_cli`` run."""
+"""The entry point of the installed script and of ``python -m headish_cli``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from headish_cli import uncollected
 
 _INTERRUPTED = 130
-"""As ``options.INTERRUPTED``, which may not be loaded yet."""
+"""The same as ``options.INTERRUPTED``, which may not be imported yet when Ctrl-C comes."""
 _YOUNG_OBJECTS = 10_000
-"""After how many new objects the collector looks for those that nothing refers to."""
+"""The collector runs after this many new objects."""
 
 
 def main(program: str | None = None) -> None:
@@ -26,9 +26,9 @@ def main(program: str | None = None) -> None:
 def _load() -> Callable[..., None]:
     with uncollected():
         from headish_cli.main import main as command
-    # Most commands end before so many are made: what they import meanwhile is not looked through again and again.
+    # Most commands end before they make this many objects, so the collector never scans what they import late.
     gc.set_threshold(_YOUNG_OBJECTS)
-    atexit.register(gc.freeze)  # the system takes the memory back as a whole
+    atexit.register(gc.freeze)  # spares the last collection at exit: the system takes the memory back as a whole
     return command
 
 

@@ -1,8 +1,8 @@
 """Shell completion of names, handles, formats, providers, roles and spaces.
 
-A type here takes any text, as the plain type does; it only knows what a text may begin with. Where the database cannot
-be read, it offers nothing: no error may end up in the person's command line. Nor does a name that a shell would read as
-more than a word: bash inserts it as it is, and names also come from other machines.
+A parameter type here accepts any text, as click's string type does, and adds suggestions. If the database cannot be
+read, it suggests nothing: an error message would end up in the person's command line. It also leaves out every name
+that a shell would not read as one plain word: bash inserts them unquoted, and names also come from other machines.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from os import environ
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from headish_cli.configuration import KEYS, config_path, read_config
 from headish_cli.options import ROLES, GlobalOptions
+from headish_cli.printing.output import Told
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -21,14 +24,14 @@ if TYPE_CHECKING:
     from headish import Store
 
 OFFERED = 50
-"""So many names, and so many handles, are offered at the most."""
+"""The most names, and the most handles, that are offered."""
 SPECIAL = frozenset(" !\"#$&'()*,;<>?[\\]^`{|}~")
-"""What a shell, or the script that click writes for it, does not take as it is."""
+"""Characters that a shell, or the script that click writes for it, does not take literally."""
 Offer = Callable[[click.Context, str], "Iterable[CompletionItem]"]
 
 
 class Completed(click.types.StringParamType):
-    """Any text, with completion."""
+    """A string parameter with suggestions from ``offer``."""
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
@@ -36,24 +39,41 @@ class Completed(click.types.StringParamType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         try:
             return [item for item in self._offer(ctx, incomplete) if is_a_word(item.value)]
-        except Exception:  # whatever it is, the person is in the middle of a line
+        except Exception:  # of any kind: the person is in the middle of a line, where no message may appear
             return []
 
 
 def is_a_word(value: str) -> bool:
-    """Whether every shell takes it for one word, without quotes."""
+    """Whether every shell reads ``value`` as one word without quotes."""
     return value.isprintable() and SPECIAL.isdisjoint(value)
 
 
 def settings_of(ctx: click.Context) -> GlobalOptions:
-    """The settings that the line has so far: those behind the command, else before it, else of the environment."""
-    given: dict[str, Any] = {}
+    """The settings so far: options after the command win over those before it, these over the environment, and that
+    over the configuration file. A file that cannot be read counts as empty.
+    """
+    chosen: dict[str, Any] = {}
     at: click.Context | None = ctx
     while at is not None:
-        given = {name: at.params[name] for name in ("db", "space") if at.params.get(name)} | given
+        # The right side of | wins: what an inner command already set is kept.
+        chosen = {name: at.params[name] for name in ("db", "space") if _is_given(at, name)} | chosen
         at = at.parent
-    space = given.get("space") or environ.get("HEADISH_SPACE") or "default"
-    return GlobalOptions(given.get("db") or environ.get("HEADISH_DB"), space, read_only=True)
+    for name in ("db", "space"):
+        if not chosen.get(name):
+            chosen[name] = environ.get(KEYS[name].variable) or _configured().get(name)
+    return GlobalOptions(chosen["db"], chosen["space"] or "default", read_only=True)
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    """Whether the person gave an option: a default must not win over the configuration file."""
+    return ctx.params.get(name) is not None and ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def _configured() -> dict[str, str]:
+    try:
+        return read_config(config_path())
+    except (Told, OSError):
+        return {}
 
 
 def _from_store(read: Callable[[Store, str], Iterable[CompletionItem]]) -> Offer:
@@ -65,8 +85,9 @@ def _from_store(read: Callable[[Store, str], Iterable[CompletionItem]]) -> Offer
 
 
 def _headishes(store: Store, incomplete: str) -> Iterable[CompletionItem]:
-    """Names, the last moved first, then handles of the newest turns, with their words."""
+    """Bookmarks, the last moved first, then the handles of the newest heads; each with the first words of its turn."""
     yield from _names(store, incomplete)
+    # Handles are written in these letters alone, so nothing can match and no turn need be read.
     if incomplete and not set(incomplete) <= set("klmnopqrstuvwxyz"):
         return
     heads = store.heads(limit=OFFERED)
@@ -104,6 +125,7 @@ PAGES = ("html", "markdown", "text")
 def _formats(ctx: click.Context, incomplete: str) -> Iterable[CompletionItem]:
     from headish.renderings.emission import TARGETS
 
+    # Only `export` also writes data sets and pages; the transcript formats are the same for all commands.
     if ctx.info_name != "export":
         return matching(TARGETS, incomplete)
     from headish.content.forms.table import FORMS
@@ -121,18 +143,18 @@ def _providers(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
 
 
 def matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Those of some words that begin so."""
+    """The words that begin with ``incomplete``, as suggestions."""
     return [_item(word) for word in words if word.startswith(incomplete)]
 
 
 def _item(word: str, help: str | None = None) -> CompletionItem:
-    from click.shell_completion import CompletionItem  # late: only a shell asks for it
+    from click.shell_completion import CompletionItem  # late: only a shell's completion needs it
 
     return CompletionItem(word, help=help)
 
 
 def _names_of_group(ctx: click.Context, incomplete: str) -> Iterable[CompletionItem]:
-    """A NAME is one of a pointer or of a space under the groups of these, and else a bookmark."""
+    """Complete NAME: a pointer below ``ptr``, a space below ``spaces``, a bookmark elsewhere."""
     group = ctx.parent.info_name if ctx.parent is not None else None
     offer = {"ptr": _from_store(_pointers), "spaces": _spaces}.get(group or "", _from_store(_names))
     return offer(ctx, incomplete)
@@ -156,8 +178,11 @@ _BY_NAME = {
 
 
 def completed_type(parameter: click.Parameter) -> click.ParamType[Any]:
-    """The type of a parameter with what its metavar or name says it can be completed with: one word means one thing
-    in every command."""
+    """The type of a parameter, with completion if its metavar or its name is in the tables here.
+
+    A metavar or name means the same in every command.
+    """
+    # A choice, a path or a number completes and checks itself.
     if type(parameter.type) is not click.types.StringParamType:
         return parameter.type
     if isinstance(parameter, click.Argument) and parameter.name == "name":

@@ -1,6 +1,7 @@
-"""The configuration file: settings for every command. Options and the environment win over it.
+"""The configuration file: settings for every command. Options and environment variables win over it.
 
-It is TOML in the platform's place for it. Every command looks for it, so nothing is imported before it is there.
+It is a TOML file in the platform's folder for configuration. Every command looks for it, so the TOML reader is imported
+only if the file exists.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ SYNC_WORDS = "NAME every TIME, with commas between several: 'box every 5m, offic
 
 
 def read_duration(text: str) -> float | None:
-    """The seconds of a number of minutes, hours or days, such as 30m; None for what is none."""
-    found = re.fullmatch(r"([1-9][0-9]{0,4})([mhd])", text)
-    return None if found is None else float(int(found[1]) * UNITS[found[2]])
+    """Read a duration such as 30m, 2h or 1d into seconds; None if the text is not one."""
+    match = re.fullmatch(r"([1-9][0-9]{0,4})([mhd])", text)
+    return None if match is None else float(int(match[1]) * UNITS[match[2]])
 
 
 def read_timetable(text: str) -> dict[str, float]:
-    """The remotes to sync with, and how many seconds lie between two syncs; nothing for what cannot be read."""
-    found: dict[str, float] = {}
+    """Read the remotes to sync with and the seconds between two syncs; empty if any part cannot be read."""
+    intervals: dict[str, float] = {}
     for each in text.split(","):
         name, every, time = each.strip().rpartition(" every ")
         seconds = read_duration(time.strip())
-        if not every or not name.strip() or seconds is None or name.strip() in found:
+        if not every or not name.strip() or seconds is None or name.strip() in intervals:
             return {}
-        found[name.strip()] = seconds
-    return found
+        intervals[name.strip()] = seconds
+    return intervals
 
 
 class Key:
-    """A key of the file: the variable that wins over it, and what it may hold."""
+    """A key of the file: the environment variable that wins over it, the check of its value, and the check in words."""
 
     def __init__(self, variable: str, check: Callable[[str], bool] = bool, words: str = "a text") -> None:
         self.variable, self.check, self.words = variable, check, words
@@ -67,16 +68,16 @@ KEYS: dict[str, Key] = {
 PATHS = ("db", "prices", "signing_key", "signers", "revoked_keys")
 """The keys whose value is a path, which may begin with ~."""
 READ_FROM_ENVIRONMENT = ("pager", "signing_key", "signers", "revoked_keys")
-"""The keys that take effect by their variable: the library reads it, too."""
+"""The keys that the command passes on in their variables, because the library reads those."""
 
 
 def config_path() -> str:
-    """Where the file is, or would be: ``HEADISH_CONFIG``, else ``config.toml`` in the platform's folder."""
-    given = os.environ.get("HEADISH_CONFIG")
-    if given:
-        return given
+    """The path of the file, which may not exist: ``HEADISH_CONFIG``, else ``config.toml`` in the platform's folder."""
+    path = os.environ.get("HEADISH_CONFIG")
+    if path:
+        return path
     if sys.platform.startswith("linux"):
-        # As platformdirs says; importing it would cost every command more than all else that is done here.
+        # The same as platformdirs computes. Importing it would cost every command more than all else that is done here.
         home = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
         return os.path.join(home, "headish", "config.toml")
     from platformdirs import user_config_path
@@ -85,60 +86,62 @@ def config_path() -> str:
 
 
 def read_config(path: str) -> dict[str, str]:
-    """What the file says; nothing where there is none. Raises: Told, which names the file and what is wrong in it."""
+    """Read the file; empty if there is none. Raises: Told, which names the file and what is wrong with it."""
     text = _read_text(path)
     if not text:
         return {}
     import tomllib
 
     try:
-        said = tomllib.loads(text)
+        settings = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise Told(f"{path} is no TOML: {error}; 'headish config edit' opens it") from None
-    for key, value in said.items():
+    for key, value in settings.items():
         check_value(key, value, f" in {path}")
-    return {key: os.path.expanduser(value) if key in PATHS else value for key, value in said.items()}
+    return {key: os.path.expanduser(value) if key in PATHS else value for key, value in settings.items()}
 
 
 def check_value(key: str, value: Any, where: str = "") -> None:
-    """Refuse a key that the file does not have, or a value that it cannot have. Raises: Told."""
-    known = KEYS.get(key)
-    if known is None:
+    """Refuse an unknown key, or a value that its key cannot have. Raises: Told."""
+    definition = KEYS.get(key)
+    if definition is None:
         raise Told(f"unknown key {key[:80]!r}{where}: there are {', '.join(KEYS)}")
-    if not isinstance(value, str) or "\0" in value or not known.check(value):
-        raise Told(f"the value of {key!r}{where} is {known.words}")
+    # A value may become an environment variable or a path, and neither can hold a NUL.
+    if not isinstance(value, str) or "\0" in value or not definition.check(value):
+        raise Told(f"the value of {key!r}{where} is {definition.words}")
 
 
 @contextmanager
 def changed_config(path: str) -> Iterator[Any]:
-    """The file as a document of tomlkit, written back as a whole, comments and order kept.
+    """Yield the file as a tomlkit document to change, then write it back whole, with its comments and order.
 
-    As git does it, the new file is written beside the old one under a name that only one process can make; so two
-    that change it do not lose what the other did. Raises: Told where another process is at it; OSError.
+    As git does, headish writes the new file beside the old one under a name that only one process can create, so two
+    processes never lose each other's change. Raises: Told if another process is changing the file; OSError.
     """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    path = os.path.realpath(path)  # a link to a file among others stays one
-    if path == os.devnull:  # a rename onto it would take it from every program
+    path = os.path.realpath(path)  # os.replace would put a file in the place of a symbolic link
+    if path == os.devnull:  # a rename onto it would take the device from every program
         raise Told(f"{path} keeps nothing: HEADISH_CONFIG names the file to change")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     lock = f"{path}.lock"
     try:
-        # The address of a database may hold a password.
-        opened = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        # Mode 0600: the URL of a database may hold a password.
+        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise Told(f"another process changes the file, or ended while it did: if none does, remove {lock}") from None
     try:
-        with os.fdopen(opened, "w", encoding="utf-8", newline="") as written:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             try:
                 document = tomlkit.parse(_read_text(path))
             except TOMLKitError as error:
                 raise Told(f"{path} is no TOML: {error}; 'headish config edit' opens it") from None
             yield document
-            written.write(tomlkit.dumps(document))
-            written.flush()
-            os.fsync(written.fileno())
+            # Synced before it replaces the old file: otherwise a power cut could leave an empty one under the name.
+            file.write(tomlkit.dumps(document))
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(lock, path)
     except BaseException:
         os.unlink(lock)

@@ -1,7 +1,7 @@
-"""``demo``: a tour of the main job, each command printed before its output, in a store of its own.
+"""``demo``: a tour of what headish is for, in a store of its own. It prints each command before its output.
 
-The commands are run as the person would type them, by the same code; the tour only types. Where a person would take a
-handle from the drawing above, the tour looks it up.
+The tour runs each command line through the same code as a person's. Where a person would copy a handle from the drawing
+above, the tour looks it up.
 """
 
 from __future__ import annotations
@@ -46,13 +46,15 @@ TOUR: tuple[tuple[str, str], ...] = (
     ("A bookmark remembers where it was; plan@{1} would name that turn.", "bookmark history plan"),
     ("Every hash, digest, seal and link, derived again.", "verify"),
 )  # fmt: skip
-"""Each step: a sentence, and the command. An empty sentence goes on with the one before; ``<…>`` is a message's id."""
+"""Each step: a sentence, and a command. An empty sentence continues the step before. ``<…>`` stands for the handle of
+the imported message with that id."""
 
 
 @click.command("demo")
 @click.option("--keep", type=PLACE, metavar="PATH", help="Keep the store of the tour here.")
 def demo_command(keep: str | None) -> None:
     """Take a tour: import, branch, merge, resolve, export, verify."""
+    # Not `exists`, which is false for a dangling link.
     if keep and os.path.lexists(keep):
         raise click.UsageError(f"{keep} exists already; the tour begins with an empty store")
     with tempfile.TemporaryDirectory() as folder, as_file(files("headish_cli") / FILE) as conversations:
@@ -68,7 +70,7 @@ def _with_ids(target: str, command: str) -> str:
 
 
 def _prefix_of(target: str, message_id: str) -> str:
-    """The handle of the turn of an imported message, as the tree shows it."""
+    """The handle of the turn that an imported message became, as the tree shows it."""
     from headish import Store
 
     with Store.open(target, create=False) as store:
@@ -84,7 +86,7 @@ def _take_step(target: str, sentence: str, command: str, conversations: Path) ->
     click.echo(click.style(f"$ headish {command}", bold=True))
     sys.stdout.flush()
     words = [str(conversations) if word == FILE else word for word in shlex.split(command)]
-    # What a command says on stderr belongs into the tour, in its place.
+    # Both streams are flushed after each step, so that what a command says on stderr appears in its place.
     main.main(["--db", target, *words], prog_name="headish", standalone_mode=False)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,7 +1,7 @@
-"""The group of all commands and the groups inside it: a command is imported when it is named, and listed in one line.
+"""The group of all commands: it imports a command's module when the command is named, and lists each in one line.
 
-``--db``, ``--space`` and ``--no-pager`` stand before a command or behind it: every command takes them, unseen in its
-help.
+``--db``, ``--space`` and ``--no-pager`` may come before a command or after it: every command accepts them, hidden from
+its help.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ DAILY = (
     "ask", "chat", "add", "edit", "undo", "import",
     "list", "search", "log", "tree", "show", "bookmark", "export", "serve", "sync",
 )  # fmt: skip
-"""What the plain help lists: the commands that people live in. ``--help --all`` lists all of them."""
+"""The commands that plain ``--help`` lists, which people use daily. ``--help --all`` lists all of them."""
 ALL, HELPS = "--all", ("-h", "--help")
 OTHERS = "More"
 SUGGESTED = 3
 
 
 class LazyGroup(click.Group):
-    """A group whose commands lie in modules: ``modules`` has the module of each, which holds ``<name>_command``."""
+    """A group that imports its commands late: ``modules`` maps each name to the module that has ``<name>_command``."""
 
     def __init__(self, *args: Any, modules: Mapping[str, str] | None = None, **extra: Any) -> None:
         super().__init__(*args, **extra)
@@ -50,9 +50,9 @@ class LazyGroup(click.Group):
         return sorted(self.modules)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # Help is printed as soon as it is met, so what it is asked for is looked up before.
-        is_asked = ALL in args and any(each in HELPS for each in args)
-        if is_asked and not any(each in self.modules for each in args):  # a command has an --all of its own
+        # click prints help as soon as it parses --help, which may come before --all: so look for --all first.
+        asks_for_all = ALL in args and any(each in HELPS for each in args)
+        if asks_for_all and not any(each in self.modules for each in args):  # a command has an --all of its own
             ctx.meta[ALL] = True
             args = [each for each in args if each != ALL]
         return super().parse_args(ctx, args)
@@ -78,14 +78,14 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from headish_cli.printing.briefs import brief  # late, as the topics below: only who asks for help reads them
+        from headish_cli.printing.briefs import brief  # late, as are the topics below: only help needs them
 
-        shown = set(self.modules if ALL in ctx.meta else DAILY)
+        visible = set(self.modules if ALL in ctx.meta else DAILY)
         listed = {name for names in SECTIONS.values() for name in names}
         others = tuple(name for name in self.list_commands(ctx) if name not in listed)
         column = max(map(len, self.modules), default=0)
         for section, names in {**SECTIONS, OTHERS: others}.items():
-            found = [(name, self.get_command(ctx, name)) for name in names if name in shown and name in self.modules]
+            found = [(name, self.get_command(ctx, name)) for name in names if name in visible and name in self.modules]
             room = formatter.width - 6 - column
             rows = [(name.ljust(column), brief(name, each, room)) for name, each in found if each is not None]
             if rows:
@@ -100,11 +100,12 @@ class LazyGroup(click.Group):
 
 
 def with_common_options(command: click.Command) -> click.Command:
-    """The command, and each below it, with the options that may stand behind it, and with completion of names."""
-    known = {option for parameter in command.params for option in parameter.opts}
+    """Add the hidden common options, and completion of names, to a command and to each below it."""
+    own_options = {option for parameter in command.params for option in parameter.opts}
     for parameter in command.params:
         parameter.type = completed_type(parameter)
-    command.params += [make() for option, make in _COMMON.items() if option not in known]
+    # Looked up more than once, as for its help and its completion, a command must not get the options twice.
+    command.params += [make() for option, make in _COMMON.items() if option not in own_options]
     for below in command.commands.values() if isinstance(command, click.Group) else ():
         with_common_options(below)
     return command
@@ -113,7 +114,7 @@ def with_common_options(command: click.Command) -> click.Command:
 def _common(option: str, **extra: Any) -> Callable[[], click.Option]:
     def use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
         if value not in (None, False) and ctx.obj is not None and not ctx.resilient_parsing:
-            # The command as a whole tells errors, and asks then which database was meant.
+            # On the root, too: HeadishCommand.invoke reports errors from there, and names the database that was used.
             ctx.obj = ctx.find_root().obj = ctx.obj.replaced(**{parameter.name or "": value})
 
     return lambda: click.Option([option], hidden=True, expose_value=False, callback=use, **extra)

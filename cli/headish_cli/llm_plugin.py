@@ -1,7 +1,7 @@
 """``llm headish …``: every command of headish inside Simon Willison's ``llm``, which finds this module as a plugin.
 
-llm has no hook for where it logs. So its logs are imported: ``llm headish import LOGS_DB``, again whenever they grew.
-Loading costs llm nothing: headish is imported when the command runs.
+llm has no hook that would let a plugin keep its logs. So import them with ``llm headish import LOGS_DB``, and again
+after they have grown. Loading the plugin costs llm nothing: headish is imported when the command runs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ def register_commands(cli: click.Group) -> None:
 
 @click.command(
     "headish",
+    # Options, --help too, go to headish unread: its own parser knows them.
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     add_help_option=False,
     short_help="Keep conversations: headish's commands",

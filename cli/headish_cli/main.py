@@ -1,9 +1,9 @@
 """The ``headish`` command: its options, and the one place where errors become a line on stderr and an exit code.
 
-Exit codes: 0 done, 1 an error in one line or findings, 2 a line that cannot be right, 130 Ctrl-C, 141 a closed pipe
-(in silence); ``docs/reference/exit-codes.md`` has the rule. A command's module is imported when the command is named,
-and headish itself only when a command runs: ``headish --version`` and ``headish --help`` load neither SQLAlchemy nor
-Alembic.
+Exit codes: 0 done, 1 an error in one line or findings, 2 a command line that cannot be right, 130 Ctrl-C, 141 a closed
+pipe (without a message); ``docs/reference/exit-codes.md`` has the rule. A command's module is imported when the command
+is named, and headish itself only when a command runs: ``headish --version`` and ``headish --help`` load neither
+SQLAlchemy nor Alembic.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ MODULES = {
     "commands.writing": "add doc",
     "demo": "demo",
 }
-"""The modules with commands and, with blanks between, the commands that each holds as ``<name>_command``."""
+"""Each module with commands, and the names of its commands, separated by blanks; each is ``<name>_command`` in it."""
 COMMANDS = {name: module for module, names in MODULES.items() for name in names.split()}
-"""Each command and its module."""
+"""The module of each command."""
 
 
 class HeadishCommand(LazyGroup):
-    """The command: its errors become a line on stderr, and its end an exit code."""
+    """The whole command: turns errors into a line on stderr, and its end into an exit code."""
 
     def main(
         self,
@@ -91,7 +91,7 @@ class HeadishCommand(LazyGroup):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the command and leave the process with its exit code; not standalone, errors are raised instead."""
+        """Run the command and exit the process with its code. If not ``standalone_mode``, raise errors instead."""
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()
@@ -107,6 +107,7 @@ class HeadishCommand(LazyGroup):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
+        # Resilient parsing is a completion: a broken file must not disturb the person's line.
         if parent is None and not extra.get("resilient_parsing"):
             extra["default_map"], extra["obj"] = _read_configured()
         with _silent_when_closed():
@@ -115,6 +116,7 @@ class HeadishCommand(LazyGroup):
     def invoke(self, ctx: click.Context) -> Any:
         _write_utf8()
         try:
+            # The innermost: a closed pipe is an OSError too, and must not be reported as one.
             with _silent_when_closed(), local_times():
                 return super().invoke(ctx)
         except (HeadishError, OSError) as error:
@@ -124,9 +126,10 @@ class HeadishCommand(LazyGroup):
 
 
 def _open_what_is_closed() -> None:
-    """Give a process that was started without one of its three streams an empty one.
+    """Open an empty stream in place of each of the three standard streams that the process was started without.
 
-    Its number would go to the next file that is opened, as the database, and Python has None where a stream is asked.
+    Otherwise its descriptor would go to the next file that is opened, such as the database, and Python would have None
+    in place of the stream.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -135,11 +138,11 @@ def _open_what_is_closed() -> None:
 
 @contextmanager
 def _silent_when_closed() -> Iterator[None]:
-    """If the reader of a pipe has enough, end with that pipe's exit code, in silence."""
+    """If the reader of a pipe has closed it, exit with the code for that, without a message."""
     try:
         yield
     except BrokenPipeError:
-        # Python flushes at its end what a stream still holds, and would complain again.
+        # Python flushes both streams when it exits: into the closed pipe, it would print a traceback.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (sys.stdout, sys.stderr):
             os.dup2(nowhere, stream.fileno())
@@ -147,14 +150,14 @@ def _silent_when_closed() -> Iterator[None]:
 
 
 def _tell(error: click.ClickException) -> None:
-    """Show an error on stderr. Click quotes the command line, where the name of a file may steer the terminal."""
-    told = StringIO()
-    error.show(told)
-    click.echo(escape_controls(told.getvalue()), nl=False, err=True)
+    """Show an error on stderr. Click quotes the command line, where a file name may hold terminal controls."""
+    text = StringIO()
+    error.show(text)
+    click.echo(escape_controls(text.getvalue()), nl=False, err=True)
 
 
 def _write_utf8() -> None:
-    """What goes to a file or a pipe is UTF-8, as what is read is; a terminal gets ``?`` for what it cannot show."""
+    """Write UTF-8 to files and pipes, as input is read; write ``?`` for what a terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             if stream.isatty():
@@ -164,7 +167,7 @@ def _write_utf8() -> None:
 
 
 def _read_configured() -> tuple[dict[str, str], Told | None]:
-    """What the configuration file says, or what is wrong with it: ``headish config`` works all the same."""
+    """Read the configuration file, or return the error in it, so that ``headish config`` can still run and mend it."""
     try:
         return read_config(config_path()), None
     except Told as error:
@@ -172,19 +175,19 @@ def _read_configured() -> tuple[dict[str, str], Told | None]:
 
 
 def _configure(ctx: click.Context) -> dict[str, str]:
-    """What the configuration says that is no option before the command. Raises: Told."""
+    """Apply the configuration file and return its values. Raises: Told if the file is broken."""
     if isinstance(ctx.obj, Told) and ctx.invoked_subcommand != "config":
         raise ctx.obj
-    said = dict(ctx.default_map or {})
-    ctx.default_map = None  # it would hold for commands, too, and "db" is one
+    settings = dict(ctx.default_map or {})
+    ctx.default_map = None  # click would also use it for commands, and take the value of "db" for the command `db`
     for key in READ_FROM_ENVIRONMENT:
-        if key in said and ctx.invoked_subcommand != "config":  # which tells from where a value is
-            os.environ.setdefault(KEYS[key].variable, said[key])
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or said.get("color") == "never":
-        ctx.color = False  # https://no-color.org; else click colours what goes to a terminal
-    elif said.get("color") == "always":
+        if key in settings and ctx.invoked_subcommand != "config":  # `config show` says where each value comes from
+            os.environ.setdefault(KEYS[key].variable, settings[key])
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or settings.get("color") == "never":
+        ctx.color = False  # https://no-color.org; by default click colours what goes to a terminal
+    elif settings.get("color") == "always":
         ctx.color = True
-    return said
+    return settings
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
@@ -227,10 +230,12 @@ def main(
 
     Exit codes: 0 done, 1 an error or findings, 2 a line that cannot be right, 130 Ctrl-C, 141 a closed pipe.
     """
-    said = _configure(ctx)
-    ptr = os.environ.get("HEADISH_PTR") or said.get("ptr")
-    prices = os.environ.get("HEADISH_PRICES") or said.get("prices")
-    sync = os.environ.get("HEADISH_SYNC") or said.get("sync")
+    configured = _configure(ctx)
+    # These have no option before the command, so click does not look up their variables.
+    ptr = os.environ.get("HEADISH_PTR") or configured.get("ptr")
+    prices = os.environ.get("HEADISH_PRICES") or configured.get("prices")
+    sync = os.environ.get("HEADISH_SYNC") or configured.get("sync")
+    # "none" overrides HEADISH_ISOLATION or the file; for the library it is the absence of the demand.
     apart: Literal["required"] | None = "required" if isolation == "required" else None
     ctx.obj = GlobalOptions(
         db, space, read_only, author or None, read_cursor(at_least), no_pager, ptr, prices, sync, apart
@@ -240,16 +245,16 @@ def main(
 
 
 def _show_list_or_help(ctx: click.Context) -> None:
-    """A person with a history sees what is in it; a pipe, and who has none, how the command is used."""
+    """List the conversations at a terminal if the space exists; otherwise print the help."""
     if sys.stdout is not None and sys.stdout.isatty():
         try:
             ctx.obj.open().close()
         except UnknownDatabase:
             pass
         else:
-            listed = main.get_command(ctx, "list")
-            assert listed is not None
-            listed.main([], "headish list", parent=ctx, standalone_mode=False)
+            list_command = main.get_command(ctx, "list")
+            assert list_command is not None
+            list_command.main([], "headish list", parent=ctx, standalone_mode=False)
             return
     click.echo(ctx.get_help())
     ctx.exit(2)

@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 PLACE = click.Path(readable=False)
-"""A path that a person names. What is declared so is opened by ``headish.values.checks.files`` alone."""
+"""A path that a person names. Only ``headish.values.checks.files`` opens a parameter of this type."""
 INPUT = click.Path(readable=False, allow_dash=True)
-"""The same, or ``-`` for standard input."""
+"""Such a path, or ``-`` for standard input."""
 ROLES = ("system", "developer", "user", "assistant", "tool")
 INTERRUPTED, CLOSED_PIPE = 130, 141
-"""Exit codes of Ctrl-C and of a reader that has enough, as shells count signals 2 and 13."""
+"""Exit codes of Ctrl-C and of a closed pipe: 128 plus the number of SIGINT or SIGPIPE, as shells report them."""
 
 
 class GlobalOptions:
     """The options before the command.
 
-    ``ptr``: whom threads are asked by that name no pointer; ``prices``: the table of prices; ``sync``: which remotes a
-    server syncs with. Each is of its variable (``HEADISH_PTR`` and so on), else of the configuration.
+    ``ptr`` is the pointer for threads that name none, ``prices`` the table of prices, ``sync`` the remotes that a
+    server syncs with. Each comes from its variable (``HEADISH_PTR`` and so on), else from the configuration file.
     """
 
-    # No NamedTuple: every command would pay for making one, as much as for importing three modules.
+    # Not a NamedTuple: creating the class would cost every command as much as importing three modules.
     def __init__(
         self, db: str | None, space: str, read_only: bool = False, author: str | None = None,
         at_least: str | None = None, no_pager: bool = False, ptr: str | None = None, prices: str | None = None,
@@ -54,7 +54,7 @@ class GlobalOptions:
         self.isolation: Literal["required"] | None = isolation
 
     def replaced(self, **changed: Any) -> GlobalOptions:
-        """The same with other values for some."""
+        """A copy with some values changed."""
         return GlobalOptions(**{**vars(self), **changed})
 
     @property
@@ -67,37 +67,39 @@ class GlobalOptions:
         return str(user_data_path("headish") / "headish.db")
 
     def open(self, *, create: bool = False) -> Store:
-        """The store. Only commands that store something make what is missing."""
+        """Open the store. ``create`` is for commands that store something: it makes a missing database or space."""
         store = self._open(create)
         if self.at_least is None:
             return store
-        click.get_current_context().call_on_close(store.close)  # what waits shares the store's connections
+        # The store that waits shares the connections of this one, and does not close them.
+        click.get_current_context().call_on_close(store.close)
         return store.at_least(self.at_least)
 
     def _open(self, create: bool) -> Store:
-        """The store; that a space is made which nobody made before is told, since its name may be a slip."""
+        """Open the store. Report a space that is created on the way, since its name may be a slip."""
         with uncollected():
             from headish import Store
-        opened = partial(Store.open, self.target, space=self.space, read_only=self.read_only, author=self.author,
+        open_store = partial(Store.open, self.target, space=self.space, read_only=self.read_only, author=self.author,
                          isolation=self.isolation)  # fmt: skip
+        # Nobody types the default name, so it needs no report.
         if not create or self.space == "default":
-            return opened(create=create)
+            return open_store(create=create)
         try:
-            return opened(create=False)
+            return open_store(create=False)
         except UnknownSpace:
             click.echo(f"There was no space {self.space}: it is made now.", err=True)
         except UnknownDatabase:
             pass
-        return opened(create=True)
+        return open_store(create=True)
 
     def open_database(self, *, create: bool = False) -> Database:
-        """The database, for the commands that look at all of its spaces."""
+        """Open the database, for commands that look at all of its spaces."""
         from headish import Database
 
         return Database.open(self.target, create=create, read_only=self.read_only, isolation=self.isolation)
 
     def read_prices(self) -> Prices | None:
-        """The table of prices; None where the user has none. Raises: InvalidPrices."""
+        """Read the table of prices; None if the user has none. Raises: InvalidPrices."""
         if self.prices is None:
             return None
         from headish.content.prices import read_prices
@@ -106,7 +108,7 @@ class GlobalOptions:
 
     @contextmanager
     def connect(self, *, create: bool = False) -> Iterator[Backend]:
-        """What lies under a database, for the commands that look at its schema, whatever its revision."""
+        """Connect to the database below the store, for commands that look at its schema, whatever its revision."""
         from headish.database.dialects import connect
 
         backend = connect(self.target, create=create, read_only=self.read_only)
@@ -123,6 +125,7 @@ def together(*options: Callable[[Any], Any]) -> Callable[[F], F]:
     """Several options as one decorator; help lists them in this order."""
 
     def decorate(command: F) -> F:
+        # Decorators apply from the last to the first, and click lists options in the order of the source.
         for option in reversed(options):
             command = option(command)
         return command
@@ -137,7 +140,7 @@ selection_options = together(
     click.option("--role", type=click.Choice(ROLES), help="Show only turns of this role."),
     click.option("--grep", metavar="TEXT", help="Show only turns whose text holds this, in either case."),
 )  # fmt: skip
-"""Which turns of a thread."""
+"""Options that choose turns of a thread."""
 
 
 headish_argument = click.argument("headish", default="@")
@@ -150,15 +153,16 @@ page_options = together(
     click.option("-n", "--limit", type=click.IntRange(min=1), help="Show at most this many."),
     click.option("--after", metavar="NAME", help="Show what comes after NAME, the last of the page before."),
 )
-"""Which part of a list of names."""
+"""Options that choose a page of a list of names."""
 
 
 class CachingCommand(click.Command):
-    """A command whose ``--cache`` takes a time or none: what follows is the text, unless it is a time."""
+    """A command whose ``--cache`` has an optional value: the word after it is taken as one only if it is a time."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
         for index in range(end):
+            # click's own optional values would take the text of `add --cache TEXT` as the time.
             if args[index] == "--cache" and args[index + 1 : index + 2] not in ([each] for each in TTLS):
                 args[index] = "--cache="
         return super().parse_args(ctx, args)
@@ -191,7 +195,7 @@ expect_options = together(
     expect_option,
     click.option("--absent", is_flag=True, help="Refuse if there is such a bookmark already."),
 )
-"""Where a bookmark must be before it moves."""
+"""Options that say where a bookmark must be before it moves."""
 
 
 versions_option = click.option("--versions", is_flag=True, help="Also show answers that an import found half written.")
@@ -209,7 +213,7 @@ signers_options = together(
     click.option("--revoked", metavar="FILE", type=PLACE, envvar="HEADISH_REVOKED_KEYS",
                  help="Keys that are trusted no more: a KRL, or public keys."),
 )  # fmt: skip
-"""Whose signatures are trusted."""
+"""Options that say whose signatures are trusted."""
 
 
 class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
@@ -219,6 +223,7 @@ class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         text = str(value).replace(",", "").replace("_", "")
+        # At most 18 digits, which fit into 64 bits.
         if text != "auto" and not (text.isascii() and text.isdigit() and 0 < len(text) < 19 and int(text)):
             self.fail(f"{value!r} is neither a number of tokens nor auto", param, ctx)
         return text if text == "auto" else int(text)
@@ -231,7 +236,10 @@ budget_option = click.option(
 
 
 def read_expect(expect: str | None, absent: bool = False, store: Store | None = None) -> Any:
-    """The ``expect=`` of the library; with the store a handle is taken for an id, too."""
+    """Convert the options to the library's ``expect=``. With ``store``, ``expect`` may also be a handle.
+
+    Raises: UsageError if both options are given.
+    """
     from headish import ABSENT
     from headish.values.handles import as_handle
 
@@ -243,14 +251,14 @@ def read_expect(expect: str | None, absent: bool = False, store: Store | None = 
 
 
 def read_text(text: str | None, *, may_be_absent: bool = False) -> str | None:
-    """TEXT, with what a pipe or a file brings on standard input below it; ``-`` is standard input alone.
+    """Return TEXT and, below it after a blank line, what a pipe or file brings on standard input; ``-`` is input alone.
 
-    An empty standard input adds nothing. None: there is no text, and that may be. Text is UTF-8, whatever the locale.
-    Raises: UsageError where there is no text; InvalidContent for what is no UTF-8.
+    Empty input adds nothing. Text is UTF-8, whatever the locale. Returns None if there is no text and
+    ``may_be_absent``. Raises: UsageError if there must be a text and is none; InvalidContent if it is not UTF-8.
     """
     if text == "-":
         return decode_text(read_stdin(PAYLOAD_LIMIT_BYTES))
-    # If nothing else can be the text, even a socket is read; only a person at a terminal is not waited for.
+    # If standard input must be the text, even a socket is read; a terminal is not, as nobody was asked to type.
     is_read = _brings_data() if text is not None or may_be_absent else not is_terminal()
     piped = decode_text(read_stdin(PAYLOAD_LIMIT_BYTES)) if is_read else ""
     if text is not None:
@@ -261,14 +269,14 @@ def read_text(text: str | None, *, may_be_absent: bool = False) -> str | None:
 
 
 def read_stdin(limit_bytes: int = PAYLOAD_LIMIT_BYTES) -> bytes:
-    """Standard input to its end. Raises: TooLarge past the limit, without waiting for an end."""
+    """Read standard input to its end. Raises: TooLarge past the limit, without waiting for the end."""
     if sys.stdin is None:
         return b""
     return _within(sys.stdin.buffer.read(limit_bytes + 1), "standard input", limit_bytes)
 
 
 def read_file(file: str, limit_bytes: int = TRANSCRIPT_LIMIT_BYTES) -> bytes:
-    """The bytes of a regular file, or of standard input for ``-``. Raises: OSError; TooLarge past the limit."""
+    """Read a regular file, or standard input for ``-``. Raises: OSError; TooLarge past the limit."""
     from headish.values.checks.files import read_regular
 
     if file == "-":
@@ -278,7 +286,7 @@ def read_file(file: str, limit_bytes: int = TRANSCRIPT_LIMIT_BYTES) -> bytes:
 
 @contextmanager
 def report_file(path: str | None) -> Iterator[IO[str] | None]:
-    """The file that ``--report`` names, open to be written. Raises: UsageError where it cannot be."""
+    """Open the file that ``--report`` names for writing; yield None without one. Raises: UsageError if that fails."""
     from headish.values.checks.files import open_target
 
     with ExitStack() as stack:
@@ -290,9 +298,9 @@ def report_file(path: str | None) -> Iterator[IO[str] | None]:
 
 
 def file_or_pipe(file: str | None) -> str:
-    """The file that was named, else standard input. Nobody at a terminal is waited for who was not asked.
+    """The file that was named, else ``-``. Raises: UsageError if standard input is a terminal and ``-`` was not given.
 
-    Raises: UsageError.
+    A person at a terminal would not know that the command waits for input.
     """
     if file is None and is_terminal():
         raise click.UsageError("there is nothing to read: name a file, or pipe it in ('-' is what you type)")
@@ -306,10 +314,10 @@ def _within(data: bytes, what: str, limit_bytes: int) -> bytes:
 
 
 def _brings_data() -> bool:
-    """Whether standard input is a pipe or a file: a terminal, a device (cron's /dev/null) or a socket is not read.
+    """Whether standard input is a pipe or a file, not a terminal, a device (cron's /dev/null) or a socket.
 
-    A process that starts headish with a pipe must close it, or give it /dev/null: nothing tells a pipe that is only
-    inherited from one whose data is still to come.
+    A process that starts headish with a pipe must close it, or pass /dev/null: nothing distinguishes a pipe that is
+    merely inherited from one whose data is still to come.
     """
     if sys.stdin is None:
         return False
@@ -321,12 +329,12 @@ def _brings_data() -> bool:
 
 
 def is_terminal() -> bool:
-    """Whether a person can be asked."""
+    """Whether standard input is a terminal, where a person can be asked."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
 def decode_text(data: bytes) -> str:
-    """Text of standard input. Raises: InvalidContent for what is no UTF-8."""
+    """Decode the bytes of standard input. Raises: InvalidContent if they are not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -334,11 +342,11 @@ def decode_text(data: bytes) -> str:
 
 
 def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, Any]:
-    """``KEY=JSON`` pairs as options; ``params.temperature=0.2`` sets a key inside a record."""
+    """Parse ``KEY=JSON`` pairs into options; ``params.temperature=0.2`` sets a key inside a record."""
 
     def read(key: str, text: str) -> Any:
         value = _decode(text, key, option)
-        if option == "--set":  # --param names a provider's own
+        if option == "--set":  # --param takes a provider's own keys, which headish does not know
             _hint_at_slip(key.partition(".")[0])
         return value
 
@@ -346,7 +354,10 @@ def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, A
 
 
 def combine_pairs(pairs: tuple[str, ...], form: str, option: str, read: Callable[[str, str], Any]) -> dict[str, Any]:
-    """Pairs of an option as one record; ``read`` gives the value of a key and a text. Raises: BadParameter."""
+    """Combine an option's ``KEY=TEXT`` pairs into one record. ``read`` maps a key and its text to the value.
+
+    Raises: BadParameter if a pair does not have that form.
+    """
     from headish.content.inherited import combine
 
     combined: dict[str, Any] = {}
@@ -362,18 +373,21 @@ def combine_pairs(pairs: tuple[str, ...], form: str, option: str, read: Callable
 
 
 def _hint_at_slip(key: str) -> None:
-    """Say what a key may have been meant for. It is taken all the same: applications have keys of their own."""
+    """Note which key may have been meant. The key is accepted anyway: applications have keys of their own."""
     from difflib import get_close_matches
 
     from headish.content.inherited import SHORTCUTS
 
-    known = ("params", *SHORTCUTS)
-    if key not in known and (close := get_close_matches(key, known, 1)):
+    known_keys = ("params", *SHORTCUTS)
+    if key not in known_keys and (close := get_close_matches(key, known_keys, 1)):
         click.echo(f"note: --set {key} is no option that headish knows; did you mean {close[0]}?", err=True)
 
 
 def read_time(text: str | None, option: str) -> datetime | None:
-    """A time as ``NAME@{time}`` takes it; of this machine's zone where it has no offset."""
+    """Parse a time in any form that ``NAME@{time}`` takes, in this machine's zone if it has no offset.
+
+    A day for ``--until`` means its end. Raises: BadParameter.
+    """
     if text is None:
         return None
     try:
@@ -386,13 +400,14 @@ def _decode(text: str, key: str, option: str) -> Any:
     from headish.content import strictjson
 
     what = f"{option} {key}"
+    # A bare word is the most common slip, and JSON's own message would not say that quotes are missing.
     if text.isidentifier() and text not in ("true", "false", "null", "NaN", "Infinity"):
         raise InvalidContent(what, f"it is not JSON; a text stands in quotes: {key}='\"{text}\"'")
     return strictjson.decode(text, what)
 
 
 def input_path(path: str) -> Any:
-    """An open binary stream for ``-``, else the path."""
+    """Standard input as a binary stream for ``-``, else the path."""
     if path != "-":
         from pathlib import Path
 

@@ -1,6 +1,7 @@
-"""What all commands share, told once: how turns and times are named, variables, exit codes.
+"""What all commands share: how to name turns and times, environment variables, exit codes.
 
-``headish help TOPIC`` prints a text as it stands, for a terminal of 80 columns. The man page of ``headish`` has all.
+``headish help TOPIC`` prints a text as it is written here, for a terminal of 80 columns. The man page of ``headish``
+has them all.
 """
 
 from __future__ import annotations

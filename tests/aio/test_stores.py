@@ -9,6 +9,7 @@ import os
 import random
 import threading
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -484,6 +485,22 @@ class TestOpening:
                 async with AsyncStore.open(file_place.target) as new:
                     assert (await new.stats()).turns == 0
                     assert new.sync._database is not one.sync._database
+
+        run(main())
+
+    def test_a_file_whose_name_begins_as_a_url_does_is_known_by_its_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+    ) -> None:
+        (tmp_path / "one").mkdir()
+        (tmp_path / "two").mkdir()
+
+        async def main() -> None:
+            monkeypatch.chdir(tmp_path / "one")
+            async with AsyncStore.open("postgresql.db") as one:
+                await one.add_turn("Hello")
+                monkeypatch.chdir(tmp_path / "two")
+                async with AsyncStore.open("postgresql.db") as two:
+                    assert (await two.stats()).turns == 0
 
         run(main())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 import pytest
@@ -222,6 +223,26 @@ class TestCompletion:
     def test_where_there_is_no_database_nothing_is_offered_and_nothing_said(self, tmp_path) -> None:
         assert self.offered(Command(str(tmp_path / "none.db")), "log", "b") == []
         assert not (tmp_path / "none.db").exists()
+
+    def test_the_database_and_the_space_of_the_configuration_file_are_read(
+        self, talked: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        complete = ShellComplete(main, {}, "headish", "_HEADISH_COMPLETE")
+        config = tmp_path / "config.toml"
+        monkeypatch.setenv("HEADISH_CONFIG", str(config))
+        monkeypatch.delenv("HEADISH_DB", raising=False)
+        monkeypatch.delenv("HEADISH_SPACE", raising=False)
+
+        def offered(*options: str) -> list[str]:
+            return [item.value for item in complete.get_completions([*options, "log"], "bri")]
+
+        config.write_text(f'db = "{talked.target}"\n', "utf-8")
+        assert offered() == ["bridges"]
+        assert offered("--db", str(tmp_path / "other.db")) == []
+        config.write_text(f'db = "{talked.target}"\nspace = "empty"\n', "utf-8")
+        assert (offered(), offered("--space", "default")) == ([], ["bridges"])
+        config.write_text("db = [broken", "utf-8")
+        assert offered() == []
 
     @pytest.mark.parametrize("shell", ["zsh", "fish"])
     def test_the_script_of_a_shell_names_the_command(self, headish: Command, shell: str) -> None:

@@ -61,6 +61,9 @@ def test_two_machines_sync_and_go_apart(two: tuple[Command, Command, str]) -> No
     assert "headish diff main..desk/main" in done.err
     assert "[-laptop-]{+desk+}" in laptop("diff", "main..desk/main").out
     assert laptop("bookmark", "list", "--remotes").out.startswith("desk/main")
+    for option in (["--recent"], ["--after", "desk/main"]):
+        done = laptop.run("bookmark", "list", "--remotes", *option)
+        assert (done.code, "leave --after and --recent out" in done.err) == (2, True)
     assert "desk/main goes apart from main" in laptop("status").out
     assert [each["label"] for each in laptop("remote", "devices", "box", "--json").json_lines] == ["laptop", "desk"]
     assert "laptop (this machine)" in laptop("remote", "devices", "box").out

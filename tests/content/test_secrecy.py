@@ -24,6 +24,14 @@ OBJECTS = (
     b'{ "url": "https://me:hunter2@host" }',
     f'{{"n": "sk-{RANDOM}", "cut off'.encode(),
 )
+
+
+def token_of(head: bytes, claims: bytes, signature: int = 32) -> str:
+    """A JSON web token, signed with so many bytes."""
+    parts = (head, claims, bytes(range(signature)))
+    return ".".join(urlsafe_b64encode(each).decode().rstrip("=") for each in parts)
+
+
 SHAPES = [
     f"sk-{RANDOM}",
     f"sk-ant-api03-{RANDOM}",
@@ -45,6 +53,9 @@ SHAPES = [
     *(b64encode(each).decode() for each in OBJECTS),
     urlsafe_b64encode(OBJECTS[0]).decode().rstrip("="),
     b64encode(b'{"twice": "' + b64encode(OBJECTS[0]) + b'"}').decode(),
+    token_of(b'{"alg":"HS256","typ":"JWT"}', b'{"sub":"123"}'),
+    token_of(b'{"typ":"JWT","alg":"RS256"}', b"", 256),
+    token_of(b'{\n  "alg": "ES256"\n}', b'{"sub":"123"}', 64),
 ]
 NAMES = [
     "api_key",
@@ -74,6 +85,7 @@ ORDINARY: list[dict[str, Any]] = [
         "b": "Authorization: Basic $LOGIN",
         "c": "Basic dXNlcjo=",
     },
+    {"cursor": token_of(b'{"page":2}', b'{"of":"list"}'), "unsigned": token_of(b'{"alg":"none"}', b'{"sub":"123"}', 0)},
     {"jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjMifQ.c2lnbmF0dXJl", "data": "eyJuYW1lIjoiQW5uIn0=", "they": "eyJ"},
     {"certificate": b64encode(b"-----BEGIN CERTIFICATE-----\nMIIC" + b"A" * 400).decode(), "eyAi": "ewoi"},
     {"url": "https://user:***@host/", "xaiver": "xai-is-a-company-with-a-name", "hf_home": "hf_home_folder"},
@@ -185,6 +197,26 @@ def test_of_a_key_in_base64_nothing_is_left_in_any_of_its_lines() -> None:
     assert hide_shapes("Basic Basic bWU6aHVudGVyMg") == f"Basic {HIDDEN}"
 
 
+def test_of_a_token_that_is_signed_nothing_is_left_and_nothing_beside_it_is_hidden() -> None:
+    token = token_of(b'{"alg":"HS256"}', b'{"sub":"123"}')
+    for text in (
+        "{} .",
+        "at https://host/a?jwt={}&b",
+        "({}).",
+        "{}\n{}\n",
+        "a.{}.b",
+        "é{}é",
+        "eyJ.{}",
+        "eyJ eyJ.eyJ.{}.",
+    ):
+        hidden = hide_shapes(text.replace("{}", token))
+        assert hidden == text.replace("{}", HIDDEN)
+    key = urlsafe_b64encode(OBJECTS[0]).decode().rstrip("=")
+    assert hide_shapes(f"eyJhIjoxfQ.{key}.{'a' * 43}") == f"eyJhIjoxfQ.{HIDDEN}.{'a' * 43}", (
+        "no head, but a key in claims"
+    )
+
+
 def test_what_is_encoded_again_and_again_is_decoded_once_at_each_level(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = [0]
 
@@ -197,7 +229,16 @@ def test_what_is_encoded_again_and_again_is_decoded_once_at_each_level(monkeypat
     while len(nested) < 100_000:
         nested = b'{"n":"' + b64encode(nested) + b'"}'
     text = b64encode(nested).decode()
-    for hostile in (text, "eyJ" * 50_000, "eyJ " * 50_000, "Basic " * 50_000, f"{'eyJ' * 20}\n" * 2_000):
+    for hostile in (
+        text,
+        "eyJ" * 50_000,
+        "eyJ " * 50_000,
+        "Basic " * 50_000,
+        f"{'eyJ' * 20}\n" * 2_000,
+        "eyJ." * 50_000,
+        f"eyJ..{'a' * 43}." * 5_000,
+        f"{'eyJ' * 50_000}.{'eyJ' * 50_000}.a",
+    ):
         decoded[0] = 0
         assert has_shape(hostile) == (hostile is text)
         assert decoded[0] <= 5 * len(hostile)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.content.prices import Price, read_prices
+from headish.content.prices import Price, PricedAnswer, read_prices
 from headish.errors import InvalidArgument, InvalidPrices
 from headish.providers import parse_response
 from support.insides import unchanged
@@ -185,3 +186,16 @@ class TestPartsWithAPriceOfTheirOwn:
         usage = parse_response("gemini", {"candidates": [], "usageMetadata": said}).usage
         assert usage is not None
         assert (usage.input_audio_tokens, usage.output_audio_tokens) == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fitting", "others"),
+    [("claude-[1m]", ["claude-[1m]"], ["claude-1", "claude-m"]), ("o?", ["o?"], ["o3"]), ("o*", ["o3", "o?"], ["3"])],
+)
+def test_only_a_star_stands_for_other_characters(pattern: str, fitting: list[str], others: list[str]) -> None:
+    price = Price(pattern, Decimal(1), Decimal(1))
+
+    def fits(model: str) -> bool:
+        return price.fits(PricedAnswer(model, None, None, date(2026, 1, 1), 0, is_batch=False))
+
+    assert [model for model in fitting + others if fits(model)] == fitting

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from headish import Store
 from support.places import Place
 
@@ -54,3 +56,16 @@ def test_what_was_said_here_twice_is_listed_twice(place: Place, tmp_path: Path) 
     carry(here, there, tmp_path / "a")
     assert len(there.heads()) == 3
     assert len(there.search("hello")) == 2
+
+
+@pytest.mark.parametrize("order", ["rank", "time"])
+def test_a_page_of_hits_is_full_however_many_twins_arrived(place: Place, tmp_path: Path, order: str) -> None:
+    here, there = place.open(), place.fresh()
+    for store in (there, here):
+        store.add_turns([{"content": f"monad {number}"} for number in range(12)])
+    carry(here, there, tmp_path / "a")
+    for limit in (1, 2, 5, 12):
+        found = there.search("monad", order=order, limit=limit)
+        assert len(found) == limit
+        assert not {hit.turn.id for hit in found} & {turn.id for turn in here.turns()}
+    assert len(there.search("monad", order=order, limit=13)) == 12

@@ -130,6 +130,54 @@ class TestTrees:
         assert texts(store, "odd") == ["one", "two"]
 
 
+class TestAFirstQuestionThatWasEdited:
+    """It is a version of the one before it: one conversation, as it was one there."""
+
+    def edited(self, *more: dict[str, Any], system: bool) -> io.BytesIO:
+        above = "s" if system else "root"
+        begun = [node("s", "root", "system", text("Be brief."))] if system else []
+        return as_json(conversation(
+            "7", "Tides", *begun,
+            node("q1", above, "user", text("Why tides?")), node("a1", "q1", "assistant", text("Eh?")),
+            node("q2", above, "user", text("Why two tides?")), node("a2", "q2", "assistant", text("Gravity.")), *more,
+        ))  # fmt: skip
+
+    @pytest.mark.parametrize("system", [True, False], ids=["behind a system prompt", "without one"])
+    def test_is_no_other_conversation(self, store: Store, system: bool) -> None:
+        done = store.import_file(self.edited(system=system))
+        assert (done.messages, done.added, done.bookmarks) == (4 + system, 4 + system, 1)
+        assert texts(store, "tides")[-2:] == ["Why two tides?", "Gravity."]
+        listed = store.conversations.list().entries
+        assert [(each.conversation.name, each.title) for each in listed] == [("tides", "Tides")]
+        first, second = (store.find(f"chatgpt:7:q{number}") for number in (1, 2))
+        for each in (first, second):
+            assert [turn.id for turn in store.siblings(each.id).turns] == [first.id, second.id]
+        assert store.conversations.get(first.id).name == "tides"
+        assert {each.id for each in store.tree("tides", limit=100)} == {each.id for each in store.tree("tides")} | {
+            first.id
+        }
+        assert "Eh?" in str(store.render("tides", "markdown", branches=True))
+        assert "Eh?" not in str(store.render("tides", "markdown"))
+        assert store.verify().problems == ()
+        with unchanged(store):
+            assert store.import_file(self.edited(system=system)).added == 0
+
+    def test_is_told_when_it_comes_later(self, store: Store) -> None:
+        before = conversation("7", "Tides", node("q1", "root", "user", text("Why tides?")))
+        store.import_file(as_json(before))
+        more = node("q3", "root", "user", text("Why three?"))
+        assert store.import_file(self.edited(more, system=False)).added == 4
+        first, *later = (store.find(f"chatgpt:7:q{number}") for number in (1, 2, 3))
+        assert [turn.id for turn in store.siblings("tides").turns] == [first.id, *(each.id for each in later)]
+        assert len(store.conversations.list().entries) == 1
+
+    def test_of_another_conversation_is_no_version(self, store: Store) -> None:
+        one, other = (conversation(id, "Hi", node("s", "root", "system", text("Be brief.")),
+                                   node("q", "s", "user", text(id))) for id in ("8", "9"))  # fmt: skip
+        store.import_file(as_json(one, other))
+        assert len(store.conversations.list().entries) == 2
+
+
 class TestContent:
     def test_a_call_and_its_result_find_one_another(self, store: Store) -> None:
         code = {"content_type": "code", "language": "python", "response_format_name": None, "text": "1+1"}

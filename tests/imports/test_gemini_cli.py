@@ -168,3 +168,24 @@ def test_of_a_folder_sessions_alone_are_read(tmp_path: Path) -> None:
     (chats / "session-b.json").write_text(json.dumps({**META, "startTime": "2025-01-02T03:04:05Z", "messages": []}))
     (tmp_path / "p" / "logs.json").write_text('[{"sessionId": "x", "messageId": 0, "message": "hi"}]')
     assert [Path(each).name for each in files_in(tmp_path)] == ["session-b.json", "session-a.jsonl"]
+
+
+class TestAMessageThatASetPutBehindAnotherOne:
+    """It is a copy with an id of its own here, and the file goes on to name it by its id."""
+
+    MOVED = (
+        META, say("1", "user", "Hello"), say("3", "user", "Sort them"), model("4", "Sorted."),
+        {"$set": {"messages": [say("9", "user", "Context"), say("3", "user", "Sort them"), model("4", "Sorted.")]}},
+    )  # fmt: skip
+
+    def thread(self, store: Store) -> list[str]:
+        [name] = store.bookmarks
+        return [each.text for each in store.resolve(name).messages]
+
+    def test_a_rewind_to_it_drops_it_and_nothing_before_it(self, store: Store) -> None:
+        store.import_file(lines(*self.MOVED, {"$rewindTo": "4"}, say("5", "user", "Thanks")))
+        assert self.thread(store) == ["Context", "Sort them", "Thanks"]
+
+    def test_its_line_written_again_replaces_it(self, store: Store) -> None:
+        store.import_file(lines(*self.MOVED, model("4", "Sorted, all of them."), say("5", "user", "Thanks")))
+        assert self.thread(store) == ["Context", "Sort them", "Sorted, all of them.", "Thanks"]

@@ -267,6 +267,31 @@ def test_what_was_rewound_behind_an_answer_that_is_held_back_waits_with_it(store
     assert store.import_changed(path).added == 2
 
 
+def test_what_continues_an_answer_that_is_held_back_waits_with_it(memory: Store, tmp_path: Path) -> None:
+    """Given out before it, it would continue what is before the answer, and its key would keep it there."""
+    path = tmp_path / "a.jsonl"
+    records = [
+        claude.line("user", "u1", None, "Sort and count"),
+        claude.answer("a1", "u1", "msg_1", claude.call("t1", "sort")),
+        claude.line("user", "n1", "a1", "How to count.", isMeta=True),
+        claude.line("progress", "p1", "n1"),
+        claude.line("user", "n2", "p1", "And then?"),
+        claude.answer("a2", "u1", "msg_1", claude.call("t2", "count")),
+    ]
+    for number, write in enumerate(lines(path.name, records).steps):
+        write(path)
+        if number in (1, 5):
+            done = memory.import_changed(path)
+            assert (done.held_back, memory.stats().turns) == (1, 1)
+    age(path)
+    assert memory.import_changed(path).added == 3
+    notes = memory.find("claude-code:n2")
+    assert notes is not None
+    assert [turn.meta.key for turn in memory.log(notes.id)] == [
+        f"claude-code:{each}" for each in ("n2", "n1", "a1", "u1")
+    ]
+
+
 def test_a_file_that_turns_quiet_is_read_once_more_without_a_change(
     memory: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -280,6 +280,28 @@ class TestPages:
         branch = page.split('<section id="b1">')[1]
         assert branch.index("Two.") < branch.index("More?")
 
+    def test_a_branch_that_leaves_a_hidden_one_is_linked_from_what_is_shown_before_both(self, store: Store) -> None:
+        root = store.add_turn("Root?", bookmark="main")
+        store.add_turn("One.", role="assistant", continues="main")
+        hidden = store.add_turn("SECRET", role="system", continues=root.id)
+        store.add_turn("SECRET, too", role="system", continues=hidden.id)
+        store.add_turn("Two?", continues=hidden.id)
+        page = store.render("main", branches=True)
+        assert "SECRET" not in page
+        assert re.findall(r'<a href="#(b\d)">([^<]*)</a>', page) == [("b1", "Two?")]
+        assert "Two?" in page.split('<section id="b1">')[1]
+
+    def test_the_versions_of_a_first_question_are_branches_that_nothing_leads_to(self, store: Store) -> None:
+        store.add_turn("First?", bookmark="main")
+        store.add_turn("One.", role="assistant", continues="main")
+        store.edit("main~1", "Second?")
+        store.edit("main", "Third?")
+        store.add_turn("Another conversation.", bookmark="other")
+        page = store.render("main", "markdown", branches=True)
+        said = re.findall(r"^\w+\?$|One\.|Another", page, re.MULTILINE)
+        assert said == ["Third?", "First?", "One.", "Second?"]
+        assert "ontinued by" not in page
+
     def test_markdown_in_a_message_is_laid_out(self, store: Store) -> None:
         store.add_turn("# Head\n\n- a\n- `b`\n\n```python\nx < 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |")
         page = store.render()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from headish import Database, Store, restore
@@ -61,3 +62,15 @@ def test_a_space_whose_empty_index_was_made_can_be_removed(file_place: FilePlace
         database.store("gone").reindex()
         database.spaces.remove("gone")
         assert all(report.problems == () for report in database.verify().values())
+
+
+def test_what_was_said_here_is_newer_than_what_arrived_behind_it(durable_place: Place, tmp_path: Path) -> None:
+    """Turns of a bundle keep their ids, and are stored when they arrive: more of them than one page of matches."""
+    with Store.open(tmp_path / "there.db") as there:
+        there.add_turns([{"content": f"cat {number}"} for number in range(600)])
+        there.bundles.create(tmp_path / "old.hbundle")
+    store = durable_place.open()
+    said = store.add_turn("a cat of mine")
+    store.bundles.apply(tmp_path / "old.hbundle")
+    assert store.search("cat", order="time", limit=2)[0].turn.id == said.id
+    assert store.search(since=datetime.fromtimestamp(0, UTC), limit=2)[0].turn.id == said.id

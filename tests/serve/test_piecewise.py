@@ -31,6 +31,7 @@ KEYS = (
     "-----BEGIN PRIVATE KEY-----\nMIIE never ends",
     "Basic bWU6aHVudGVyMg==",
     b64encode(b'{"n": 1, "api_key": "hunter2"}').decode() + " ",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + "aB3_-" * 9,
     encodebytes(b"a: b\n-----BEGIN RSA PRIVATE KEY-----\n" + b"MIIE" * 30 + b"\n-----END").decode(),
 )
 PROSE = (
@@ -50,6 +51,8 @@ PROSE = (
     '"',
     "BEGIN ",
     "é",
+    ".",
+    "eyJ",
 )
 texts = st.lists(st.sampled_from([*KEYS, *PROSE])).map("".join)
 

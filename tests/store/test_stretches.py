@@ -56,6 +56,11 @@ class TestStretch:
         assert [each.text for each in found.turns] == ["trunk 3", "trunk 4", "trunk 5"]
         assert forked.stretch("other", onward=True).turns[-1].text == "elsewhere"
 
+    def test_onward_it_goes_to_the_branch_that_began_last_when_another_grew_since(self, forked: Store) -> None:
+        first = forked.messages("merged")[0][0].id
+        forked.add_turn("grew last", continues="merged")
+        assert forked.stretch(first, onward=True).turns[-1].text == "elsewhere"
+
     def test_turns_know_what_lies_outside(self, forked: Store) -> None:
         [turn] = forked.stretch("merged", start=3, limit=1).turns
         assert (turn.text, turn.children, turn.more) == ("trunk 3", (), 2)

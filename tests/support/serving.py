@@ -56,9 +56,9 @@ class Served:
 
 
 @contextmanager
-def serving(place: Path | str, folder: Path, **settings: Any) -> Iterator[Served]:
-    """Serve the database at a place; ``settings`` are those of WebSettings."""
-    listener = socket.create_server(("127.0.0.1", 0))
+def serving(place: Path | str, folder: Path, *, at: int = 0, **settings: Any) -> Iterator[Served]:
+    """Serve the database at a place, on port ``at`` or a free one; ``settings`` are those of WebSettings."""
+    listener = socket.create_server(("127.0.0.1", at))
     made = WebSettings(str(place), str(folder), port=listener.getsockname()[1], **settings)
     started: list[uvicorn.Server] = []
     thread = Thread(target=lambda: asyncio.run(_serve(made, listener, started)), daemon=True)

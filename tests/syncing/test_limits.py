@@ -55,11 +55,53 @@ class TestAQuota:
         limit(desk.store, 7)
         with line_to(box), pytest.raises(QuotaExceeded):
             desk.sync()
-        assert (desk.store.stats().turns, box.stats().turns) == (5, 4)
+        # What there is no room for here keeps nothing from going there.
+        assert (desk.store.stats().turns, box.stats().turns) == (5, 9)
         limit(desk.store, "none")
         with line_to(box):
             desk.sync()
         assert state(desk.store) == state(box)
+
+    @pytest.mark.parametrize("made", ["by both", "there"])
+    def test_that_keeps_turns_from_coming_keeps_no_name_and_no_title_from_going(
+        self, machine: Callable[..., Machine], made: str
+    ) -> None:
+        desk, box = machine("desk"), machine("box").store
+        desk.add("cmd:headish serve-stdio")
+        if made == "by both":
+            desk.store.add_turn("before", bookmark="old")
+            with line_to(box):
+                desk.sync()
+            box.bookmarks.remove("old")
+        say(box, 40)
+        first = desk.store.add_turn("one", bookmark="main")
+        desk.store.conversations.set("main", title="a title")
+        limit(desk.store, desk.store.stats().turns + 3)
+        with line_to(box), pytest.raises(QuotaExceeded):
+            desk.sync()
+        assert box.bookmarks["main"] == first.id
+        assert box.conversations.get("main").record.title == "a title"
+        assert "old" not in box.bookmarks, "it was removed there, which no pull has met yet"
+        with line_to(box), pytest.raises(QuotaExceeded):
+            desk.sync()
+        limit(desk.store, "none")
+        with line_to(box):
+            assert desk.sync().pulled.stored == 40
+            again = desk.sync()
+        assert (again.pulled.stored, again.pushed.turns, again.pushed.names) == (0, 0, ())
+        assert box.stats().turns == desk.store.stats().turns == 41 + (made == "by both")
+
+    def test_before_what_lets_nobody_write_is_the_only_error(
+        self, machine: Callable[..., Machine], tmp_path: Path
+    ) -> None:
+        desk, box = machine("desk"), machine("box").store
+        desk.add("cmd:headish serve-stdio")
+        say(box, 4)
+        desk.store.add_turn("one")
+        limit(desk.store, 3)
+        with Store.open(tmp_path / "box.db", read_only=True) as closed, line_to(closed), pytest.raises(QuotaExceeded):
+            desk.sync()
+        assert box.stats().turns == 4
 
 
 @pytest.mark.slow

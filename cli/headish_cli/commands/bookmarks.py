@@ -1,4 +1,4 @@
-"""``bookmark`` and ``undo``: list, set, remove, rename, go back, and the history of a name."""
+"""``bookmark`` and ``undo``: list, set, remove and rename bookmarks, move them back, and show their history."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from headish.values.turns import Bookmark
 
 NAME_COLUMNS = 40
-"""How wide a column of names becomes at the most."""
+"""The widest that a column of names becomes."""
 
 
 @click.group("bookmark", cls=BriefGroup)
@@ -55,27 +55,30 @@ def list_command(
     settings: GlobalOptions, limit: int | None, after: str | None, recent: bool, remotes: bool, as_json: bool
 ) -> None:
     """List bookmarks and the turns that they name."""
+    if remotes and (after or recent):
+        raise click.UsageError("--remotes lists all by name: leave --after and --recent out")
     with settings.open() as store:
-        found = (
+        bookmarks = (
             store.remotes.bookmarks()[:limit]
             if remotes
             else store.bookmarks.list(limit=limit, by="recency" if recent else "name", after=after)
         )
         if as_json:
-            print_json_lines(_record(each, store.get(each.turn)) for each in found)
+            print_json_lines(_record(each, store.get(each.turn)) for each in bookmarks)
             return
-        if not found:
-            made = "There is no bookmark: 'headish bookmark set NAME HEADISH' makes one."
-            say("Nothing was found." if after else made)
-        names = {each.name: one_line(each.name, None) for each in found}
+        if not bookmarks:
+            none = "There is no bookmark: 'headish bookmark set NAME HEADISH' makes one."
+            say("Nothing was found." if after else none)
+        names = {each.name: one_line(each.name, None) for each in bookmarks}
+        # A long name must leave room for what the turn says: at most half of the terminal.
         column = min(max(map(cells, names.values()), default=0), NAME_COLUMNS, (width() or 2 * NAME_COLUMNS) // 2)
-        handles = shorten(store, (each.turn for each in found))
-        for each in found:
+        handles = shorten(store, (each.turn for each in bookmarks))
+        for each in bookmarks:
             name = click.style(pad(names[each.name], column), fg="blue", bold=True)
             meta = store.get(each.turn).meta
-            model, said = reply_mark(meta), words(meta, content_of(store, each.turn))
+            model, text = reply_mark(meta), words(meta, content_of(store, each.turn))
             click.echo(
-                lay_out([name, f"  {click.style(handles[each.turn], fg='yellow')}  "], said, [model], spare=[model])
+                lay_out([name, f"  {click.style(handles[each.turn], fg='yellow')}  "], text, [model], spare=[model])
             )
 
 
@@ -155,6 +158,7 @@ def undo_command(settings: GlobalOptions, name: str, n: int, expect: str | None,
     """
     with settings.open() as store:
         left = store.bookmarks.undo(name, n, expect=read_expect(expect, False, store))
+        # None if the undo went past the first turn, which removes the name.
         where = store.bookmarks.get(name)
     if as_json:
         print_json({"name": name, "turn": where, "left": [turn.id for turn in left]})

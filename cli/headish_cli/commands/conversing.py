@@ -25,15 +25,16 @@ def title_command(settings: GlobalOptions, headish: str, text: str | None, ask: 
     if ask is not None and text is not None:
         raise click.UsageError("--ask finds a title: leave TEXT out")
     with settings.open() as store:
-        said = store.conversations
+        conversations = store.conversations
         if ask is not None:
             text = store.ask_title(headish, ptr=ask)
+            # With --json, stdout holds JSON alone.
             click.echo(one_line(text, None), err=as_json)
-        found = said.get(headish) if text is None else said.set(headish, title=text)
-        called = _called(store, found)
-    title = one_line(found.record.title, None)
+        conversation = conversations.get(headish) if text is None else conversations.set(headish, title=text)
+        called = _called(store, conversation)
+    title = one_line(conversation.record.title, None)
     if as_json:
-        _print(found)
+        _print(conversation)
     elif text is None and title:
         click.echo(title)
     else:
@@ -49,20 +50,20 @@ def title_command(settings: GlobalOptions, headish: str, text: str | None, ask: 
 def tag_command(settings: GlobalOptions, headish: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> None:
     """Show the tags of the conversation of a HEADISH, one per line, or add some."""
     with settings.open() as store:
-        found = store.conversations.get(headish)
+        conversation = store.conversations.get(headish)
         if tags:
-            before = found.record.tags
+            before = conversation.record.tags
             after = [tag for tag in before if tag not in tags] if remove else [*before, *tags]
-            # What somebody else said meanwhile is refused, not lost.
-            found = store.conversations.set(headish, tags=after, expect=_expected(found))
-        called = _called(store, found)
-    shown = [one_line(tag, None) for tag in found.record.tags]
+            # The new tags replace the old ones: without `expect`, a tag that was added meanwhile would be lost.
+            conversation = store.conversations.set(headish, tags=after, expect=_expected(conversation))
+        called = _called(store, conversation)
+    lines = [one_line(tag, None) for tag in conversation.record.tags]
     if as_json:
-        _print(found)
-    elif tags or not shown:
-        say(f"{called} {'is tagged ' + ', '.join(shown) if shown else 'has no tags'}.")
+        _print(conversation)
+    elif tags or not lines:
+        say(f"{called} {'is tagged ' + ', '.join(lines) if lines else 'has no tags'}.")
     else:
-        for tag in shown:
+        for tag in lines:
             click.echo(tag)
 
 
@@ -89,16 +90,16 @@ def archive_command(settings: GlobalOptions, headish: str, undo: bool, as_json: 
 
 def _set(settings: GlobalOptions, headish: str, as_json: bool, words: str, **changes: Any) -> None:
     with settings.open() as store:
-        found = store.conversations.set(headish, **changes)
-        called = _called(store, found)
+        conversation = store.conversations.set(headish, **changes)
+        called = _called(store, conversation)
     if as_json:
-        _print(found)
+        _print(conversation)
     else:
         say(f"{called} {words}.")
 
 
 def _called(store: Store, found: Conversation) -> str:
-    """A conversation in words: where a HEADISH was left out, nobody has typed its name."""
+    """Name a conversation in a message: by its bookmark, else by the handle of its first turn."""
     if found.name is not None:
         return one_line(found.name, 60)
     first = found.turn if found.first is None else found.first
@@ -113,5 +114,5 @@ def _expected(found: Conversation) -> Any:
 
 def _print(found: Conversation) -> None:
     record = found.record
-    said = {"title": record.title, "tags": list(record.tags), "archived": record.archived, "pinned": record.pinned}
-    print_json({"name": found.name, "first": found.first, **said, "revision": found.revision})
+    facts = {"title": record.title, "tags": list(record.tags), "archived": record.archived, "pinned": record.pinned}
+    print_json({"name": found.name, "first": found.first, **facts, "revision": found.revision})

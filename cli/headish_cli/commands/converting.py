@@ -1,4 +1,4 @@
-"""Commands that need no store: ``convert`` from one format into another, ``lint-transcript``."""
+"""Commands that need no store: ``convert`` a transcript into another format, ``lint-transcript``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JSON_FORMS = {
     "json": None, "chat": "rwkv", "responses": "rwkv", "anthropic": "rwkv", "interchange": "2.2",
     "interchange20": "2.0",
 }  # fmt: skip
-"""The forms of JSON, and the format whose model each one holds; the neutral model itself holds any."""
+"""The forms of JSON, and the format whose model each one carries; None for the neutral model, which carries any."""
 from_option = click.option("--from", "source", metavar="FORMAT", help="What FILE is; detected when not given.")
 
 
@@ -42,6 +42,7 @@ def convert_command(
     Formats are v0.1, 2.0, 2.2 (OpenChatML), harmony, rwkv; as JSON chat, responses, anthropic, interchange (2.2),
     interchange20, and json, the neutral model.
     """
+    # Late, as in every command: `headish --help` imports each command, and must not load the formats.
     from headish.transcripts import convert, convert_to_api, emit, to_json
     from headish.transcripts.drops import give_up
     from headish.transcripts.formats import ALIASES, FORMATS
@@ -56,12 +57,12 @@ def convert_command(
     elif target in APIS:
         print_json(convert_to_api(transcript, form or "rwkv", _writers()[target], drop=drop), pretty=True)
     else:
-        wanted = JSON_FORMS.get(target) or target
-        converted = convert(transcript, form or wanted, wanted, drop=drop, tight=tight)
+        target_form = JSON_FORMS.get(target) or target
+        converted = convert(transcript, form or target_form, target_form, drop=drop, tight=tight)
         if target in JSON_FORMS:
             print_json(_writers()[target](converted), pretty=True)
         else:
-            write(emit(converted, wanted, strict=not relaxed, bos=bos, eos=eos))
+            write(emit(converted, target_form, strict=not relaxed, bos=bos, eos=eos))
 
 
 @click.command("lint-transcript")
@@ -83,7 +84,7 @@ def lint_transcript_command(file: str, source: str | None, as_json: bool) -> Non
 
 
 def read_bytes(file: str) -> bytes:
-    """The bytes of a file, or of standard input for ``-``."""
+    """Read a file, or standard input for ``-``. Raises: InvalidImport; TooLarge."""
     try:
         return read_file(file)
     except OSError as error:
@@ -91,12 +92,13 @@ def read_bytes(file: str) -> bytes:
 
 
 def read_transcript(data: bytes, source: str | None, settings: Mapping[str, Any]) -> tuple[Transcript, str | None]:
-    """A transcript and the format whose model it is; None for the neutral model itself."""
+    """Parse a transcript. Return it with the format whose model it is; None for the neutral model itself."""
     from headish.content import strictjson
     from headish.transcripts import detect, parse
 
     if source in JSON_FORMS:
         return _readers()[source](strictjson.decode(data, "the file")), JSON_FORMS[source]
+    # A text that begins inside a header lacks the tokens by which a format is detected.
     name = source or ("2.2" if settings["start_role"] else detect(data))
     transcript = parse(data, name, **settings)
     return transcript, transcript.format

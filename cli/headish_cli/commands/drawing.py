@@ -1,8 +1,8 @@
 """``tree``: a thread with all its branches.
 
-The thread that leads to the named turn is one straight column; branches leave it to the right. Within a branch the
-largest part goes straight on. So the drawing is as wide as branches are nested, and never wider than the logarithm of
-their number. Long runs of turns without a branch or a name are folded.
+The thread that leads to the named turn is one straight column; branches leave it to the right. Within a branch, the
+child with the most turns below it stays in the column. So the width of the drawing is the depth of nested branches, at
+most the logarithm of their number. Long runs of turns without a branch or a name are folded.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from headish.values.turns import TreeTurn
 
 DRAWN = 1000
-"""So many turns around the named one are read, unless -n or --full says otherwise."""
+"""The number of turns around the named one that are read without -n and --full."""
 FOLDED, KEPT = 5, 2
-"""A run is folded where this many turns or more go away, and so many are left at each of its ends."""
+"""A run is folded if that hides at least ``FOLDED`` turns; ``KEPT`` turns stay at each of its ends."""
 
 
 class Drawn(NamedTuple):
-    """A line: the rails before it, and its turn; or how many turns are folded there."""
+    """A line of the drawing: the rails before it, and its turn or the number of turns that are folded there."""
 
     rails: str
     turn: TreeTurn | None
@@ -71,10 +71,11 @@ def tree_command(
             print_json_lines(_record(turn, current) for turn in turns)
             return
         lines = list(draw_tree(turns, current) if full else fold(draw_tree(turns, current), current))
-        shown = [each.turn for each in lines if each.turn is not None]
-        short = shorten(store, dict.fromkeys(id for turn in shown for id in (turn.id, *turn.continues)))
+        drawn_turns = [each.turn for each in lines if each.turn is not None]
+        short = shorten(store, dict.fromkeys(id for turn in drawn_turns for id in (turn.id, *turn.continues)))
     drawn, beginning = {turn.id for turn in turns}, {turn.id for turn in preamble_of(turns)}
-    beginning = set() if current in beginning else beginning  # of a system turn that is named, none is another
+    # If the named turn is a system turn itself, no conversation that it begins is another one.
+    beginning = set() if current in beginning else beginning
     with paged(settings):
         for rails, turn, folded in lines:
             note = click.style(f"{rails}⋮ {counted(folded, 'turn')}", dim=True)
@@ -84,12 +85,13 @@ def tree_command(
 
 
 def draw_tree(turns: Sequence[TreeTurn], current: str) -> Iterator[Drawn]:
-    """The lines from the roots down, or from where a part is cut off.
+    """Yield the lines from the roots down, or from where a part is cut off.
 
-    A turn of several parents stands below the first of them. What goes straight on is drawn behind the branches. Roots
-    are branches of a beginning that no turn is, as where the first turn was edited: the second does not continue the
-    first. No recursion: a conversation may be longer than Python's stack.
+    A turn with several parents is drawn below the first. The child that stays in the column comes after the branches.
+    There are several roots if the first turn was edited: its versions continue nothing, and are drawn as branches of a
+    common beginning that is not a turn.
     """
+    # No recursion: a conversation may be longer than Python's stack.
     by_id = {turn.id: turn for turn in turns}
     children = {turn.id: [each for each in turn.children if by_id[each].continues[0] == turn.id] for turn in turns}
     leading = _first_parents(by_id, current)
@@ -111,9 +113,9 @@ def draw_tree(turns: Sequence[TreeTurn], current: str) -> Iterator[Drawn]:
 def _straight(
     turns: Sequence[TreeTurn], children: Mapping[TurnId, Sequence[TurnId]], leading: Set[str]
 ) -> dict[TurnId, TurnId]:
-    """Which child of each turn stands in its column: the one that leads to the named turn, else the largest."""
+    """Choose the child that stays in the column of each turn: one that leads to the named turn, else the largest."""
     sizes: dict[TurnId, int] = {}
-    for turn in reversed(turns):  # in commit order, so children stand behind their parents
+    for turn in reversed(turns):  # the turns are in commit order, so this meets children before parents
         sizes[turn.id] = 1 + sum(sizes.get(child, 0) for child in children[turn.id])
     return {
         turn: next((each for each in found if each in leading), None) or max(found, key=lambda each: sizes[each])
@@ -123,16 +125,16 @@ def _straight(
 
 
 def _first_parents(by_id: Mapping[TurnId, TreeTurn], current: str) -> set[str]:
-    found: set[str] = set()
+    ids: set[str] = set()
     at = next((turn for turn_id, turn in by_id.items() if turn_id == current), None)
     while at is not None:
-        found.add(at.id)
+        ids.add(at.id)
         at = by_id.get(at.continues[0]) if at.continues else None
-    return found
+    return ids
 
 
 def fold(lines: Iterable[Drawn], current: str) -> Iterator[Drawn]:
-    """The lines, with the middle of each long run as one."""
+    """Fold the middle of each long run of plain turns into one line."""
     run: list[Drawn] = []
     for line in lines:
         if run and (run[-1].rails != line.rails or not _is_plain(line.turn, current)):
@@ -146,7 +148,7 @@ def fold(lines: Iterable[Drawn], current: str) -> Iterator[Drawn]:
 
 
 def _is_plain(turn: TreeTurn | None, current: str) -> bool:
-    """Whether a turn is only one of many: one before it, one behind it, and no name."""
+    """Whether a turn has one parent, one child and nothing worth showing, so that it may be folded."""
     if turn is None or turn.id == current or turn.bookmarks or turn.more or turn.is_cut_off:
         return False
     return len(turn.children) == 1 and len(turn.continues) == 1
@@ -163,7 +165,7 @@ def _folded(run: Sequence[Drawn]) -> Iterator[Drawn]:
 
 
 def _is_cut(turn: TreeTurn, drawn: Set[TurnId], beginning: Set[TurnId]) -> bool:
-    """Whether turns before or behind one are not drawn, other than those of other conversations."""
+    """Whether parents or children of a turn are not drawn, apart from other conversations that it begins."""
     return bool(turn.more and turn.id not in beginning) or not set(turn.continues) <= drawn
 
 

@@ -87,6 +87,7 @@ def export_command(
     from headish.content.forms.table import FORMS
     from headish.transcripts.datasets.rows import ROWS
 
+    # The options are checked here, before the database is opened: these combinations are wrong whatever it holds.
     rows = {*FORMS, *ROWS}
     if branches and (viewer is not None or (target not in PAGES and target not in rows)):
         raise click.UsageError(
@@ -110,7 +111,7 @@ def export_command(
         raise click.UsageError("--overwrite is for the files of -o FOLDER")
     if takes_all and headish is not None:
         raise click.UsageError("--all takes every conversation: leave the HEADISH out")
-    shown: dict[str, Any] = (
+    options: dict[str, Any] = (
         {"branches": branches, "debug": debug, **({} if title is None else {"title": title})}
         if target in PAGES
         else {
@@ -121,10 +122,10 @@ def export_command(
     )  # fmt: skip
     with settings.open() as store, reporting(report) as notes:
         if takes_all or folder is not None or (branches and target not in PAGES):
-            wanted = None if takes_all else [headish or "@"]
-            export_many(store, wanted, target, folder, overwrite, notes, shown)
+            headishes = None if takes_all else [headish or "@"]
+            export_many(store, headishes, target, folder, overwrite, notes, options)
         else:
-            _print_one(store, headish or "@", target, notes, shown)
+            _print_one(store, headish or "@", target, notes, options)
 
 
 def _print_one(store: Store, headish: str, target: str, notes: Notes, shown: dict[str, Any]) -> None:
@@ -135,6 +136,7 @@ def _print_one(store: Store, headish: str, target: str, notes: Notes, shown: dic
     try:
         text = store.export(headish, target, told=lambda note: notes.add(headish, note), **shown)
     except UnknownFormat as error:
+        # The library makes pages with another verb, so its error does not list them.
         raise UnknownFormat(error.name, (*error.known, *PAGES)) from None
     if store.get(headish).meta.is_cut_off and not notes.counts:
         say(f"The reply at the end is incomplete; {DROPPED if 'stop' in shown['drop'] else KEPT}.")

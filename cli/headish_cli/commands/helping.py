@@ -1,4 +1,4 @@
-"""``help``: the help of a command, and what all commands share."""
+"""``help``: the help of a command, or of a topic that all commands share."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SUGGESTED = 3
 
 
 def _known(ctx: click.Context, words: Sequence[str]) -> list[str]:
-    """What may come behind these words."""
-    found: click.Command | None = ctx.find_root().command
+    """The words that may follow ``words``: commands and, at the beginning, topics."""
+    command: click.Command | None = ctx.find_root().command
     for word in words:
-        found = found.get_command(ctx, word) if isinstance(found, click.Group) else None
-    commands = found.list_commands(ctx) if isinstance(found, click.Group) else []
+        command = command.get_command(ctx, word) if isinstance(command, click.Group) else None
+    commands = command.list_commands(ctx) if isinstance(command, click.Group) else []
     return commands if words else [*commands, *TOPICS]
 
 
@@ -40,10 +40,11 @@ def help_command(words: tuple[str, ...]) -> None:
         return
     ctx = click.get_current_context().find_root()
     for number, word in enumerate(words):
-        found = ctx.command.get_command(ctx, word) if isinstance(ctx.command, click.Group) else None
-        if found is None:
+        command = ctx.command.get_command(ctx, word) if isinstance(ctx.command, click.Group) else None
+        if command is None:
             close = get_close_matches(word, _known(ctx, words[:number]), SUGGESTED)
             hint = f"; did you mean {' or '.join(close)}?" if close else ""
             raise Misspelled(f"there is no command or topic {word!r}{hint}")
-        ctx = click.Context(found, info_name=word, parent=ctx)
+        # A context for each word, so that the usage line names the whole command.
+        ctx = click.Context(command, info_name=word, parent=ctx)
     click.echo(ctx.get_help())

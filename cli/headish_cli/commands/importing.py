@@ -1,4 +1,4 @@
-"""``import``: files of other programs become threads."""
+"""``import``: turn files of other programs into threads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 SECONDS = 2.0
-"""Between two looks of ``--watch``."""
+"""The seconds between two looks of ``--watch``."""
 
 
 @click.command("import")
@@ -95,21 +95,23 @@ def import_command(
         return
     if once or every is not None:
         raise click.UsageError(f"{'--once' if once else '--every'} goes with --watch")
-    listed = _listed(files, format)
-    if bookmark is not None and len(listed) != 1:
+    paths = _listed(files, format)
+    if bookmark is not None and len(paths) != 1:
         raise click.UsageError("--bookmark names one thread: give one file")
-    if further["continues"] is not None and len(listed) != 1:
+    if further["continues"] is not None and len(paths) != 1:
         raise click.UsageError("--continues takes one thread: give one file")
+    # One preview for all files: a conversation that two of them hold is counted as new once.
     counted_only = Preview() if dry_run else False
     refused = 0
     with ExitStack() as stack:
         told = stack.enter_context(_reporting(report))
-        # Before the database is open: it may lie in the folder, and SQLite's locks end when anybody here closes it.
-        done = Imported(unread=find_unread(files, listed, told))
-        store, progress = stack.enter_context(settings.open(create=True)), stack.enter_context(_progress(listed))
-        for file in listed:
+        # Before the database is opened: it may be in the folder, and POSIX drops SQLite's locks on it as soon as this
+        # process closes any other descriptor of the file (ADR 0078).
+        imported = Imported(unread=find_unread(files, paths, told))
+        store, progress = stack.enter_context(settings.open(create=True)), stack.enter_context(_progress(paths))
+        for file in paths:
             try:
-                done = done.plus(
+                imported = imported.plus(
                     store.import_file(
                         input_path(file),
                         format,
@@ -122,19 +124,19 @@ def import_command(
                     )
                 )
             except InputError as error:
-                if len(listed) == 1 or isinstance(error, UnknownFormat):  # which no other file would mend
+                if len(paths) == 1 or isinstance(error, UnknownFormat):  # a wrong --from fails for every file
                     raise
                 refused += 1
                 say(f"{one_line(_shown(file), None)}: {error}")
     if as_json:
-        print_json(done)
+        print_json(imported)
     else:
-        _summarize(done, dry_run)
-    if refused or done.broken:
+        _summarize(imported, dry_run)
+    if refused or imported.broken:
         from headish_cli.printing.output import Told
 
-        files_told = f"{counted(refused, 'file')} of {len(listed)}" if refused else ""
-        records_told = counted(done.broken, "record") if done.broken else ""
+        files_told = f"{counted(refused, 'file')} of {len(paths)}" if refused else ""
+        records_told = counted(imported.broken, "record") if imported.broken else ""
         raise Told(f"{' and '.join(filter(None, (files_told, records_told)))} could not be imported")
 
 
@@ -145,7 +147,7 @@ def _listed(files: Sequence[str], format: str | None) -> list[str]:
 
 
 def _shown(file: str) -> str:
-    """A file as people see it: of a server's URL no more than that it is one, for its password's sake."""
+    """The file as shown to people. A server's URL may hold a password, so it is not shown."""
     from headish.imports.readers.shared.servers import is_address
 
     return "the server" if is_address(file) else file
@@ -159,8 +161,8 @@ def _summarize(done: Imported, dry_run: bool) -> None:
         say(f"{counted(done.held_back, 'answer')} held back: still being written. A later import has it whole.")
     if done.unmapped:
         listed = sorted(done.unmapped.items(), key=lambda pair: (-pair[1], pair[0]))
-        told = ", ".join(f"{count:,} × {one_line(what, None)}" for what, count in listed)
-        say(f"Without a place of their own: {told}.")
+        parts = ", ".join(f"{count:,} × {one_line(what, None)}" for what, count in listed)
+        say(f"Without a place of their own: {parts}.")
     new = "new, not stored" if dry_run else "new"
     say_unread(done.unread)
     say(f"{read}; {new}: {counted(done.added, 'turn')}, {counted(done.bookmarks, 'bookmark')}.")
@@ -168,7 +170,7 @@ def _summarize(done: Imported, dry_run: bool) -> None:
 
 @contextmanager
 def _reporting(path: str | None) -> Iterator[Callable[[ImportNote], None]]:
-    """Says broken records on stderr, and writes every note to the report."""
+    """Yield a function that prints broken records on stderr and writes every note to the report."""
     with report_file(path) as report:
 
         def told(note: ImportNote) -> None:
@@ -183,15 +185,16 @@ def _reporting(path: str | None) -> Iterator[Callable[[ImportNote], None]]:
 
 @contextmanager
 def _progress(files: list[str]) -> Iterator[Callable[[int], None] | None]:
-    """A bar on a terminal, nothing elsewhere. rich is imported only for the bar."""
+    """Draw a bar at a terminal, nothing elsewhere. rich is imported only for the bar."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    known = all(Path(file).is_file() for file in files)
-    total = sum(Path(file).stat().st_size for file in files) if known else None
+    # Standard input and servers have no size that is known before.
+    has_sizes = all(Path(file).is_file() for file in files)
+    total = sum(Path(file).stat().st_size for file in files) if has_sizes else None
     columns = (TextColumn("importing"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("importing", total=total)

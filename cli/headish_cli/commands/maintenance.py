@@ -40,6 +40,7 @@ def verify_command(
             for space in filter(None, reports if signatures else ()):
                 signed[space] = database.store(space, create=False).signatures(signers=signers, revoked=revoked)
     else:
+        # Halves of answers are verified, too, so the total counts them.
         with settings.open() as store, counting_turns("verifying", store.stats(versions=True).turns) as progress:
             reports = {settings.space: store.verify(progress)}
             if signatures:
@@ -52,6 +53,7 @@ def verify_command(
             print_json(
                 record | ({"signatures": [each.to_dict() for each in signed.get(space, ())]} if signatures else {})
             )
+        # The report of no space is that of the database's own indexes; it has no turns to count.
         elif space or report.problems:
             _tell_report(report, f"{one_line(space, None)}: " if whole and space else "", signed.get(space))
     is_bad = any(each.verdict == "bad" for found in signed.values() for each in found)
@@ -64,13 +66,13 @@ def _tell_report(report: Report, where: str, signatures: Sequence[JudgedSignatur
         click.echo(one_line(f"{where}{problem.subject}: {problem.what}", None))
     for each in signatures or ():
         click.echo(f"{one_line(f'{where}{each.turn}', None)}: {signature_line(each)}")
-    found = counted(len(report.problems), "problem") if report.problems else "all in order"
+    outcome = counted(len(report.problems), "problem") if report.problems else "all in order"
     checked = ((report.turns, "turn"), (report.bookmarks, "bookmark"))
-    say(f"{where}{', '.join(counted(*each) for each in checked)}: {found}.")
+    say(f"{where}{', '.join(counted(*each) for each in checked)}: {outcome}.")
     if signatures is not None:
         verdicts = Counter(each.verdict for each in signatures)
-        told = ", ".join(f"{verdicts[each]:,} {each}" for each in ("good", "unknown", "bad"))
-        say(f"{where}{counted(len(signatures), 'signature')}: {told}.")
+        counts = ", ".join(f"{verdicts[each]:,} {each}" for each in ("good", "unknown", "bad"))
+        say(f"{where}{counted(len(signatures), 'signature')}: {counts}.")
 
 
 @click.command("stats")
@@ -148,7 +150,7 @@ def upgrade_command(settings: GlobalOptions) -> None:
 
 
 def _tell_left(left: list[str] | None) -> None:
-    """What a database that is spread keeps on its coordinator alone."""
+    """Report the tables that a spread database keeps on its coordinator alone."""
     if left:
         say(f"On the coordinator alone: {', '.join(left)}. 'headish db distribute' spreads them.")
 
@@ -163,11 +165,11 @@ def search_index_command(settings: GlobalOptions, switch: str | None, as_json: b
     Off, a search reads every turn, and finds the same. On, each space builds its index at its next search.
     """
     with settings.open_database() as database:
-        found = database.search_index(None if switch is None else switch == "on")
+        is_on = database.search_index(None if switch is None else switch == "on")
     if as_json:
-        print_json({"search_index": found})
+        print_json({"search_index": is_on})
     else:
-        click.echo("on" if found else "off")
+        click.echo("on" if is_on else "off")
 
 
 def _without_password(target: str) -> str:

@@ -18,7 +18,16 @@ from headish_cli.options import (
     selection_options,
     signers_options,
 )
-from headish_cli.printing.output import Told, content_of, one_line, print_json, print_json_lines, say, write
+from headish_cli.printing.output import (
+    ContentsAhead,
+    Told,
+    content_of,
+    one_line,
+    print_json,
+    print_json_lines,
+    say,
+    write,
+)
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_rows, seen_as
 from headish_cli.printing.said import words
@@ -48,6 +57,7 @@ def get_command(settings: GlobalOptions, headish: str, payload: bool, as_json: b
             print_json({**reply_record(store, turn), "content": [to_mapping(block) for block in content]})
             return
     say(_describe(turn))
+    # The facts went to stderr, so that `headish get X > file` writes the text alone.
     write("\n\n".join(_whole_text(block) for block in content) + "\n")
 
 
@@ -122,10 +132,10 @@ def log_command(
 def _signatures_of(
     store: Store, turns: Sequence[Turn], signers: str | None, revoked: str | None
 ) -> dict[str, list[JudgedSignature]]:
-    found: dict[str, list[JudgedSignature]] = {}
+    by_turn: dict[str, list[JudgedSignature]] = {}
     for each in store.signatures([turn.id for turn in turns], signers=signers, revoked=revoked):
-        found.setdefault(each.turn, []).append(each)
-    return found
+        by_turn.setdefault(each.turn, []).append(each)
+    return by_turn
 
 
 def _log_records(
@@ -134,9 +144,11 @@ def _log_records(
     from headish.values.blocks import to_mapping
     from headish_cli.printing.telling import signature_record, timed_record, version_record
 
+    # One lookup for all turns, before the first line is printed.
     versions = store.versions(turn.id for turn in turns)
+    contents = ContentsAhead(store, [turn.id for turn in turns])
     for turn in turns:
-        content = {"content": [to_mapping(block) for block in content_of(store, turn.id)]} if whole else {}
+        content = {"content": [to_mapping(block) for block in contents.take(turn.id)]} if whole else {}
         record = timed_record(turn) | content | version_record(versions.get(turn.id))
         yield record | signature_record(turn, signed)
 
@@ -189,7 +201,7 @@ def _whole_text(block: object) -> str:
         try:
             return b64decode(source.data).decode()
         except ValueError:
-            pass  # it is no UTF-8, or no base64: shown as it is
+            pass  # not base64, or not UTF-8: shown as JSON
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode(to_mapping(block)), indent=2).decode()  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ _settings = together(
                  help="Write cache flags as explicit breakpoints (newer models of OpenAI)."),
     click.option("--dialect", metavar="NAME", help="How the server speaks Chat Completions."),
 )  # fmt: skip
-"""How a request is written, for what providers and models do differently."""
+"""Options for how a request is written, where providers and models differ."""
 
 
 def _given(strict: bool, **settings: bool | str | None) -> dict[str, Any]:
@@ -54,8 +54,9 @@ def request_command(
     one turn continued them all.
     """
     with settings.open() as store:
-        given = {"model": model, "stream": stream, "budget": budget, **_given(**settings_given)}
-        request = store.request(list(headish) or "@", provider, ptr=ptr, **given)
+        options = {"model": model, "stream": stream, "budget": budget, **_given(**settings_given)}
+        request = store.request(list(headish) or "@", provider, ptr=ptr, **options)
+    # Stdout is the body alone, ready for curl; all else goes to stderr.
     print_json(request.body, pretty=not as_json)
     if explain:
         _explain(request)

@@ -18,13 +18,14 @@ Limit: TypeAlias = int | Literal["none"]
 
 
 class _Limit(click.ParamType[Limit]):
-    """A number, or none."""
+    """A number, or ``none`` for no limit."""
 
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Limit:
         if value == "none":
             return "none"
+        # Both databases keep it in a column of 64 bits.
         limit: int = click.IntRange(min=0, max=2**63 - 1).convert(value, param, ctx)
         return limit
 
@@ -80,6 +81,7 @@ def rename_command(settings: GlobalOptions, old: str, new: str) -> None:
     with settings.open_database() as database:
         database.spaces.rename(old, new)
     say(f"The space {old} is now {new}.")
+    # The next command would not find the space, and `add` would make an empty one of the old name.
     if old == settings.space:
         say(f"Commands go on looking for {old}: use --space {new}, or set HEADISH_SPACE={new}.")
 
@@ -107,6 +109,7 @@ def rm_command(
         raise click.UsageError("say why: --reason TEXT")
     with settings.open_database() as database:
         if erase:
+            # A dry run stores no receipt, so this reason is kept nowhere.
             _erase(database, name, reason or "dry run", by, dry_run=dry_run, yes=yes, as_json=as_json)
             return
         database.spaces.remove(name)
@@ -147,19 +150,20 @@ def _erase(
 
     if not (yes or dry_run):
         check_terminal()
-    found = database.spaces.erase(name, reason=reason, by=by, dry_run=True).found
+    # The same call as below, so the preview cannot differ from the erasure.
+    preview = database.spaces.erase(name, reason=reason, by=by, dry_run=True).found
     if dry_run and as_json:
-        print_json(found)
+        print_json(preview)
         return
     if not yes or dry_run:
-        say(f"All of the space {one_line(name, 255)} goes: {all_of_space(found)}.")
+        say(f"All of the space {one_line(name, 255)} goes: {all_of_space(preview)}.")
     if dry_run:
         return
     if not yes:
         ask_to_erase("Erase the whole space for good?")
-    done = database.spaces.erase(name, reason=reason, by=by)
-    tell_done(done, as_json=as_json, asked=not yes)
-    say(f"The space {one_line(name, 255)} is gone; its receipts: headish --space {done.became} erasures")
+    erasure = database.spaces.erase(name, reason=reason, by=by)
+    tell_done(erasure, as_json=as_json, asked=not yes)
+    say(f"The space {one_line(name, 255)} is gone; its receipts: headish --space {erasure.became} erasures")
 
 
 @spaces_command.command("move")
@@ -181,8 +185,8 @@ def move_command(settings: GlobalOptions, headish: tuple[str, ...], target: str,
         return
     for tip in copied.tips:
         click.echo(tip)
-    known = f"; {counted(copied.known, 'turn')} were there already" if copied.known else ""
-    say(f"{'Copied' if keep else 'Moved'} {counted(copied.stored, 'turn')} to the space {target}{known}.")
+    already = f"; {counted(copied.known, 'turn')} were there already" if copied.known else ""
+    say(f"{'Copied' if keep else 'Moved'} {counted(copied.stored, 'turn')} to the space {target}{already}.")
     for what, names in (
         ("bookmarks went along", copied.names),
         ("conversations went with their titles, tags and keys", copied.records),

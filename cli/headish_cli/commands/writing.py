@@ -45,13 +45,13 @@ _inherited = together(
     click.option("--set", "settings_pairs", multiple=True, metavar="KEY=JSON",
                  help="Inherited: any option; a.b=1 sets inside a record, null switches off."),
 )  # fmt: skip
-"""Who says it, and the options that hold from this turn on."""
+"""Options for the role, and options that the turn and what continues it inherit."""
 
 
 def _read_given(
     continues: tuple[str, ...], servers: tuple[str, ...], settings_pairs: tuple[str, ...], said_at: str | None
 ) -> dict[str, Any]:
-    """What text and documents have alike, as the library takes it."""
+    """The arguments of the library that turns of text and of documents share."""
     return {
         "continues": list(continues) or None,
         "servers": list(servers) or None,
@@ -89,26 +89,28 @@ def add_command(
     A turn that continues a bookmark moves the bookmark along. One that continues an older turn starts a branch.
     Standard input from a pipe or file is added below TEXT and a blank line; - takes standard input alone.
     """
-    given = _read_given(continues, servers, settings_pairs, said_at)
+    arguments = _read_given(continues, servers, settings_pairs, said_at)
     content = read_content(text, attached)
+    # None only with `may_be_absent`.
     assert content is not None
-    if content == "":  # as of an unset variable
+    if content == "":  # the text came from an unset variable of a shell
         raise click.UsageError("there is nothing to store: the text is empty")
     if json_blocks and attached:
         raise click.UsageError("--json-blocks holds the documents itself: leave --attach out")
     if json_blocks and text not in (None, "-", content):
         raise click.UsageError("--json-blocks takes TEXT or standard input, not both")
     with settings.open(create=True) as store:
-        known = options["key"] and store.find(options["key"])
+        # Before: afterwards nobody could tell the turn that was known from a new one.
+        known_turn = options["key"] and store.find(options["key"])
         turn = store.add_turn(
             content,
-            **given,
+            **arguments,
             json=json_blocks,
             expect=read_expect(expect, absent, store),
             attributes={"speaker": speaker, "channel": channel, "intent": intent},
             **options,
         )
-        tell_turn(store, turn, as_json, known=turn == known)
+        tell_turn(store, turn, as_json, known=turn == known_turn)
 
 
 @click.command("doc", cls=CachingCommand)
@@ -129,13 +131,13 @@ def doc_command(
     settings_pairs: tuple[str, ...], said_at: str | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Store a document as a turn and print its id. PATH may be - for standard input."""
-    given = _read_given(continues, servers, settings_pairs, said_at)
+    arguments = _read_given(continues, servers, settings_pairs, said_at)
     document: bytes | str = read_stdin(PAYLOAD_LIMIT_BYTES) if path == "-" else path
     with settings.open(create=True) as store:
-        known = options["key"] and store.find(options["key"])
+        known_turn = options["key"] and store.find(options["key"])
         turn = store.add_document(
             document,
-            **given,
+            **arguments,
             **options,
         )
-        tell_turn(store, turn, as_json, known=turn == known)
+        tell_turn(store, turn, as_json, known=turn == known_turn)

@@ -65,11 +65,11 @@ BRIEFLY: dict[str, str] = {
     "tools list": "List the tools of a server, or of all.",
     "tools set": "Store what SERVER answers to tools/list of MCP.",
 }
-"""What the list says of a command whose first sentence does not fit in a line of 80 columns."""
+"""Descriptions for commands whose first sentence does not fit in a line of 80 columns."""
 
 
 class BriefGroup(click.Group):
-    """A group inside the group: it lists each of its commands in a line, as the list of all commands does."""
+    """A group of subcommands whose help lists each in one line, as the list of all commands does."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         room = formatter.width - 6 - max(map(len, self.commands))
@@ -79,7 +79,9 @@ class BriefGroup(click.Group):
 
 
 def brief(name: str, command: click.Command, room: int) -> str:
-    """The first sentence of a command's help where it fits, else what stands before its colon or semicolon."""
+    """Describe a command in ``room`` columns: its first sentence, else its row here, else that sentence to its first
+    colon or semicolon, else that sentence cut by click."""
+    # By default click cuts at 45 characters, in the middle of a sentence.
     whole = command.get_short_help_str(sys.maxsize)
     if len(whole) <= room:
         return whole

@@ -1,6 +1,7 @@
 """``log --graph``: rails beside a list of turns, newest first.
 
-A rail is a turn that is waited for. A turn ends all rails that wait for it and begins one for each turn it continues.
+A rail is a line down to a turn that is still to be drawn. Drawing the turn ends all of its rails and begins one for
+each turn that it continues.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ if TYPE_CHECKING:
 
 
 def draw_graph(turns: Sequence[Turn]) -> Iterator[tuple[Turn | None, str]]:
-    """Each turn with its rails, and lines without a turn where rails part or meet.
+    """Yield each turn with its rails, and a line without a turn where rails part or meet.
 
-    ``turns`` come children before parents, as a log gives them. Rails of turns that are not listed end at the list's
-    end.
+    ``turns`` come children before parents, as in a log. The rail of a turn that is not listed goes on to the end.
     """
     rails: list[str] = []
     for turn in turns:
         if turn.id not in rails:
             rails.append(turn.id)
         place = rails.index(turn.id)
+        # From the right, so that removing a rail does not shift those still to be looked at.
         for other in range(len(rails) - 1, place, -1):
             if rails[other] == turn.id:
                 yield None, _meeting(len(rails), place, other)
@@ -36,7 +37,7 @@ def draw_graph(turns: Sequence[Turn]) -> Iterator[tuple[Turn | None, str]]:
 
 
 def _meeting(count: int, place: int, other: int) -> str:
-    """The rail ``other`` runs into ``place``."""
+    """The line on which the rail ``other`` joins the rail ``place`` to its left."""
     cells = ["| "] * count
     cells[other] = "  "
     for index in range(place + 1, other):
@@ -46,5 +47,5 @@ def _meeting(count: int, place: int, other: int) -> str:
 
 
 def _parting(count: int, place: int) -> str:
-    """A new rail leaves ``place`` to the right."""
+    """The line on which a new rail leaves ``place`` to the right."""
     return "| " * place + "|\\" + " \\" * (count - place - 1)

@@ -1,4 +1,4 @@
-"""How the command tells an error: its sentence, and hints, as the database that it looked into, and how to make one."""
+"""How the command reports an error: its message, and a hint such as which database it read or how to make one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def refusal(error: HeadishError | OSError, settings: object, *, about: str = "") -> Told:
-    """An error as the line and the exit code with which the command ends; ``about`` is what it happened to."""
+    """Convert an error to the message and exit code with which the command ends. ``about`` names what failed."""
     before = about and f"{about}: "
     if isinstance(error, OSError):
         return Told(before + told_by_system(error))
@@ -35,11 +35,11 @@ def refusal(error: HeadishError | OSError, settings: object, *, about: str = "")
 
 
 def hint(error: HeadishError, settings: object) -> str:
-    """What stands behind an error's sentence; often nothing."""
+    """The hint to append to an error's message; often empty."""
     from headish_cli.options import GlobalOptions
 
     is_missing = isinstance(error, UnknownDatabase) and not isinstance(error, UnknownSpace)
-    if is_missing and click.get_current_context().invoked_subcommand != "restore":  # which looks for a backup
+    if is_missing and click.get_current_context().invoked_subcommand != "restore":  # where the backup is missing
         return "; 'headish add', 'headish ask' and 'headish import' make one"
     if isinstance(error, UnknownTurn) and isinstance(settings, GlobalOptions) and settings.db is None:
         return _where(settings)
@@ -47,7 +47,7 @@ def hint(error: HeadishError, settings: object) -> str:
 
 
 def told_by_system(error: OSError) -> str:
-    """What the system refused, without the number that it has for it."""
+    """The system's message for an error, with the file's name and without the error number."""
     if error.strerror is None or error.filename is None:
         return error.strerror or str(error)
     name = error.filename.decode(errors="replace") if isinstance(error.filename, bytes) else str(error.filename)
@@ -55,5 +55,5 @@ def told_by_system(error: OSError) -> str:
 
 
 def _where(settings: GlobalOptions) -> str:
-    """A database that nobody named is easily the wrong one."""
+    """Name the default database, which is easily not the one that was meant."""
     return f" (of {settings.target}, as neither --db nor HEADISH_DB names another)"

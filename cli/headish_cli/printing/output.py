@@ -1,8 +1,8 @@
 """How values are printed: data on stdout, words on stderr.
 
-A file or a pipe gets the true text of a turn. A terminal never gets a character that steers it
-(``headish.values.checks.controls``), whatever a turn, a file name or a provider says; lists and words never hold one
-at all.
+A file or a pipe gets the text of a turn unchanged. A terminal never gets a control character
+(``headish.values.checks.controls``), whatever a turn, a file name or a provider says. Lists and messages never hold
+one, wherever they go.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ if TYPE_CHECKING:
 
 ROLE_COLOURS = {"system": "magenta", "developer": "magenta", "user": "cyan", "assistant": "green", "tool": "yellow"}
 NARROW = 70
-"""Below so many columns a list gives up the time of each line."""
+"""Below this many columns, a list leaves out the time of each line."""
 LEAST_WORDS = 20
-"""How much of what a turn says a narrow terminal shows."""
+"""The fewest columns for the text of a turn, on a terminal of any width."""
 MODEL_COLUMNS = 20
-"""How much of a model's name a list shows at a terminal."""
+"""The columns for a model's name in a list at a terminal."""
 _PIECES = r"([^\x1b]*)(\x1b\[[0-9;]*m|$)"
 _AS_BLANKS = dict.fromkeys(map(ord, "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"), " ")
 
 
 class Told(click.ClickException):
-    """An error of headish, told in one line; ``details`` are lines below it, one for each of what it is about."""
+    """An error, shown in one line on stderr; ``details`` follow below it, one per line."""
 
     def __init__(self, message: str, details: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.details = details
 
     def show(self, file: Any = None) -> None:
+        # One line: scripts read the message by its first word, and an error may quote text with line breaks.
         line = " ".join(escape_controls(self.message).split())
         click.echo(f"headish: {line}", file=file, err=file is None)
         for each in self.details:
@@ -50,7 +51,7 @@ class Told(click.ClickException):
 
 
 def sentence(error: HeadishError) -> str:
-    """What an error says, in the spelling of the command: ``--drop WORD`` where Python writes ``drop="WORD"``."""
+    """The message of an error as the command spells it: ``--drop WORD`` where Python writes ``drop="WORD"``."""
     from headish.errors import Unrepresentable  # late: only an error needs it
 
     if isinstance(error, Unrepresentable):
@@ -59,13 +60,13 @@ def sentence(error: HeadishError) -> str:
 
 
 class Misspelled(Told):
-    """Words of the command line that cannot be right, whatever the database holds; click's own errors end alike."""
+    """A command line that cannot be right, whatever the database holds. Exits with 2, as click's own errors do."""
 
     exit_code = 2
 
 
 def read_cursor(text: str | None) -> str | None:
-    """A cursor that has the form of one; whether the space still holds what lay there, the database says.
+    """Check the form of a cursor. Only the database can tell whether the space still has that position.
 
     Raises: Misspelled.
     """
@@ -80,15 +81,15 @@ def read_cursor(text: str | None) -> str | None:
 
 
 class Stopped(Told):
-    """Ctrl-C, and what there is to say about it."""
+    """An end by Ctrl-C that has something to report."""
 
     exit_code = INTERRUPTED
 
 
 def write(data: str | bytes) -> None:
-    """Data on stdout as it is; at a terminal as text, with every character that steers one written out."""
+    """Write data to stdout unchanged; at a terminal as text, with control characters escaped."""
     if not sys.stdout.isatty():
-        # Bytes, because a text stream would change line ends on some systems, and click would cut ANSI sequences out.
+        # As bytes: a text stream would change line ends on some systems, and click would remove ANSI sequences.
         click.echo(data.encode() if isinstance(data, str) else data, nl=False)
         return
     text = data if isinstance(data, str) else data.decode(errors="backslashreplace")
@@ -96,7 +97,7 @@ def write(data: str | bytes) -> None:
 
 
 def print_json(value: Any, *, pretty: bool = False) -> None:
-    """One JSON value on a line of its own, or indented. Characters that steer a terminal are JSON escapes in it."""
+    """Print a JSON value on one line, or indented. Control characters are JSON escapes in it."""
     import msgspec
 
     encoded = msgspec.json.encode(value)
@@ -105,13 +106,13 @@ def print_json(value: Any, *, pretty: bool = False) -> None:
 
 
 def print_json_lines(values: Iterable[Any]) -> None:
-    """One JSON value per line."""
+    """Print one JSON value per line."""
     for value in values:
         print_json(value)
 
 
 def say(words: str) -> None:
-    """A sentence for the person, on stderr."""
+    """Print a message for the person on stderr, so that stdout holds data alone."""
     click.echo(escape_controls(words), err=True)
 
 
@@ -121,7 +122,7 @@ def counted(count: int, word: str) -> str:
 
 
 def width() -> int | None:
-    """Columns of the terminal (or ``COLUMNS``), None where the output goes elsewhere: then no line is cut."""
+    """The columns of the terminal (or ``COLUMNS``); None if the output goes elsewhere, where no line is cut."""
     if not sys.stdout.isatty():
         return None
     import shutil
@@ -130,16 +131,16 @@ def width() -> int | None:
 
 
 def room_beside(*parts: str) -> int | None:
-    """The columns that a line has left for its text beside its other parts; at least ``LEAST_WORDS``."""
+    """The columns that the other parts of a line leave for its text; at least ``LEAST_WORDS``."""
     columns = width()
     return None if columns is None else max(columns - sum(map(_cells, parts)), LEAST_WORDS)
 
 
 def lay_out(before: Sequence[str], said: str, behind: Sequence[str] = (), *, spare: Sequence[str] = ()) -> str:
-    """A line of a list: what is said, in the room that the parts before and behind it leave.
+    """Lay out a line of a list: ``said``, cut to the room that the parts before and behind it leave.
 
-    Where a terminal is too narrow for ``LEAST_WORDS`` of it, the ``spare`` parts go, one after the other; what is too
-    long even then is cut. A file or a pipe gets all of it.
+    If a terminal is too narrow for ``LEAST_WORDS`` columns of it, the ``spare`` parts are dropped one by one, then the
+    line is cut. A file or a pipe gets all of it.
     """
     room = width()
     parts = (list(before), list(behind))
@@ -155,8 +156,8 @@ def lay_out(before: Sequence[str], said: str, behind: Sequence[str] = (), *, spa
 
 
 def in_columns(rows: Sequence[Sequence[str]], right: Container[int]) -> Iterator[str]:
-    """Rows as lines with their columns below each other: numbers, those at ``right``, by their last digit. An empty
-    column takes no room."""
+    """Align the columns of rows; those at the indices ``right`` (numbers) by their right edge. An empty column takes
+    no room."""
     sizes = [max(map(cells, column)) for column in zip(*rows, strict=True)]
     shown = [index for index, size in enumerate(sizes) if size]
     for row in rows:
@@ -166,18 +167,19 @@ def in_columns(rows: Sequence[Sequence[str]], right: Container[int]) -> Iterator
 
 
 def fit(line: str) -> str:
-    """A line with its colours, cut where the terminal ends."""
+    """Cut a line with its colours to the width of the terminal."""
     room = width()
     if room is None or _cells(line) <= room:
         return line
     from rich.cells import set_cell_size
 
-    kept, left = "", room - 1
+    # Pieces of text and colour in turn: after the cut, the colours still follow, so the last one is switched off.
+    kept, room_left = "", room - 1
     for text, style in re.findall(_PIECES, line):
-        if cells(text) <= left:
-            kept, left = kept + text, left - cells(text)
-        elif left >= 0:
-            kept, left = f"{kept}{set_cell_size(text, left).rstrip(' …')}…", -1
+        if cells(text) <= room_left:
+            kept, room_left = kept + text, room_left - cells(text)
+        elif room_left >= 0:
+            kept, room_left = f"{kept}{set_cell_size(text, room_left).rstrip(' …')}…", -1
         kept += style
     return kept
 
@@ -187,7 +189,7 @@ def _cells(part: str) -> int:
 
 
 def is_narrow() -> bool:
-    """Whether lines have no room for a time."""
+    """Whether the terminal is too narrow for the time of each line."""
     columns = width()
     return columns is not None and columns < NARROW
 
@@ -202,24 +204,45 @@ def cells(text: str) -> int:
 
 
 def pad(text: str, columns: int) -> str:
-    """Text with blanks up to so many columns."""
+    """Pad text with blanks to ``columns``."""
     return text + " " * max(columns - cells(text), 0)
 
 
 def preview(blocks: Sequence[ContentBlock]) -> str:
-    """A message on one line: its text, and a word for what is no text."""
+    """A message on one line: its text, and a word for each block that is not text."""
     from headish.content.excerpts import in_short
 
     return in_short(blocks)
 
 
 def content_of(store: Store, turn_id: TurnId) -> tuple[ContentBlock, ...]:
-    """What a turn says; of an erased one the mark of its erasure."""
+    """The content of a turn; for an erased one, the mark of its erasure."""
     try:
         return store.blocks(turn_id)
     except TurnErased:
         [(_, message)] = store.messages(turn_id, limit=1)
         return message.content
+
+
+class ContentsAhead:
+    """What turns of a list say, each as it is asked for, and many of them read at once."""
+
+    def __init__(self, store: Store, ids: Sequence[TurnId]) -> None:
+        self._store, self._waiting = store, dict.fromkeys(ids)
+        self._held: dict[TurnId, tuple[ContentBlock, ...]] = {}
+
+    def take(self, turn_id: TurnId) -> tuple[ContentBlock, ...]:
+        """As ``content_of``. Raises: as it does, for a damaged turn once its row comes."""
+        from headish.errors import CorruptTurn
+
+        try:
+            while turn_id not in self._held:
+                self._held |= self._store.contents([turn_id, *self._waiting])
+                for each in self._held:
+                    self._waiting.pop(each, None)
+        except CorruptTurn:
+            return content_of(self._store, turn_id)
+        return self._held.pop(turn_id)
 
 
 def shorten(store: Store, ids: Iterable[TurnId]) -> dict[TurnId, str]:
@@ -228,15 +251,15 @@ def shorten(store: Store, ids: Iterable[TurnId]) -> dict[TurnId, str]:
 
 
 def handle_columns(handles: Iterable[str]) -> int:
-    """The columns that a list keeps for handles. Those of twins are longer, and rare: they do not widen the list."""
+    """The columns for handles in a list. Handles of twins are longer and rare, so they do not widen it."""
     return max((len(each.partition(":")[0]) for each in handles), default=0)
 
 
 def one_line(text: str, columns: int | None) -> str:
-    """Text on one line, cut to so many columns (None: whole), with nothing in it that steers a terminal."""
+    """Text on one line, cut to ``columns`` (None: whole), without control characters."""
     if columns is None:
         return escape_controls(text.translate(_AS_BLANKS))
-    # A long text is not measured whole: even with a mark on every letter, this is more than fits.
+    # A payload may be megabytes: measure no more than can fit, even if every letter has combining marks.
     line = escape_controls(text[: 16 * columns].translate(_AS_BLANKS))
     if len(text) <= 16 * columns and cells(line) <= columns:
         return line
@@ -248,14 +271,14 @@ def one_line(text: str, columns: int | None) -> str:
 
 
 def role_word(role: str | None) -> str:
-    """A role in its colour, in a column of its own; a bare sequence has none."""
+    """A role in its colour, padded to the column of roles; ``-`` for a bare sequence, which has no role."""
     word = role or "-"
-    # The blanks are outside of the colour: who needs none can take them off.
+    # Nine columns hold "assistant". The blanks are outside of the colour, so that a caller can strip them.
     return click.style(word, fg=ROLE_COLOURS.get(word)) + " " * (9 - len(word))
 
 
 def reply_mark(turn: Meta | TreeTurn) -> str:
-    """What stands behind a reply in a list: the model, without the path before its name, and that it was cut off."""
+    """The mark after a reply in a list: the model without the path before its name, ``edited``, ``incomplete``."""
     model, incomplete = turn.reply.get("model"), turn.is_cut_off
     named = [one_line(model.rpartition("/")[2], MODEL_COLUMNS if width() else None)] if isinstance(model, str) else []
     edited = ["edited"] if turn.reply.get("edited") else []
@@ -264,11 +287,11 @@ def reply_mark(turn: Meta | TreeTurn) -> str:
 
 
 def version_mark(version: object) -> str:
-    """Which version of how many a turn is; nothing where it is the only one."""
+    """The mark for which version of how many a turn is; empty if it is the only one."""
     return " " + click.style(f"{version}", fg="yellow", dim=True) if version else ""
 
 
 def marks(bookmarks: Iterable[str]) -> str:
-    """Bookmarks behind a turn."""
+    """The bookmarks of a turn in brackets; empty without any."""
     names = ", ".join(one_line(name, 60) for name in bookmarks)
     return " " + click.style(f"[{names}]", fg="blue", bold=True) if names else ""

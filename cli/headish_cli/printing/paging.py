@@ -1,7 +1,7 @@
-"""Long lists go through the user's pager, if they go to a terminal at all.
+"""Send long lists through the user's pager, if they go to a terminal.
 
-``HEADISH_PAGER``, else ``PAGER``, else ``less``, is run by the shell, as git runs it. Without settings of its own,
-``less`` shows what fits on the screen and ends (-F), keeps colours (-R) and leaves the screen as it is (-X).
+The shell runs ``HEADISH_PAGER``, else ``PAGER``, else ``less``, as git does. Unless the user sets ``LESS``, ``less``
+exits at once if everything fits on the screen (-F), keeps colours (-R) and does not clear the screen (-X).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 DEFAULTS = {"LESS": "FRX", "LV": "-c"}
-"""What pagers are told where the user tells them nothing."""
+"""Environment variables for pagers; the user's own win. They are git's."""
 
 
 class PagedStream(TextIOWrapper):
-    """What a pager reads. It counts as a terminal, because it ends at one: colours, cut lines, written-out controls."""
+    """The input of a pager. It counts as a terminal, because it ends at one: colours, cut lines, escaped controls."""
 
     def isatty(self) -> bool:
         return True
@@ -33,9 +33,9 @@ class PagedStream(TextIOWrapper):
 
 @contextmanager
 def paged(settings: GlobalOptions) -> Iterator[None]:
-    """What is printed within goes through the pager where a person reads it. Leaving the pager early is no error.
+    """Send what is printed within through the pager, if a person reads it. Leaving the pager early is not an error.
 
-    Ctrl-C is the pager's own while it runs: it is waited for until it ends.
+    While the pager runs, Ctrl-C belongs to it, and the command waits until it ends.
     """
     command = None if settings.no_pager else pager_command()
     if command is None:
@@ -47,6 +47,7 @@ def paged(settings: GlobalOptions) -> Iterator[None]:
         with _ctrl_c_held_back():
             process = Popen(command, shell=True, stdin=PIPE, env=DEFAULTS | os.environ)  # noqa: S602
             stream = PagedStream(cast(IO[bytes], process.stdin), "utf-8", errors="replace", line_buffering=True)
+            # Before stdout changes hands: if anything fails from here on, the terminal still gets its stream back.
             at_the_end.callback(_end, process, stream, sys.stdout)
             sys.stdout = stream
         with suppress(BrokenPipeError):
@@ -54,12 +55,13 @@ def paged(settings: GlobalOptions) -> Iterator[None]:
 
 
 def pager_command() -> str | None:
-    """The pager's command line, None where there is to be no pager, or none is found."""
+    """The pager's command line; None without a terminal, for ``cat`` or an empty setting, or if it is not installed."""
     if not (_is_terminal(sys.stdout) and _is_terminal(sys.stdin)) or os.environ.get("TERM", "dumb") == "dumb":
         return None
-    import shlex  # late, as the rest: no pager runs in a pipe
+    import shlex  # late, as the others: without a terminal no pager runs
     import shutil
 
+    # Not `or`: an empty variable switches the pager off.
     command = os.environ.get("HEADISH_PAGER", os.environ.get("PAGER", "less")).strip()
     try:
         words = shlex.split(command)
@@ -74,14 +76,14 @@ def _is_terminal(stream: object) -> bool:
 
 @contextmanager
 def _ctrl_c_held_back() -> Iterator[None]:
-    """A pager may show something, and be answered by Ctrl-C, before the call that starts it has returned.
+    """Hold Ctrl-C back while the pager starts: a person may press it before the call that starts it has returned.
 
     Raises: KeyboardInterrupt at the end, if Ctrl-C was pressed within.
     """
     import signal  # late, as the rest: it makes enumerations
 
     before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:  # whoever ignores it wants the pager to ignore it as well
+    if before is not signal.default_int_handler:  # a process that ignores Ctrl-C wants its pager to ignore it as well
         yield
         return
     pressed: list[int] = []
@@ -103,4 +105,4 @@ def _end(process: Popen[bytes], stream: PagedStream, terminal: TextIO) -> None:
             process.wait()
             return
         except KeyboardInterrupt:
-            continue  # the pager took it
+            continue  # Ctrl-C was meant for the pager, which still runs

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 FEW = 10_000
-"""So many turns are done before a bar would be seen."""
+"""Fewer turns than this are done before a person would see a bar."""
 
 
 @contextmanager
@@ -19,6 +19,7 @@ def counting_turns(what: str, total: int | None = None) -> Iterator[Callable[[in
     from rich.console import Console
     from rich.progress import Progress
 
+    # transient: the bar is gone when the result is printed.
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def who(turn: Meta | TreeTurn) -> str:
-    """The role of a turn in its column, or that it is an overlay."""
+    """The role of a turn, or ``overlay`` for one, padded to its column."""
     return role_word("overlay" if turn.attributes.overlay else turn.role)
 
 
 def words(turn: Meta | TreeTurn, content: Sequence[ContentBlock]) -> str:
-    """What a turn says on one line; of an overlay first what it does."""
-    overlay, said = turn.attributes.overlay, preview(content)
+    """What a turn says, on one line; for an overlay, first what it does."""
+    overlay, text = turn.attributes.overlay, preview(content)
     if overlay is None:
-        return said
+        return text
     from headish.history.windows.states import describe
 
-    return f"{describe(overlay)}: {said}" if said else describe(overlay)
+    return f"{describe(overlay)}: {text}" if text else describe(overlay)

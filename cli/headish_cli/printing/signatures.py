@@ -1,4 +1,4 @@
-"""Signatures of turns, in lines: who signed, since when, and what is only said."""
+"""Signatures of turns as lines: who signed each turn and, for an unsigned one, who it claims to be from."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ COLOURS = {"good": "green", "unknown": "yellow", "bad": "red"}
 
 
 def signature_line(judged: JudgedSignature) -> str:
-    """A signature in a line. Names come from a list that somebody may have been given: nothing in them acts."""
+    """A signature on one line. Its names may come from a stranger's list of signers, so controls are escaped."""
     return click.style(one_line(judged.words, None), fg=COLOURS[judged.verdict])
 
 
 def signature_lines(turn: Turn, signatures: Sequence[JudgedSignature]) -> list[str]:
-    """The signatures of a turn in lines; of one that has none, the author that it claims."""
+    """The signatures of a turn, one per line; for a turn without any, the author that it claims."""
     if signatures:
         return [signature_line(each) for each in signatures]
     author = turn.meta.system.get("author")

@@ -1,4 +1,4 @@
-"""A turn in full, for people: its facts, then all that it says."""
+"""A turn in full, for people: its facts, then its content."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ TOKENS = (("input_tokens", "in"), ("output_tokens", "out"))
 def print_turn(store: Store, turn: Turn) -> None:
     """Print a turn in full: a line for each fact, an empty line, and its content, indented."""
     for name, value in turn_facts(store, turn):
+        # 22: a column of 14, and the 8 characters of the style, which click removes where there is no colour.
         click.echo(f"{click.style(f'{name}:', dim=True):<22}{value}" if name else value)
     click.echo("")
     print_content(content_of(store, turn.id))
 
 
 def print_content(content: Sequence[ContentBlock], indent: str = "    ") -> None:
-    """Print all that a turn says, each line indented, blocks apart from one another."""
+    """Print all that a turn says, each line indented, with an empty line between blocks."""
     for number, block in enumerate(content):
         if number:
             click.echo("")
@@ -38,12 +39,12 @@ def print_content(content: Sequence[ContentBlock], indent: str = "    ") -> None
 
 
 def turn_facts(store: Store, turn: Turn) -> Iterator[tuple[str, str]]:
-    """``(name, value)`` of what is to be told of a turn; the first has no name."""
+    """Yield the facts of a turn as ``(name, value)``; the first, its heading, has no name."""
     meta, reply = turn.meta, turn.meta.reply
     handles = store.abbreviate([turn.id, *meta.continues])
     names = [one_line(name, 60) for name in store.bookmarks.at([turn.id]).get(turn.id, [])]
-    shown = f" {click.style('[' + ', '.join(names) + ']', fg='blue', bold=True)}" if names else ""
-    yield "", f"{click.style(handles[turn.id], fg='yellow')} {who(meta).rstrip()}{shown}"
+    brackets = f" {click.style('[' + ', '.join(names) + ']', fg='blue', bold=True)}" if names else ""
+    yield "", f"{click.style(handles[turn.id], fg='yellow')} {who(meta).rstrip()}{brackets}"
     yield "Id", turn.id
     yield "Said", local_time(turn.said_at, "seconds")
     if turn.said_at != turn.time:
@@ -66,10 +67,10 @@ def turn_facts(store: Store, turn: Turn) -> Iterator[tuple[str, str]]:
 
 
 def _reply_facts(reply: object) -> Iterator[tuple[str, str]]:
-    found = reply if isinstance(reply, dict) else {}
-    if found.get("stop_reason"):
-        yield "Stopped", one_line(str(found["stop_reason"]), 60)
-    usage = found.get("usage")
+    record = reply if isinstance(reply, dict) else {}
+    if record.get("stop_reason"):
+        yield "Stopped", one_line(str(record["stop_reason"]), 60)
+    usage = record.get("usage")
     if isinstance(usage, dict):
         tokens = [f"{usage[key]:,} {word}" for key, word in TOKENS if type(usage.get(key)) is int]
         if tokens:
@@ -77,7 +78,7 @@ def _reply_facts(reply: object) -> Iterator[tuple[str, str]]:
 
 
 def block_lines(block: ContentBlock) -> Iterator[str]:
-    """A content block in lines, as people read it: text as it is, anything else under a line that says what it is."""
+    """The lines of a content block for people: text unchanged, any other block below a line that names its kind."""
     from headish.values import blocks
 
     match block:
@@ -104,20 +105,21 @@ def block_lines(block: ContentBlock) -> Iterator[str]:
 
 
 def _arguments(call: ContentBlock) -> Iterable[str]:
-    raw, given = getattr(call, "raw", None), getattr(call, "input", None)
-    return raw.splitlines() if isinstance(raw, str) else _pretty(given)
+    raw, parsed = getattr(call, "raw", None), getattr(call, "input", None)
+    return raw.splitlines() if isinstance(raw, str) else _pretty(parsed)
 
 
 def _document_lines(document: ContentBlock) -> Iterator[str]:
     source, name = getattr(document, "source", None), getattr(document, "name", None)
     media_type, data = getattr(source, "media_type", None) or "document", getattr(source, "data", None)
+    # Base64 has four characters for three bytes; decoding megabytes for their number would be a waste.
     size = counted(len(data) * 3 // 4, "byte") if isinstance(data, str) else getattr(source, "url", None) or ""
     yield f"(document {' · '.join(str(each) for each in (name, media_type, size) if each)})"
     if isinstance(data, str) and media_type.startswith("text/"):
         try:
             yield from b64decode(data).decode().splitlines()
         except ValueError:
-            pass  # it is no UTF-8, or no base64: what it is stands above
+            pass  # not base64, or not UTF-8: the heading must do
 
 
 def _pretty(value: object) -> list[str]:

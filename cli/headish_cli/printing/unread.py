@@ -1,4 +1,4 @@
-"""Files that an import passed over in folders: count and name them, and add them to the report."""
+"""Report the files that an import of folders did not read: count and name them, and add them to the report."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ if TYPE_CHECKING:
     from headish.imports.notes import ImportNote
 
 NAMED = 3
-"""So many files are named in the summary."""
+"""The number of files that the summary names."""
 
 
 def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[ImportNote], None]) -> UnreadFiles:
-    """What the folders among the paths hold beside the files that are read, told one by one."""
+    """Find the files of the folders among ``paths`` that are not in ``read``; report each to ``told``."""
     from headish.imports.folders import EMPTY, passed_over
     from headish.imports.imported import UNREAD_SHOWN, UnreadFiles
     from headish.imports.notes import ImportNote
 
     unread = UnreadFiles()
     for each in (each for path in paths if os.path.isdir(path) for each in passed_over(path, read)):
+        # A file name may be any bytes, and the report is UTF-8.
         name = os.fsencode(each.path).decode(errors="replace")
-        taken = f"; an import of its own reads it as {each.format}" if each.format else ""
-        told(ImportNote(name, "", "left out", f"not read: {each.reason}{taken}"))
+        advice = f"; an import of its own reads it as {each.format}" if each.format else ""
+        told(ImportNote(name, "", "left out", f"not read: {each.reason}{advice}"))
         if each.reason == EMPTY:
             unread = unread.plus(UnreadFiles(empty=1))
             continue
@@ -37,7 +38,7 @@ def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[Impor
 
 
 def say_unread(unread: UnreadFiles) -> None:
-    """A line for what was not read, and one with the command that reads what can be."""
+    """Print how many files were not read, and the command that imports those that can be."""
     if unread.empty:
         say(f"{counted(unread.empty, 'file')} of the folder {'is' if unread.empty == 1 else 'are'} empty.")
     if not unread.count:

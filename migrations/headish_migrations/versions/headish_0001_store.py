@@ -1,6 +1,6 @@
 """Spaces, payloads, turns, links, bookmarks and their log.
 
-A migration never imports headish: it says what the tables were, not what they are.
+A migration never imports headish, whose code changes: it must make the tables as they were then.
 """
 
 import sqlalchemy as sa
@@ -15,6 +15,7 @@ Id = sa.String(25).with_variant(sa.String(25, collation="C"), "postgresql")
 
 def upgrade() -> None:
     if op.get_bind().dialect.name == "postgresql":
+        # The numbers of payloads. SQLite has no sequences; its writers have the file to themselves.
         op.execute(sa.schema.CreateSequence(sa.Sequence("payload_number")))
     _create_spaces_and_payloads()
     _create_turns()

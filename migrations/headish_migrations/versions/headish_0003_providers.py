@@ -1,4 +1,4 @@
-"""What a space knows of providers: pointers and tools under names, and the streams whose answers are arriving."""
+"""Definitions (pointers and tools under names), and the streams of answers that are arriving."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,7 +1,7 @@
-"""The second edition: small payloads in the turn's row, a counter for each space, logs that carry a running hash.
+"""The second edition: small payloads in the turn's row, a counter for each space, logs with a running hash.
 
-Every table that changes is written anew beside the old one, in the order in which its rows are read, and takes its
-name. Damaged rows are carried as they are: a payload without bytes, a value of another type, a link to nothing.
+Every table that changes is written anew beside the old one, in the order in which its rows are read, and then takes the
+old one's name. Damaged rows are kept as they are: a payload without bytes, a value of another type, a link to nothing.
 """
 
 import secrets
@@ -37,6 +37,7 @@ def downgrade() -> None:
     for table in ("erasure", "object", "conversation"):
         if _rows(f"SELECT count(*) FROM {table}")[0][0]:
             raise RuntimeError(f"the table {table} holds what headish_0003 has no place for: restore a backup")
+    # Payloads before turns and definitions, which take the numbers of ``inline`` that it makes.
     _downgrade_spaces()
     _downgrade_payloads()
     _downgrade_turns()
@@ -76,7 +77,7 @@ def _upgrade_definitions() -> None:
     )
 
     def complete(row: Row, before: bytes) -> tuple[bytes, list[Any]]:
-        # A value whose payload row is gone stays a value: it is damaged, not removed.
+        # A value whose payload is missing gets an empty address, not null: it is damaged, not removed.
         address = b"" if row[4] is None and row[10] is not None else row[4]
         running = _run(b"headish-definition-1", before, row[3], _hex(address), row[6])
         return running, [*row[:4], address, *row[5:9], running]
@@ -101,7 +102,7 @@ def _upgrade_bookmarks() -> None:
         return running, [*row[:8], running, None]
 
     _rebuild_in_pages("bookmark_log", columns, ("space", "name", "move"), sql, complete)
-    # A turn moves its name once. Whoever set the name onto the same turn later made a move of its own.
+    # A turn moves its name only once. A later move of the name to the same turn was made by hand, so it is a change.
     op.execute(
         "UPDATE bookmark_log SET change = 1 WHERE change IS NULL AND EXISTS (SELECT 1 FROM bookmark_log e WHERE "
         "e.space = bookmark_log.space AND e.name = bookmark_log.name AND e.chain = bookmark_log.chain "
@@ -146,7 +147,7 @@ def _upgrade_spaces() -> None:
         clustered=True,
     )
     for number, name, seq in _rows("SELECT id, name, seq FROM space ORDER BY id"):
-        removed = seq < 0
+        removed = seq < 0  # the mark of a removed space in the first edition
         op.get_bind().execute(
             sa.text(
                 "INSERT INTO counter (space, seq, change, latest, epoch, state, roots, heads, given_bytes, bars) "
@@ -197,7 +198,7 @@ def _create_parts() -> None:
 
 
 def _number_changes() -> None:
-    """Old moves and definitions in the order of their times, since nothing else is known of it."""
+    """Number old moves and definitions in the order of their times: the first edition kept no other order."""
     op.execute(
         "CREATE TEMPORARY TABLE numbered AS SELECT space, kind, name, number, "
         "row_number() OVER (PARTITION BY space ORDER BY milliseconds, kind, name, number) AS change, "
@@ -262,7 +263,7 @@ def _downgrade_spaces() -> None:
     if _is_postgresql():
         op.execute("ALTER TABLE space ALTER COLUMN seq SET NOT NULL")
         return
-    # SQLite takes no column that must not be null without a value for the rows that there are.
+    # SQLite cannot make a column NOT NULL that exists, or add one without a default, so the table is written anew.
     _create("space_new", "id N NOT NULL, name B NOT NULL, seq N NOT NULL", ["PRIMARY KEY (id)", "UNIQUE (name)"])
     op.execute("INSERT INTO space_new SELECT id, name, seq FROM space")
     op.drop_table("space")
@@ -270,7 +271,8 @@ def _downgrade_spaces() -> None:
 
 
 def _downgrade_payloads() -> None:
-    """Every payload under a number again; ``inline`` keeps which turn and definition has which."""
+    """Give every payload a number again. The table ``inline`` has the numbers by address, for turns and definitions."""
+    # Two texts: SQLite has no DISTINCT ON, and PostgreSQL (before 18) no max() of bytes.
     op.execute(
         "CREATE TABLE inline AS SELECT space, row_number() OVER (PARTITION BY space ORDER BY first, hash) AS number, "
         "hash, size, data FROM (SELECT space, hash, min(first) AS first, max(size) AS size, max(data) AS data FROM ("
@@ -361,11 +363,11 @@ _TYPES = {
     "postgresql": {"N": "BIGINT", "B": "BYTEA", "T": "VARCHAR", "I": 'VARCHAR(25) COLLATE "C"', "S": "SMALLINT"},
     "sqlite": {"N": "INTEGER", "B": "BLOB", "T": "VARCHAR", "I": "VARCHAR(25)", "S": "SMALLINT"},
 }
-"""The columns of a table are written with one letter for the type: number, bytes, text, id, small number."""
+"""The types behind the letters in the lists of columns: number, bytes, text, id, small number."""
 
 
 def _rebuild(table: str, columns: str, constraints: Sequence[str], sql: str, clustered: bool = False) -> None:
-    """Write a table anew from a SELECT of its columns in order."""
+    """Write a table anew from a SELECT that gives its columns in order."""
     _create_beside(table, columns, constraints, clustered)
     op.execute(f"INSERT INTO {table}_new {sql}")
     _take_name(table, constraints)
@@ -378,7 +380,7 @@ def _rebuild_in_pages(
     sql: str,
     complete: Callable[[Row, bytes], tuple[bytes, list[Any]]],
 ) -> None:
-    """The same for a log: each row is completed with the running hash of its name, in bounded memory."""
+    """Write a log anew in pages, in bounded memory. ``complete`` adds the running hash of the name to each row."""
     key = f"PRIMARY KEY ({', '.join(keys)})"
     _create_beside(table, columns, [key], True)
     names = [column.split()[0] for column in columns.split(", ")]
@@ -387,7 +389,7 @@ def _rebuild_in_pages(
     for page in _pages(sql, keys):
         completed = []
         for row in page:
-            if row[: len(keys) - 1] != name:
+            if row[: len(keys) - 1] != name:  # the next name: its log begins with an empty hash
                 name, running = row[: len(keys) - 1], b""
             running, values = complete(row, running)
             completed.append(dict(zip(names, values, strict=True)))
@@ -396,7 +398,7 @@ def _rebuild_in_pages(
 
 
 def _pages(sql: str, keys: tuple[str, ...]) -> Iterator[list[Row]]:
-    """The rows of a SELECT in the order of its first columns, which are the key."""
+    """The rows of a SELECT in pages, in the order of its key, which are its first columns."""
     listed = ", ".join(keys)
     after: dict[str, Any] = {}
     while True:
@@ -420,7 +422,8 @@ def _create(table: str, columns: str, constraints: Sequence[str], clustered: boo
 
 
 def _create_beside(table: str, columns: str, constraints: Sequence[str], clustered: bool) -> None:
-    """The table that takes the name of this one. On PostgreSQL it gets its keys when it is full, which is faster."""
+    """Create the table that will take the name of this one. On PostgreSQL it gets its keys once it is full, which is
+    faster."""
     _create(f"{table}_new", columns, () if _is_postgresql() else constraints, clustered)
 
 
@@ -428,7 +431,7 @@ def _take_name(table: str, constraints: Sequence[str]) -> None:
     op.execute(f"DROP TABLE {table}" + (" CASCADE" if _is_postgresql() else ""))
     op.rename_table(f"{table}_new", table)
     if _is_postgresql():
-        # Newer servers name what must not be null after the table.
+        # Newer servers have a named constraint for NOT NULL. It must not keep the name of the temporary table.
         named = (
             f"SELECT conname FROM pg_constraint WHERE conrelid = '{table}'::regclass AND conname LIKE '{table}_new_%'"
         )
@@ -441,7 +444,7 @@ def _take_name(table: str, constraints: Sequence[str]) -> None:
 
 
 def _add(table: str, constraint: str) -> None:
-    """Add a constraint. A reference that rows of a damaged database break holds for new rows alone."""
+    """Add a constraint. If rows of a damaged database break a reference, it applies only to new rows."""
     if "REFERENCES" not in constraint:
         op.execute(f"ALTER TABLE {table} ADD {constraint}")
         return
@@ -465,7 +468,8 @@ def _empty() -> str:
 
 
 def _run(word: bytes, before: bytes, *fields: Any) -> bytes:
-    """The running hash of a log: over the one before, and this row."""
+    """The running hash of a log: a hash over the one before and this row."""
+    # A copy of ``content.hashes.run_on`` as it was then: a migration must not change with the code.
     listed = [word, before.hex().encode(), *(_as_bytes(each) for each in fields)]
     return blake3(b"".join(b"%d:%b," % (len(each), each) for each in listed)).digest()
 

@@ -1,6 +1,6 @@
-"""The search index: how far each space is, and the table of words, which a search fills.
+"""The search index: how far it is for each space, and the table of words.
 
-Nothing is indexed here: the first search does so, in portions.
+This migration indexes nothing, because that may take long: the first search does, in portions.
 """
 
 import sqlalchemy as sa
@@ -36,7 +36,7 @@ def upgrade() -> None:
         sa.Column("emptied", number, nullable=False),
         sa.PrimaryKeyConstraint("space"),
     )
-    # A SQLite that was built without FTS5 has no index: its searches read the turns.
+    # A SQLite built without FTS5 gets no index: its searches read the turns.
     if dialect == "sqlite" and op.get_bind().exec_driver_sql(_PROBE).scalar_one() != 2:
         return
     for statement in _TABLE[dialect]:
@@ -45,4 +45,4 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     for table in ("search_entry", "search_word", "search_text", "search"):
-        op.execute(f"DROP TABLE IF EXISTS {table}")
+        op.execute(f"DROP TABLE IF EXISTS {table}")  # without FTS5, and on PostgreSQL, some were never made

@@ -1,6 +1,6 @@
-"""Seals over the rows that no turn covers: objects, what is said of conversations, and the log of that.
+"""Seals over the rows that no seal of a turn covers: objects, records of conversations, and the log of records.
 
-A row that is damaged is sealed as it is: the seal says what it was when it was sealed.
+A damaged row is sealed as it is: a seal proves only what the row was when it was sealed.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,12 +19,13 @@ TABLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "conversation": (("subject",), ("subject", "revision", "milliseconds", "data")),
     "record_log": (("change",), ("change", "seq", "subject", "milliseconds")),
 }
-"""What a table is keyed by in a space, and what its seal is over, in order."""
+"""For each table, its key inside of a space, and the columns that its seal covers, in order."""
 WORDS = {"object": b"headish-object-1", "conversation": b"headish-record-1", "record_log": b"headish-record-log-1"}
 
 
 def upgrade() -> None:
     for table in TABLES:
+        # Null at first, because the existing rows have no seal yet.
         op.add_column(table, sa.Column("seal", sa.LargeBinary, nullable=True))
         _seal_all(table)
         _alter(table, lambda batch: batch.alter_column("seal", existing_type=sa.LargeBinary, nullable=False))
@@ -36,7 +37,7 @@ def downgrade() -> None:
 
 
 def _alter(table: str, change: Callable[[Any], None]) -> None:
-    # SQLite writes the table anew; it keeps its rows in the order of the key only where it is told so again.
+    # On SQLite, Alembic writes the table anew. Without this, its rows would no longer be in the order of the key.
     options = {"sqlite_with_rowid": False} if table != "object" else {}
     with op.batch_alter_table(table, table_kwargs=options) as batch:
         change(batch)

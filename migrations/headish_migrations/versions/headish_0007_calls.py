@@ -1,4 +1,4 @@
-"""Calls: what passed the gateway, a row for each request."""
+"""Calls: a row for each request that passed through the gateway."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -27,6 +27,7 @@ def upgrade() -> None:
         sa.Column("data", sa.LargeBinary, nullable=False),
         sa.Column("seal", sa.LargeBinary, nullable=False),
         sa.PrimaryKeyConstraint("space", "id"),
+        # With a rowid: without one, SQLite would give nearly every row a page of its own.
     )
     for name, column in _SPARSE.items():
         only = sa.text(f"{column} IS NOT NULL")

@@ -1,4 +1,4 @@
-"""The tokens of programs that ask a server."""
+"""The tokens with which programs may use a server of headish."""
 
 import sqlalchemy as sa
 from alembic import op

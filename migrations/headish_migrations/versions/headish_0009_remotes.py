@@ -1,4 +1,4 @@
-"""From where turns came; remotes, where their devices had their bookmarks, and erasures that came from there."""
+"""Arrivals of turns from elsewhere, remotes, the bookmarks of their devices, and erasures that came from them."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,6 +1,6 @@
-"""Text that no database takes: halves of characters, which JSON of other programs lets through.
+"""Mend text that no database accepts: lone surrogates, which other programs' JSON lets through.
 
-An agent's run does not end because of them: U+FFFD takes their place, and a note in the turn's ``meta`` says so.
+An agent's run must not fail because of them: U+FFFD takes their place, and a note in the turn's ``meta`` says so.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from headish.values.shapes import heal_text as heal_text  # adapters find both h
 
 NOTE = "lone surrogates were replaced by U+FFFD"
 ESCAPE = "\ufffe"
-"""Before a text that stands as the hexadecimal digits of its bytes."""
+"""Marks a text that is written as the hexadecimal digits of its bytes. A noncharacter, so hardly any text begins so."""
 
 
 class Healed(NamedTuple):
-    """A value whose texts are whole, whether that took mending, and its JSON; None where it was mended, or has none."""
+    """A value whose texts are whole, whether it was mended, and its JSON: None if it was mended, or JSON cannot express
+    it."""
 
     value: Any
     is_mended: bool
@@ -27,7 +28,8 @@ class Healed(NamedTuple):
 
 
 def heal(value: Any) -> tuple[Any, bool]:
-    """A value whose texts hold no lone surrogates, and whether any did. What is whole is given back as it is.
+    """Return the value without lone surrogates in its texts, and whether it had any. A value without any is returned
+    itself.
 
     Cost: that of encoding the value as JSON once.
     """
@@ -35,7 +37,7 @@ def heal(value: Any) -> tuple[Any, bool]:
 
 
 def heal_and_encode(value: Any) -> Healed:
-    """``heal``, and the JSON that it made."""
+    """``heal``, with the JSON that it made to find out."""
     try:
         return Healed(value, False, msgspec.json.encode(value))
     except (UnicodeEncodeError, ValueError, TypeError, RecursionError, OverflowError):
@@ -43,13 +45,13 @@ def heal_and_encode(value: Any) -> Healed:
 
 
 def _is_broken(value: Any) -> bool:
-    left, seen = [value], set[int]()  # and no recursion: what is nested too deep is found out elsewhere
+    left, seen = [value], set[int]()  # no recursion: a value may be nested deeper than the stack; others refuse it
     while left:
         each = left.pop()
         if isinstance(each, str):
             if heal_text(each)[1]:
                 return True
-        elif id(each) in seen:  # a list may hold itself
+        elif id(each) in seen:  # a list may contain itself
             continue
         seen.add(id(each))
         if isinstance(each, Mapping):
@@ -60,8 +62,8 @@ def _is_broken(value: Any) -> bool:
 
 
 def escape(value: Any) -> Any:
-    """Plain data as JSON and MessagePack can hold it: ids are any text, and one with half a character stands as its
-    bytes. ``unescape`` gives the value back, with lists for tuples."""
+    """Make plain data fit for JSON and MessagePack: a text with a lone surrogate (ids may be any text) becomes the
+    digits of its bytes. ``unescape`` gives the value back, with lists for tuples."""
     if isinstance(value, str):
         is_whole = value.isascii() or not (heal_text(value)[1] or value.startswith(ESCAPE))
         return value if is_whole else ESCAPE + value.encode(errors="surrogatepass").hex()
@@ -69,7 +71,7 @@ def escape(value: Any) -> Any:
 
 
 def unescape(value: Any) -> Any:
-    """The value that ``escape`` was given. Raises: ValueError."""
+    """Return the value that ``escape`` was given. Raises: ValueError."""
     if isinstance(value, str) and value.startswith(ESCAPE):
         return bytes.fromhex(value[1:]).decode(errors="surrogatepass")
     return _mapped(value, unescape)

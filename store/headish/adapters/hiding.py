@@ -1,8 +1,8 @@
 """The ``erase=`` argument that every adapter takes, and its meaning.
 
-Left out, a verb that deletes a conversation erases it, and one that clears, pops, prunes or compacts hides: what was
-said leaves the conversation, stays in the database, and ``store.bookmarks.history`` leads to it. ``erase=True`` makes
-all of them erase, ``erase=False`` makes all of them hide.
+Without it, a verb that deletes a conversation erases it, and one that clears, pops, prunes or compacts hides: the turns
+leave the conversation but stay in the database, and ``store.bookmarks.history`` leads to them. ``erase=True`` makes all
+of them erase, ``erase=False`` makes all of them hide.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ _lock = threading.Lock()
 
 
 class HidesOnly(UserWarning):
-    """A verb took something out of a conversation, and left it in the database."""
+    """A verb took turns out of a conversation and left them in the database."""
 
 
 def check_erase(erase: object) -> bool | None:
-    """``erase`` as an adapter was given it. Raises: InvalidArgument."""
+    """Check an adapter's ``erase`` argument, and return it. Raises: InvalidArgument."""
     if erase is None or isinstance(erase, bool):
         return erase
     raise InvalidArgument(f"erase is True, False or None, not {shown(erase)}")
 
 
 def erases(erase: bool | None, adapter: str, verb: str, *, deletes: bool = False) -> bool:
-    """Whether a verb erases. A verb that only hides warns with ``HidesOnly`` unless the caller chose that, once per
+    """Whether a verb erases. If it only hides and the caller did not choose that, it warns with ``HidesOnly``, once per
     verb.
 
-    ``deletes`` for a verb whose name promises that something is deleted: it erases unless told otherwise.
+    ``deletes`` is for a verb whose name promises a deletion: it erases unless ``erase`` is False.
     """
     if erase is not None or deletes:
         return erase is not False

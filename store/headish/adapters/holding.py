@@ -1,7 +1,7 @@
 """An adapter's hold on a database. All objects of a process that name one file, or one URL, share one ``Database``.
 
 Frameworks make an object for each session and seldom close it, and an open database costs milliseconds and file
-handles. So holds are counted: the last that is closed, or dropped, closes the database.
+handles. So holds are counted: the last one that is closed or garbage-collected closes the database.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ Db = str | os.PathLike[str] | Database
 
 
 class _SharedDatabase:
-    """A database that several hold, and a store for each space of it: what a store remembers makes appends cheap."""
+    """A database with several holders, and one store for each of its spaces: appends are cheap because a store
+    remembers where the names are."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -37,26 +38,27 @@ class _SharedDatabase:
         return self._memories.setdefault((adapter, space), TurnMemory())
 
     def store(self, space: str) -> Store:
-        found = self._stores.get(space)
-        if found is None:
-            found = self._stores.setdefault(space, self.database.store(space))
-        return found
+        store = self._stores.get(space)
+        if store is None:  # ``setdefault``: of two threads that come here at once, one store wins
+            store = self._stores.setdefault(space, self.database.store(space))
+        return store
 
 
 _open: dict[DatabaseIdentity, _SharedDatabase] = {}
 _given: weakref.WeakValueDictionary[int, _SharedDatabase] = weakref.WeakValueDictionary()
-"""Those of callers, by ``id``: it is no other's while an entry lasts, which holds its database."""
-_lock = PerProcess(threading.RLock)  # a hold that is collected is released wherever its thread stands, here too
+"""The databases that callers opened, by ``id()``. An entry keeps its database alive, so no other object has its id."""
+# Reentrant: the garbage collector may release a hold in any thread at any point, within this lock too.
+_lock = PerProcess(threading.RLock)
 
 
 class DatabaseHold:
-    """What an adapter's object holds of a database: one space of it. Safe to share between threads, and across a fork.
+    """The hold of an adapter's object on one space of a database. Safe to share between threads, and across a fork.
 
-    ``what`` names the object in the error of one that was closed ("the session"). ``db`` may be another hold, for an
-    object that is made from one, in memory too.
-    Made in a coroutine it opens a path or URL when it is first used, in the thread that uses it: a new file takes a
-    third of a second, which no event loop should wait.
-    Cost: nothing but a look-up where another object of the process holds the database.
+    ``what`` names the object in the error after it was closed ("the session"). ``db`` may be another hold, for an
+    object that is made from one; that works in memory, too.
+    If it is made in a coroutine, it opens a path or URL at its first use, in the thread that uses it: a new file takes
+    a third of a second, and no event loop should wait for that.
+    Cost: only a look-up if another object of the process holds the database.
     Raises: as ``Database.open`` and ``Database.store``.
     """
 
@@ -67,30 +69,31 @@ class DatabaseHold:
         if not isinstance(db, str | os.PathLike) or not _is_in_a_loop():
             self._take_hold()
         else:
-            identify(db)  # what is no database at all is refused here
+            identify(db)  # a value that names no database is refused at once, not at the first use
 
     def memory(self, adapter: str) -> TurnMemory:
-        """What the process remembers of the space for one kind of adapter, inside ``use``."""
+        """The process's memory of the space for one kind of adapter. Call it inside ``use``."""
         return self._shared.memory(adapter, self._space)
 
     def _take_hold(self) -> None:
-        """Open the database, or take part in the one that is open."""
+        """Open the database, or share the one that is open."""
         if self._release is not None:
             return
         db = self._db
         self._shared, self._is_ours = _hold_again(db) if isinstance(db, DatabaseHold) else _hold(db)
         release = weakref.finalize(self, _let_go, self._shared, self._is_ours)
+        # At exit it would close the database of an object that still lives, and that may store something yet.
         release.atexit = False
         try:
             self._store = self._shared.store(self._space)
         except BaseException:
             release()
             raise
-        self._release, self._db = release, self._shared.database  # what it was made from may go
+        self._release, self._db = release, self._shared.database  # the hold that this was made from may be collected
 
     @contextmanager
     def use(self) -> Iterator[Store]:
-        """The store, open until the block ends, whoever closes the object meanwhile.
+        """The store. It stays open until the block ends, even if the object is closed meanwhile.
 
         Raises: AdapterClosed (a RuntimeError) after ``close``.
         """
@@ -101,19 +104,19 @@ class DatabaseHold:
         try:
             yield self._store
         except Closed as error:
-            raise AdapterClosed(self._what) from error  # the caller's own database, which they closed
+            raise AdapterClosed(self._what) from error  # the caller closed the database that they had passed
         finally:
             with _lock.now:
                 self._uses -= 1
                 self._end()
 
     def check(self) -> None:
-        """Raises: AdapterClosed."""
+        """Check that the object is not closed. Raises: AdapterClosed."""
         if self._is_closed:
             raise AdapterClosed(self._what)
 
     def close(self) -> None:
-        """Let go of the database, for good. A call that runs ends first; a second ``close`` does nothing."""
+        """Release the database for good, after running calls have ended. A second ``close`` does nothing."""
         with _lock.now:
             self._is_closed = True
             self._end()
@@ -128,22 +131,22 @@ def _is_in_a_loop() -> bool:
 
 
 def _hold(db: Db) -> tuple[_SharedDatabase, bool]:
-    """The shared database, counted, and whether it is ours to close."""
+    """Return the shared database with one more holder, and whether headish closes it."""
     if isinstance(db, Database):
         with _lock.now:
             return _given.setdefault(id(db), _SharedDatabase(db)), False
-    found = identify(db)
-    if found is None:
+    identity = identify(db)
+    if identity is None:  # in memory: nothing identifies it, so nobody else can mean this one
         shared = _SharedDatabase(Database.open(db))
         shared.holders = 1
         return shared, True
     with _lock.now:
-        known = _open.get(found)
-        if known is None:
-            known = _SharedDatabase(Database.open(db))
-            _open[identify(db) or found] = known  # asked anew: the file is there now
-        known.holders += 1
-        return known, True
+        entry = _open.get(identity)
+        if entry is None:
+            entry = _SharedDatabase(Database.open(db))
+            _open[identify(db) or identity] = entry  # again: a new file has an identity only now
+        entry.holders += 1
+        return entry, True
 
 
 def _hold_again(held: DatabaseHold) -> tuple[_SharedDatabase, bool]:
@@ -163,10 +166,10 @@ def _let_go(shared: _SharedDatabase, is_ours: bool) -> None:
 
 
 class Scoped:
-    """An adapter's object that is closed at the end of its ``with`` block, whatever ends it."""
+    """An object of an adapter that closes at the end of its ``with`` block."""
 
     def close(self) -> None:
-        """Let go of what the object holds."""
+        """Release what the object holds."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

@@ -1,6 +1,6 @@
 """Convert LangChain's messages to blocks, with the fields that fit no block beside them, and back.
 
-``split`` takes the type and the fields of a message, ``join`` gives the fields again. Nothing here imports LangChain.
+``split`` takes the type and the fields of a message; ``join`` returns the fields. Nothing here imports LangChain.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ __all__ = ["APP", "PROVIDER", "Split", "is_kind", "join", "make_split_draft", "r
 
 
 def make_split_draft(made: Split, limit_bytes: int, *, moves: bool, note: Mapping[str, Any] | None = None) -> Draft:
-    """The draft of a message that was split. ``note`` stands beside it, too. Raises: InvalidContent, TooLarge."""
+    """Make the draft of a message that was split. ``note`` is kept beside its other fields. Raises: InvalidContent,
+    TooLarge."""
     options = {
         "role": made.role, "cache": made.cache, "meta": {APP: {**made.beside, **(note or {})}}, "moves": moves,
         "attributes": None if made.speaker is None else {"speaker": made.speaker},
@@ -28,6 +29,6 @@ def make_split_draft(made: Split, limit_bytes: int, *, moves: bool, note: Mappin
 
 
 def words_of(message: Any) -> list[ContentBlock]:
-    """The text of a message that is kept whole, for people to read."""
-    said, _ = heal_text(str(message.text)) if isinstance(message.content, str | list) else ("", False)
-    return [Text(said)] if said else []
+    """The text block of a message that is kept whole, so that people can read it and find it."""
+    text, _ = heal_text(str(message.text)) if isinstance(message.content, str | list) else ("", False)
+    return [Text(text)] if text else []

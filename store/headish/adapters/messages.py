@@ -1,11 +1,11 @@
 """The parts that an adapter builds turns from: blocks, drafts, payloads, and messages in the form of an API.
 
-A *draft* is a turn that was checked and encoded, so that a transaction only has to place it: make it before, and
-``place`` it inside. ``make_plain_draft`` and ``make_checked_draft`` cost a third of ``make_draft``; what is given to
-the second is not checked again.
+A *draft* is a turn that is checked and encoded, so that a transaction only has to place it: make it before the
+transaction, and ``place`` it inside. ``make_plain_draft`` and ``make_checked_draft`` cost a third of ``make_draft``;
+the second does not check its arguments again.
 
-A *form* is one API's way to write messages: ``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``. What
-``read_form`` read, ``write_form`` gives back equal.
+A *form* is one API's way to write messages: ``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``.
+``write_form`` gives back what ``read_form`` read, equal.
 """
 
 from __future__ import annotations
@@ -108,12 +108,12 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def decode_json(data: bytes | None) -> dict[str, Any]:
-    """The stored JSON of a turn's ``system`` or ``app``; empty where there is none."""
+    """Decode the stored JSON of a turn's ``system`` or ``app``; empty if there is none."""
     return {} if data is None else _decode(data)
 
 
 def message_of(turn: SpokenTurn) -> TranscriptMessage:
-    """The message of a turn that was not erased, and headish's own keys beside it. Raises: CorruptTurn."""
+    """The message of a turn that is not erased, with headish's own keys of the turn. Raises: CorruptTurn."""
     try:
         assert turn.payload is not None
         message = Message(role=turn.role or None, content=decode_payload(turn.payload), turn=turn.id)
@@ -123,20 +123,21 @@ def message_of(turn: SpokenTurn) -> TranscriptMessage:
 
 
 def message_of_draft(draft: Draft) -> TranscriptMessage:
-    """The message of a draft, as it will be read, to compare with the original."""
+    """The message of a draft as a reader will get it, to compare it with the original."""
     message = Message(role=draft.said.role, content=decode_payload(draft.payload))
     return TranscriptMessage(message, decode_json(draft.system))
 
 
 def is_plain(turns: Sequence[SpokenTurn]) -> bool:
-    """Whether turns are what a model sees: no overlay is among them, and none is hidden from it."""
+    """Whether a model sees these turns as they are: no overlay is among them, and no turn is hidden."""
+    # By the bytes, without decoding: a false alarm only takes the slower way.
     return not any(
         each.type == "overlay" or (each.attributes is not None and b'"hidden"' in each.attributes) for each in turns
     )
 
 
 def is_sayable(block: ContentBlock) -> bool:
-    """Whether a form has words for a block: not for what was erased, or is a transcript's alone."""
+    """Whether a form can express a block. No form has erased blocks, or those of transcripts alone."""
     return not isinstance(block, Erased | Mark | ToolDefinitions | Other)
 
 
@@ -148,29 +149,29 @@ def place(
     force: bool = False,
     expect: TurnId | Absent | None = None,
 ) -> Draft:
-    """A draft with its place: the headish that it continues, or the index of an earlier draft of the same call, and the
-    name that it moves. Raises: InvalidHeadish, InvalidName."""
+    """Return the draft with its place: ``continues``, a headish or the index of an earlier draft of the same call, and
+    the name that it moves. Raises: InvalidHeadish, InvalidName."""
     behind = () if continues is None else (continues if isinstance(continues, int) else parse_headish(continues),)
     name = None if bookmark is None else check_name(bookmark, is_new=True)
     return replace(draft, continues=behind, bookmark=name, force=force, expect=expect)
 
 
 def with_app(draft: Draft, app: Mapping[str, Any]) -> Draft:
-    """The draft with an adapter's own keys in ``meta``. They are not searched for keys of providers: they repeat a
+    """Return the draft with an adapter's own keys in ``meta``. headish does not search them for API keys: they repeat a
     framework's words, and no run may fail because of them."""
     return replace(draft, app=encode_json(app))
 
 
 def read_form(form: str, entry: Any) -> Read | None:
-    """An entry of a form as a turn: its role, its blocks and how it was written; None where it is none.
+    """Read an entry of a form as a turn: its role, its blocks, and how it was written. None if it is not a message.
 
-    ``make_read_draft`` makes a draft of it. Raises: InvalidContent, UnknownFormat.
+    ``make_read_draft`` makes a draft of the result. Raises: InvalidContent, UnknownFormat.
     """
     return read_turn(entry, {"form": form})
 
 
 def write_form(form: str, kept: TranscriptMessage) -> list[Any]:
-    """A message in a form: the entry that it was read from, else those that say the same. What only another provider
-    understands is left out. Raises: Unmappable."""
-    found = find_form(form)
-    return write_turn(found, kept, Losses(found.name, found.provider))[0]
+    """Write a message in a form: as the entry that it was read from, else as entries that say the same. Blocks that
+    only another provider understands are left out. Raises: Unmappable."""
+    target = find_form(form)
+    return write_turn(target, kept, Losses(target.name, target.provider))[0]

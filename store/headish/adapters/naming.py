@@ -25,26 +25,26 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,199}")
 
 
 def safe_name(text: str) -> str:
-    """The bookmark for any text: a name that ``bookmarks.set`` takes, another one for each text.
+    """Return the bookmark for any text: a name that ``bookmarks.set`` accepts, a different one for each text.
 
-    ``text_of`` gives the text back. A text that is too long for a name is cut and followed by its hash; the
-    conversation's ``app["id"]`` has the whole text.
-    Raises: InvalidArgument for what is no text.
+    ``text_of`` gives the text back. A text that is too long for a name is cut and followed by its hash. The
+    conversation has the whole text: as its key or, if it cannot be a key, as ``app["id"]``.
+    Raises: InvalidArgument if it is not text.
     """
     if not isinstance(text, str):
         raise InvalidArgument(f"a session id is text, not {shown(text)}")
-    if _PLAIN.fullmatch(text) and not is_id_shaped(text):
+    if _PLAIN.fullmatch(text) and not is_id_shaped(text):  # most session ids: spares the checks of each character
         return text
     name = _escape(text, unicodedata.is_normalized("NFC", text))
     if len(name.encode()) <= BOOKMARK_LIMIT_BYTES:
         return name
-    # The end of an escaped text is no dot and no half of an escape: it is cut between characters.
+    # The hash tells long texts with one beginning apart. No other text has such a name: ``%-`` is not an escape.
     digits = blake3(text.encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
     return f"{_beginning(name, BOOKMARK_LIMIT_BYTES - len('%-') - _HASH_DIGITS)}%-{digits}"
 
 
 def text_of(name: str) -> str | None:
-    """The text of a name that ``safe_name`` made; None for one that was cut, or that it did not make."""
+    """The text of a name from ``safe_name``; None if the name was cut, or is not from ``safe_name``."""
     if name == EMPTY:
         return ""
     try:
@@ -55,8 +55,8 @@ def text_of(name: str) -> str | None:
 
 
 def key_of(text: str) -> str | None:
-    """The key of a session's conversation: its id; None for one that cannot be a key (empty, too long, halves of
-    characters)."""
+    """The key of a session's conversation: the session's id. None if the id cannot be a key: empty, too long, or with
+    lone surrogates."""
     try:
         check_text(text, "key")
     except InvalidContent:
@@ -65,20 +65,22 @@ def key_of(text: str) -> str | None:
 
 
 def _escape(text: str, is_normal: bool) -> str:
-    """The text with what no name may hold escaped; where its form is not NFC, with all that is not ASCII escaped."""
+    """Escape the characters that no name may have. If the text is not in NFC, escape everything that is not ASCII, too:
+    a name must be in NFC, and normalizing would lose the text."""
     if not text:
         return EMPTY
-    made: list[str] = []
+    characters: list[str] = []
     for character in text:
         is_kept = character != "%" and (is_normal or character.isascii())
-        if is_kept and not (character == "." and made and made[-1] == "."):
+        if is_kept and not (character == "." and characters and characters[-1] == "."):
             is_kept = new_refusal(f"a{character}a") is None
         else:
             is_kept = False
-        made.append(character if is_kept else _percent(character))
-    if made[0] == "-" or is_id_shaped("".join(made)):
-        made[0] = _percent(made[0])
-    name = "".join(made)
+        characters.append(character if is_kept else _percent(character))
+    if characters[0] == "-" or is_id_shaped("".join(characters)):  # neither may be a name: an option, and a turn's id
+        characters[0] = _percent(characters[0])
+    name = "".join(characters)
+    # An escape ends with a letter or digit, which a combining mark after it may join in NFC: so the result is checked.
     return name if not is_normal or unicodedata.is_normalized("NFC", name) else _escape(text, False)
 
 
@@ -87,12 +89,13 @@ def _percent(character: str) -> str:
 
 
 def _unescape(name: str) -> str:
-    """Raises: UnicodeDecodeError."""
+    """Reverse ``_escape``. Raises: UnicodeDecodeError."""
     data = _ESCAPED.sub(lambda match: bytes.fromhex(match[1].decode()), name.encode(errors="surrogatepass"))
     return data.decode(errors="surrogatepass")
 
 
 def _beginning(name: str, limit_bytes: int) -> str:
-    kept = name.encode()[:limit_bytes].decode(errors="ignore")
-    kept = unicodedata.normalize("NFC", kept)
-    return re.sub(r"%[0-9a-f]?$", "", kept)
+    beginning = name.encode()[:limit_bytes].decode(errors="ignore")
+    beginning = unicodedata.normalize("NFC", beginning)
+    # Half an escape at the end would not be read back.
+    return re.sub(r"%[0-9a-f]?$", "", beginning)

@@ -1,7 +1,7 @@
-"""Other packages describe the conversations of their adapters through the entry point group ``headish.adapters``.
+"""Let other packages describe the conversations of their adapters, by the entry point group ``headish.adapters``.
 
-A conversation names its adapter: ``record.app["adapter"]`` is the name of the entry point. Nothing is looked for where
-no conversation does, and nothing is imported but the package that is named.
+A conversation names its adapter: ``record.app["adapter"]`` is the name of the entry point. headish looks for entry
+points only if a conversation names one, and imports only that package.
 """
 
 from __future__ import annotations
@@ -22,27 +22,29 @@ ADAPTER = "adapter"
 
 
 class Description(NamedTuple):
-    """How ``list`` calls a conversation that nobody gave a title, and what ``show`` says is kept beside it."""
+    """The title that ``list`` shows for a conversation without one, and the lines that ``show`` adds about what is kept
+    beside it."""
 
     title: str = ""
     lines: Sequence[str] = ()
 
 
 class Describe(Protocol):
-    """What an entry point names: a function that describes a conversation, None where there is nothing to say."""
+    """The function that an entry point names. It describes a conversation, or returns None if it has nothing to say."""
 
     def __call__(self, read: ReadTransaction, conversation: Conversation) -> Description | None: ...
 
 
 class Descriptions:
-    """The descriptions of a store's conversations. A package that does not work is told once, and stops nothing."""
+    """The descriptions of a store's conversations. A broken package is reported once through ``tell``, and stops
+    nothing."""
 
     def __init__(self, store: Store, tell: Callable[[str], object]) -> None:
         self._store, self._tell = store, tell
         self._found: dict[str, tuple[Extension, Describe] | None] = {}
 
     def of(self, conversation: Conversation) -> Description:
-        """The description of a conversation, an empty one where none is. Cost: reads what the adapter reads."""
+        """The description of a conversation, or an empty one. Cost: reads what the adapter reads."""
         name = conversation.record.app.get(ADAPTER)
         if not isinstance(name, str):
             return Description()
@@ -50,20 +52,20 @@ class Descriptions:
             if name not in self._found:
                 extension = find_extension(GROUP, name)
                 self._found[name] = None if extension is None else (extension, extension.load())
-            found = self._found[name]
-            return Description() if found is None else self._describe(*found, conversation)
+            loaded = self._found[name]
+            return Description() if loaded is None else self._describe(*loaded, conversation)
         except BrokenExtension as error:
             self._found[name] = None
             self._tell(str(error))
             return Description()
 
     def _describe(self, extension: Extension, describe: Describe, conversation: Conversation) -> Description:
-        """Raises: BrokenExtension."""
+        """Call a package's function. Raises: BrokenExtension."""
         try:
-            given = self._store.read(lambda read: describe(read, conversation)) or Description()
-            title, lines = given
+            description = self._store.read(lambda read: describe(read, conversation)) or Description()
+            title, lines = description
             return Description(str(title), [str(each) for each in lines])
-        except DatabaseError:
+        except DatabaseError:  # not the package's fault
             raise
         except Exception as error:
             raise BrokenExtension(GROUP, extension.name, extension.package, error) from error

@@ -1,7 +1,7 @@
-"""A process remembers the messages of turns that it has written or read, as JSON that is ready to be decoded.
+"""Remember the messages of turns that this process has written or read, as JSON that is ready to be decoded.
 
-A turn never changes, so what it says under its id is right until it is erased, and whoever reads asks for that. A load
-then takes ids from the database, and one decoding for all messages together.
+A turn never changes, so its message stays right until it is erased, and each reader asks the database for that. So a
+load takes only ids from the database, and decodes all messages together.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import msgspec
 from headish.adapters.messages import TurnId
 
 LIMIT_BYTES = 32 * 1024 * 1024
-"""So much is remembered for a database; what was remembered first is forgotten first."""
+"""The limit of one memory. Beyond it, the messages that were remembered first are forgotten first."""
 LARGEST_BYTES = 1024 * 1024
+"""Larger messages are not remembered: a few would push out everything else."""
 _OVERHEAD_BYTES = 150
+"""The estimated cost of an entry beside its JSON, so that many small messages count, too."""
 encode = msgspec.json.Encoder().encode
-"""The JSON of a message."""
+"""Encodes a message as JSON."""
 _decode = msgspec.json.Decoder(list[Any]).decode
 _REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 
@@ -34,13 +36,13 @@ class TurnMemory:
 
     @property
     def ids(self) -> KeysView[TurnId]:
-        """The turns that are known, at this moment and later."""
+        """The ids of the remembered turns: a live view."""
         return self._known.keys()
 
     def keep_all(self, texts: Iterable[tuple[TurnId, bytes]]) -> None:
-        """Remember turns by the JSON of their messages, with commas between, unless it is large.
+        """Remember turns with the JSON of their messages, joined by commas, unless it is large.
 
-        For messages that JSON gives back as they were: of nothing but texts, and lists and dicts of them.
+        Use it only for messages that JSON gives back equal: those of texts, and lists and dicts of texts.
         """
         with self._lock:
             known = self._known
@@ -52,9 +54,9 @@ class TurnMemory:
                 self._bytes -= len(known.pop(oldest)) + _OVERHEAD_BYTES
 
     def add_all(self, made: Sequence[tuple[TurnId, list[Any]]]) -> None:
-        """Remember the messages of turns, unless they are large, or JSON does not give them back as they were.
+        """Remember the messages of turns, unless they are large or JSON does not give them back equal.
 
-        What JSON gives back is compared once, and one by one only where it differs.
+        All are decoded and compared at once, and one by one only if something differs.
         """
         if not made:
             return
@@ -67,8 +69,8 @@ class TurnMemory:
         )
 
     def decode(self, turns: Iterable[object]) -> list[Any] | None:
-        """The messages of turns, in order, made anew; None where one of them is no id, or was forgotten meanwhile."""
-        known: dict[Any, bytes] = self._known  # what is no id is not in it
+        """Decode the messages of turns, in order. None if one of them is not an id, or was forgotten meanwhile."""
+        known: dict[Any, bytes] = self._known  # without the lock: a turn that goes meanwhile is a KeyError
         try:
             return _decode(b"[" + b",".join([known[turn] for turn in turns]) + b"]")
         except KeyError:
@@ -76,7 +78,7 @@ class TurnMemory:
 
 
 def _encoded(messages: list[Any]) -> bytes:
-    """Messages as JSON, with commas between; nothing where JSON cannot say them."""
+    """Encode messages as JSON, joined by commas; empty if JSON cannot express them."""
     try:
         return b",".join(map(encode, messages))
     except _REFUSED:
@@ -84,9 +86,9 @@ def _encoded(messages: list[Any]) -> bytes:
 
 
 def _comes_back(data: Sequence[bytes], made: Sequence[tuple[TurnId, list[Any]]]) -> bool:
-    """Whether JSON gives messages back as they were. What could not be encoded is passed over."""
-    given = [each for text, (_, messages) in zip(data, made, strict=True) if text for each in messages]
+    """Whether JSON gives messages back equal. Those that could not be encoded (empty data) are skipped."""
+    expected = [each for text, (_, messages) in zip(data, made, strict=True) if text for each in messages]
     try:
-        return bool(_decode(b"[" + b",".join(filter(None, data)) + b"]") == given)
+        return bool(_decode(b"[" + b",".join(filter(None, data)) + b"]") == expected)
     except _REFUSED:
         return False

@@ -1,9 +1,9 @@
-"""The turns of one session: added, read, popped and dropped under its name, each in one transaction.
+"""Add, read, pop and drop the turns of a session under its name, each in one transaction.
 
-The space is locked while somebody writes, so two threads, tasks or processes on one session lose nothing: what is
-added together stays together, and a pop takes what it returns.
+A writer locks the space, so two threads, tasks or processes on one session lose nothing: turns that are added together
+stay together, and a pop removes exactly the turn that it returns.
 
-Each is a function of a store. Call it in the block of ``DatabaseHold.use``, and from a coroutine through ``finish``.
+Each function takes a store. Call it in the block of ``DatabaseHold.use``, and from a coroutine through ``finish``.
 """
 
 from __future__ import annotations
@@ -22,40 +22,40 @@ DELETED = "its conversation was deleted"
 
 
 class NamedSession(NamedTuple):
-    """A session: the text that its framework knows it by, and the bookmark that it has where it has no other."""
+    """A session: the id that its framework uses, and the bookmark that it has unless it was renamed or imported."""
 
     id: str
     name: str
 
     @property
     def key(self) -> str | None:
-        """The key of its conversation; None where the text cannot be one."""
+        """The key of its conversation; None if the id cannot be a key."""
         return key_of(self.id)
 
     @property
     def app(self) -> dict[str, Any] | None:
-        """What its conversation keeps of the text where that cannot be the key."""
+        """What the conversation's ``app`` keeps of the id if that cannot be the key; else None."""
         return {"id": heal_text(self.id)[0]} if self.key is None else None
 
 
 def session_of(text: str) -> NamedSession:
-    """The session of any text. Its bookmark is ``safe_name`` of it; a conversation that has the text as its ``key``
-    is the session's under any other name, too: so a session goes on after a rename, and goes on with an import.
+    """Return the session of any text. Its bookmark is ``safe_name`` of the text. A conversation whose ``key`` is the
+    text belongs to the session under any other name, too: so a session survives a rename, and continues an import.
 
-    Raises: InvalidArgument for what is no text.
+    Raises: InvalidArgument if it is not text.
     """
     return NamedSession(text, safe_name(text))
 
 
 def find_session(read: ReadTransaction, session: NamedSession, *, removed: bool = False) -> str | None:
-    """The bookmark that a session has; None where nothing is in it. ``removed``: also one that it had last."""
+    """The bookmark of a session; None if it is empty. ``removed``: also a bookmark that was removed."""
     return read.conversation(session.name, session.key, removed=removed)
 
 
 def add(store: Store, session: NamedSession, drafts: Sequence[Draft]) -> list[TurnId]:
-    """Store turns at the end of a session; all, or nothing. The ids of the turns.
+    """Append turns to a session, all or none, and return their ids.
 
-    What the drafts continue, and which name they move, is decided here. The first turn of a session gives its
+    This function sets what the drafts continue and which name they move. The first turn of a session gives its
     conversation the session's id as its key.
     Cost: one transaction; for one small turn of a session that this process used last four statements.
     Raises: as ``WriteTransaction.extend``.
@@ -69,10 +69,10 @@ def extend(write: WriteTransaction, session: NamedSession, drafts: Sequence[Draf
 
 
 def read(store: Store, session: NamedSession, limit: int | None = None) -> list[SpokenTurn]:
-    """What the last ``limit`` turns of a session say, or all of them, oldest first. Empty where there is none.
+    """Return the last ``limit`` turns of a session, or all, oldest first. Empty if there is none.
 
-    A turn that was erased has ``erased``, and no payload. Overlays are turns as any other: ``is_plain`` tells whether
-    a thread is what a model sees. Cost, Raises: as ``ReadTransaction.thread``.
+    An erased turn has ``erased`` and no payload. Overlays are turns like any other: ``is_plain`` tells whether a thread
+    is what a model sees. Cost, Raises: as ``ReadTransaction.thread``.
     """
     return [each for each in read_unknown(store, session, limit) if isinstance(each, SpokenTurn)]
 
@@ -80,13 +80,14 @@ def read(store: Store, session: NamedSession, limit: int | None = None) -> list[
 def read_unknown(
     store: Store, session: NamedSession, limit: int | None = None, known: Collection[TurnId] = ()
 ) -> list[SpokenTurn | TurnId]:
-    """``read`` for a caller that remembers turns, as ``ReadTransaction.thread_unless_known``."""
+    """``read`` for a caller that remembers turns: of ``known`` ones it returns only the ids. As
+    ``ReadTransaction.thread_unless_known``."""
 
     def work(read: ReadTransaction) -> list[SpokenTurn | TurnId]:
         # By its name first, in one statement. Only a session that was renamed, or imported, is looked up by its key.
-        found = read.thread_unless_known(session.name, known, limit)
-        if found:
-            return found
+        turns = read.thread_unless_known(session.name, known, limit)
+        if turns:
+            return turns
         name = find_session(read, session)
         return [] if name is None else read.thread_unless_known(name, known, limit)
 
@@ -94,7 +95,7 @@ def read_unknown(
 
 
 def see(store: Store, session: NamedSession) -> list[TranscriptMessage]:
-    """The messages of a session as a model sees them: with the effect of overlays, without what is hidden from it.
+    """The messages of a session as a model sees them: overlays applied, and without what is hidden from models.
 
     Cost: a walk of the thread.
     """
@@ -109,10 +110,10 @@ def see(store: Store, session: NamedSession) -> list[TranscriptMessage]:
 def read_messages(
     store: Store, session: NamedSession, limit: int | None = None
 ) -> list[tuple[TranscriptMessage, bytes | None]]:
-    """What a model sees of a session, each message with the ``app`` of its turn; what was erased is left out.
+    """The messages that a model sees of a session, each with the ``app`` of its turn, without erased ones.
 
-    ``limit`` are the last turns that are looked at. Where overlays or documents are among them, it is the whole thread.
-    Cost: as ``read``, and as ``see`` there.
+    With ``limit``, only the last turns are looked at; if overlays or documents are among them, the whole thread.
+    Cost: as ``read``, or as ``see`` for a whole thread.
     """
     turns = read(store, session, limit)
     if is_plain(turns) and all(each.type is None for each in turns):
@@ -122,7 +123,7 @@ def read_messages(
 
 
 def free_name(read: ReadTransaction, text: str) -> str:
-    """``safe_name`` of a text; where another bookmark has that name, of the text with a number behind it."""
+    """``safe_name`` of a text. If a bookmark has that name already, a number is added to the text."""
     number, name = 1, safe_name(text)
     while read.has_bookmark(name):
         number += 1
@@ -131,7 +132,7 @@ def free_name(read: ReadTransaction, text: str) -> str:
 
 
 def name_of(store: Store, session: NamedSession) -> str | None:
-    """The bookmark that a session has now; None where nothing is in it."""
+    """The bookmark of a session now; None if it is empty."""
     return store.read(lambda read: find_session(read, session))
 
 
@@ -142,10 +143,11 @@ def pop(
     erase: bool = False,
     rest: Callable[[SpokenTurn], Sequence[Draft]] | None = None,
 ) -> SpokenTurn | None:
-    """Take the last turn off a session, and give what it says; None where nothing is in it.
+    """Take the last turn off a session, and return it; None if the session is empty.
 
-    What another writer adds meanwhile stays. ``rest`` gives turns that take the place of the one that was taken: of a
-    turn of several messages all but the last. With ``erase`` the turn is erased, unless something else leads to it.
+    Turns that another writer adds meanwhile stay. ``rest`` returns drafts to put in place of the removed turn: for a
+    turn of several messages, all but the last one. With ``erase`` the turn is erased, unless something else leads to
+    it.
     Cost: one transaction of about ten statements; with ``erase`` it reads the space a few times.
     """
 
@@ -153,9 +155,9 @@ def pop(
         name = find_session(write, session)
         if name is None:
             return None
-        [said] = write.undo(name, erase=TAKEN_OUT if erase else None)
-        extend(write, session, [] if rest is None else rest(said))
-        return said
+        [last] = write.undo(name, erase=TAKEN_OUT if erase else None)
+        extend(write, session, [] if rest is None else rest(last))
+        return last
 
     return store.write(work)
 
@@ -169,11 +171,10 @@ def replace_last(
     erase: bool = False,
     stay: Callable[[Sequence[SpokenTurn]], Sequence[Draft] | None] | None = None,
 ) -> bool:
-    """Put other turns in the place of the last ones, which must be the ones with these ids; False, and nothing is
-    changed, where they are not.
+    """Replace the last turns, whose ids must be ``last``. Returns False and changes nothing if they are not.
 
-    What was there before is hidden, or with ``erase`` erased where nothing else leads to it. ``stay`` is given the
-    turns before the last ones, and gives those that take their place; None leaves them as they are.
+    The old turns are hidden, or with ``erase`` erased unless something else leads to them. ``stay`` receives the turns
+    before the last ones, and returns drafts that replace those; None leaves them as they are.
     Cost: one transaction; with ``stay`` it reads the whole thread.
     """
 
@@ -192,25 +193,25 @@ def replace_last(
 
 
 def _before(read: ReadTransaction, name: str, count: int) -> list[SpokenTurn]:
-    """What the turns of a thread before its last ``count`` say. Nothing where branches were merged in it: first parents
-    alone are taken back. Cost: the whole thread."""
-    said = read.thread(name)
-    is_one_line = len(read.last(name, len(said))) == len(said)
-    return said[: max(0, len(said) - count)] if is_one_line else []
+    """The turns of a thread before its last ``count``. Empty if branches were merged in it: ``undo`` goes back along
+    first parents alone, and would leave the others out. Cost: the whole thread."""
+    turns = read.thread(name)
+    is_one_line = len(read.last(name, len(turns))) == len(turns)
+    return turns[: max(0, len(turns) - count)] if is_one_line else []
 
 
 def fork(store: Store, session: NamedSession, to: NamedSession, turns: int | None = None) -> bool:
-    """Begin another session with what this one says, or with its first ``turns`` turns; whether there was anything.
+    """Begin the session ``to`` with all turns of this one, or with its first ``turns``. Returns whether there were any.
 
-    Both share those turns, and each goes on by itself.
-    Cost: one transaction, whatever is shared. Raises: BookmarkTaken where the other session has something.
+    Both sessions share those turns, and each continues by itself.
+    Cost: one transaction, however many turns are shared. Raises: BookmarkTaken if the other session is not empty.
     """
 
     def work(write: WriteTransaction) -> bool:
-        taken = find_session(write, to)
-        holder = None if taken is None else write.bookmark(taken)
-        if taken is not None and holder is not None:
-            raise BookmarkTaken(taken, holder)
+        other = find_session(write, to)
+        holder = None if other is None else write.bookmark(other)
+        if other is not None and holder is not None:
+            raise BookmarkTaken(other, holder)
         name = find_session(write, session)
         end = None if name is None else write.bookmark(name) if turns is None else write.first(name, turns)
         if end is None:
@@ -222,33 +223,34 @@ def fork(store: Store, session: NamedSession, to: NamedSession, turns: int | Non
 
 
 def branches(store: Store, session: NamedSession, limit: int = 1000) -> list[str]:
-    """The sessions that begin with the same turn, this one too; each by its conversation's key, else by its name.
+    """The sessions that begin with the same turn, this one included, each by its conversation's key, else by its name.
 
-    Cost: one statement that looks at every name of the space, and one for each name that is found.
+    Cost: one statement that looks at every name of the space, and one for each name that it finds.
     """
 
     def work(read: ReadTransaction) -> list[str]:
         name = find_session(read, session)
         root = None if name is None else read.first(name)
-        found = [] if root is None else read.names_through(root, limit)
-        return [read.key_of(each) or text_of(each) or each for each in found]
+        names = [] if root is None else read.names_through(root, limit)
+        return [read.key_of(each) or text_of(each) or each for each in names]
 
     return store.read(work)
 
 
 def drop(store: Store, session: NamedSession, *, erase: bool = False) -> bool:
-    """Take everything out of a session; whether anything was in it. Its name is free from then on.
+    """Empty a session, and free its name. Returns whether anything was in it.
 
-    ``erase`` also erases what the name ever led to and nothing else does (other names, other branches), including what
-    was popped and dropped before, and the conversation's title, tags, key and ``app``. The receipt lists it.
-    Cost: one transaction; with ``erase`` it reads the space a few times and writes a row for each turn. What was erased
-    is off a SQLite file's disk after ``Database.gc``: that writes the whole file, once for many sessions.
+    ``erase`` also erases all turns that the name ever led to and nothing else leads to (other names, other branches),
+    including those popped and dropped before, and the conversation's title, tags, key and ``app``. The receipt lists
+    them. Cost: one transaction; with ``erase`` it reads the space a few times and writes a row for each turn. The
+    erased bytes leave a SQLite file with ``Database.gc``, which writes the whole file, once for many sessions.
     """
     return store.write(lambda write: take_out(write, session, erase=erase))
 
 
 def take_out(write: WriteTransaction, session: NamedSession, *, erase: bool) -> bool:
     """``drop`` inside a transaction."""
+    # To erase, a name that was removed counts too: what it led to is still in the database.
     name = find_session(write, session, removed=erase)
     if name is None:
         return False

@@ -5,8 +5,8 @@
         async for change in store.follow():
             …
 
-``threads`` runs a call and knows what became of it, ``streams`` and ``handing`` are for what comes piece by piece,
-``bridging`` is the way back from a thread to the loop, ``fronts`` and the generated ``verbs`` are the verbs.
+``threads`` runs a call and reports its outcome, ``streams`` and ``handing`` pass on items one by one, ``bridging`` runs
+the coroutine callbacks of a call, and ``fronts`` and the generated ``verbs`` are the verbs.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headish.aio.threads import finish as finish
     from headish.aio.threads import outcome_of as outcome_of
 
+# As in ``headish``: a name is loaded when it is first used, so that importing the package costs nothing.
 _HOMES = {
     "AsyncAnswer": "answers",
     "AsyncCapture": "answers",

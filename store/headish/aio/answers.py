@@ -36,7 +36,7 @@ class AsyncAnswer:
 
     @property
     def failure(self) -> HeadishError | None:
-        """What ended it before its end, where it was not the provider who said so."""
+        """The error that cut the answer off, unless the provider itself reported one."""
         return self.sync.failure
 
     def __aiter__(self) -> Self:
@@ -46,11 +46,11 @@ class AsyncAnswer:
         return await self._deltas.get()
 
     def cancel(self) -> None:
-        """End the provider's request at once, from any thread or task; iterating ends after what had arrived."""
+        """End the provider's request at once, from any thread or task; the iteration ends after what had arrived."""
         self.sync.cancel()
 
     async def finish(self) -> Turn:
-        """Store what arrived as one turn, and say which; the rest of an answer that was not read is not waited for."""
+        """Store what arrived as one turn, and return it, without waiting for the unread rest of the answer."""
         return await finish_surely(self._end)
 
     def _end(self) -> Turn:
@@ -65,9 +65,9 @@ class AsyncAnswer:
 
 
 class AsyncCapture:
-    """An answer that a program of yours receives. ``async with`` stores what arrived, also where an exception ends it.
+    """An answer that a program of yours receives. ``async with`` stores what arrived, even if an exception ends it.
 
-    ``feed`` reads no database, so it is no coroutine: events go into the journal, which a thread writes.
+    ``feed`` reads no database, so it is not a coroutine: events go into the journal, which a thread writes.
     """
 
     def __init__(self, capture: Capture) -> None:
@@ -75,20 +75,20 @@ class AsyncCapture:
 
     @property
     def ended(self) -> bool:
-        """Whether the provider has said that the answer is at its end."""
+        """Whether the provider has ended the answer."""
         return self.sync.ended
 
     @property
     def reply(self) -> Reply | None:
-        """What the turn was made from, once it is stored."""
+        """The reply that the turn was made from, once it is stored."""
         return self.sync.reply
 
     def feed(self, event: Mapping[str, Any] | Any) -> list[Delta]:
-        """Take an event; what to show of it. Raises: as ``Capture.feed``."""
+        """Take an event, and return what to show of it. Raises: as ``Capture.feed``."""
         return self.sync.feed(event)
 
     async def read(self, events: AsyncIterable[Any] | Iterable[Any]) -> AsyncIterator[Delta]:
-        """Take the events of a stream, such as that of a provider's SDK; what to show of each, as it arrives."""
+        """Take the events of a stream, such as that of a provider's SDK; yield what to show of each as it arrives."""
         if not isinstance(events, AsyncIterable):
             for delta in self.sync.read(events):
                 yield delta
@@ -113,15 +113,15 @@ class AsyncCapture:
 
 
 async def give_up(answer: Answer | Capture) -> None:
-    """Store what there is of an answer whose task was cancelled before it got it."""
+    """Store what arrived of an answer whose task was cancelled before the task got the answer."""
     try:
         await finish_surely(_end, answer)
-    except asyncio.CancelledError:  # the first one is raised by whoever calls this
+    except asyncio.CancelledError:  # the caller raises the first one
         pass
 
 
 def _end(answer: Any) -> None:
-    cancel = getattr(answer, "cancel", None)
+    cancel = getattr(answer, "cancel", None)  # a capture has no request to end
     if cancel is not None:
         cancel()
     answer.finish()

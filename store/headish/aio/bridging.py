@@ -1,7 +1,7 @@
-"""A call in a thread runs its coroutine callbacks on the event loop that waits for it.
+"""Run the coroutine callbacks of a call in a thread on the event loop that waits for the call.
 
-The thread waits for the loop, and the loop's task waits for the thread. That goes well as long as the loop is free, so
-whatever would wait for the loop in the loop's own thread is refused instead of standing still forever.
+The thread waits for the loop, and a task of the loop waits for the thread. This works as long as the loop is free, so a
+callback that would wait for the loop in the loop's own thread is refused: it would wait forever.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     AsyncApprove = Callable[[ToolUse], Awaitable[bool | str]]
 
 TELLING = frozenset({"on_delta", "told", "progress", "warn"})
-"""The callbacks that are told something. A call that is being cancelled goes on without them, to its outcome."""
+"""The callbacks that only report something. A call that is being cancelled goes on without them, to its outcome."""
 ASKING = frozenset({"run", "approve", "count"})
 """The callbacks whose answer is needed."""
 STORED = frozenset({"items"})
 """The iterables that are stored batch by batch. A cancelled call stores the batches that were full by then."""
+ADAPTED = TELLING | ASKING | STORED
 
 
 class Bridge:
@@ -39,25 +40,29 @@ class Bridge:
         self.calls_back = False
         """Whether the call runs callbacks, which may wait for anything."""
 
-    def adapt(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments as a sync verb takes them."""
-        return {name: self._adapt(name, value) for name, value in given.items()}
+    def adapt(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments as a sync verb takes them."""
+        if ADAPTED.isdisjoint(given):
+            return given
+        return {name: self._adapt(name, value) if name in ADAPTED else value for name, value in given.items()}
 
     def cancel(self) -> None:
-        """Cancel what the loop does for the call. What tells is told no more; what asks gets no answer."""
+        """Cancel the callbacks that run on the loop. Those of ``TELLING`` are called no more; a coroutine of ``ASKING``
+        gives no answer."""
         with self._lock:
             self._is_cancelled = True
-            asked = tuple(self._asked)
-        for each in asked:
-            each.cancel()
+            futures = tuple(self._asked)
+        for future in futures:
+            future.cancel()
 
     def _adapt(self, name: str, value: Any) -> Any:
-        if name in (TELLING | ASKING) and callable(value):
-            self.calls_back = True
-            return self._teller(value) if name in TELLING else self._asker(value)
-        if name in STORED and isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
-            return self._until_cancelled(value)
-        return value
+        if name in STORED:
+            is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+            return self._until_cancelled(value) if is_list else value
+        if not callable(value):
+            return value
+        self.calls_back = True
+        return self._teller(value) if name in TELLING else self._asker(value)
 
     def _asker(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def ask(*given: Any) -> Any:
@@ -84,14 +89,14 @@ class Bridge:
         return tell
 
     def _until_cancelled(self, items: Iterable[Any]) -> Iterator[Any]:
-        """The items, up to the cancellation: a long iterable is not read to its end for nobody."""
+        """Yield the items until the call is cancelled: then nobody waits for the rest of a long iterable."""
         for item in items:
             if self._is_cancelled:
                 raise CancelledError
             yield item
 
     def _wait(self, awaitable: Any) -> Any:
-        """What the loop makes of an awaitable, in a task of its own."""
+        """Run an awaitable on the loop, in a task of its own, and return its result."""
 
         if threading.get_ident() == self._thread:
             _drop(awaitable)
@@ -99,24 +104,26 @@ class Bridge:
                 "a coroutine would be waited for in the thread of the loop that runs it, forever: "
                 "use headish.aio there, not the sync store"
             )
+        # In one step, so that ``cancel`` either finds this future or keeps it from being made.
         with self._lock:
             if self._is_cancelled:
                 _drop(awaitable)
                 raise CancelledError
-            asked = asyncio.run_coroutine_threadsafe(_await(awaitable), self._loop)
-            self._asked.add(asked)
+            future = asyncio.run_coroutine_threadsafe(_await(awaitable), self._loop)
+            self._asked.add(future)
         try:
-            return asked.result()
+            return future.result()
         finally:
-            self._asked.discard(asked)
+            self._asked.discard(future)
 
 
+# ``run_coroutine_threadsafe`` takes coroutines only, and a callback may return any awaitable.
 async def _await(awaitable: Any) -> Any:
     return await awaitable
 
 
 def _drop(awaitable: Any) -> None:
-    """Give up what will not be awaited."""
+    """Close a coroutine that will not be awaited: Python warns of one that never ran."""
     close = getattr(awaitable, "close", None)
     if close is not None:
         close()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
+from operator import getitem
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from headish.aio.bridging import Bridge
 from headish.aio.streams import AsyncStream
-from headish.aio.threads import THREADS, WAITING_THREADS, finish_or_stop
+from headish.aio.threads import THREADS, WAITING_THREADS, finish, finish_or_stop
 
 if TYPE_CHECKING:
     from headish.history.writing.batches import StoredTurns
@@ -25,7 +26,7 @@ C = TypeVar("C", bound=AbstractAsyncContextManager[Any])
 
 
 class Front(Generic[S]):
-    """An async front of a sync object. Cheap: it holds nothing but that object."""
+    """An async front of a sync object. Cheap: it stores nothing but that object."""
 
     def __init__(self, sync: S) -> None:
         self._sync = sync
@@ -36,9 +37,10 @@ class Front(Generic[S]):
         return self._sync
 
     async def _finish(self, verb: Callable[..., T], /, **given: Any) -> T:
-        """Run a verb that waits for the database alone, unless it was given callbacks."""
+        """Run a verb that waits only for the database, or also for the callbacks that it was given."""
         bridge = Bridge()
         call = partial(verb, **_adapted(bridge, given))
+        # A callback may wait for anything: in the pool of the others, a few would hold up everybody's reads.
         return await finish_or_stop(bridge.cancel, WAITING_THREADS if bridge.calls_back else THREADS, call)
 
     async def _wait(self, verb: Callable[..., T], /, **given: Any) -> T:
@@ -47,7 +49,7 @@ class Front(Generic[S]):
         return await finish_or_stop(bridge.cancel, WAITING_THREADS, partial(verb, **_adapted(bridge, given)))
 
     async def _ask(self, verb: Callable[..., T], /, **given: Any) -> T:
-        """Run a verb that asks a model. Cancelled, it ends the request at once, and what arrived is stored."""
+        """Run a verb that asks a model. If it is cancelled, the request ends at once, and what arrived is stored."""
         from headish.calls import Stop
 
         bridge, stop = Bridge(), given.get("stop") or Stop()
@@ -66,7 +68,10 @@ class Front(Generic[S]):
 
 
 class Opening(Generic[C]):
-    """What ``await`` gives, or ``async with`` enters: ``async with AsyncStore.open(path) as store``."""
+    """An object to open: ``await`` returns it, and ``async with`` closes it, too.
+
+    ``async with AsyncStore.open(path) as store``
+    """
 
     def __init__(self, opening: Coroutine[Any, Any, C]) -> None:
         self._opening = opening
@@ -91,9 +96,9 @@ class MappingFront(Front[S], Generic[S, K, V]):
 
     def __getitem__(self, key: K) -> Coroutine[Any, Any, V]:
         """``await part[key]``. Raises: as the sync part."""
-        return self._finish(_item, part=self.sync, key=key)
+        return finish(getitem, self._mapping, key)
 
-    def __aiter__(self) -> AsyncIterator[K]:
+    def __aiter__(self) -> AsyncStream[K]:
         return AsyncStream(partial(iter, self._mapping))
 
     @property
@@ -102,15 +107,15 @@ class MappingFront(Front[S], Generic[S, K, V]):
 
     async def get(self, key: K, default: D | None = None) -> V | D | None:
         """The value of a key, or ``default``."""
-        return await self._finish(partial(self._mapping.get, key, default))
+        return await finish(self._mapping.get, key, default)
 
     async def contains(self, key: object) -> bool:
         """Whether there is such a key: ``in``."""
-        return await self._finish(partial(self._mapping.__contains__, key))
+        return await finish(self._mapping.__contains__, key)
 
     async def count(self) -> int:
         """How many there are: ``len``."""
-        return await self._finish(partial(len, self._mapping))
+        return await finish(len, self._mapping)
 
     def items(self) -> AsyncStream[tuple[K, V]]:
         """Pairs of keys and values, each when it is reached."""
@@ -122,27 +127,25 @@ class MappingFront(Front[S], Generic[S, K, V]):
 
 
 class Turns:
-    """What ``add_turns`` stored: ``len``, ``await turns[n]``, ``async for``; it reads from the store when asked."""
+    """The turns that ``add_turns`` stored: ``len``, ``await turns[n]``, ``async for``. Reads the store on access."""
 
     def __init__(self, sync: StoredTurns) -> None:
         self.sync: Sequence[Turn] = sync
         self.revisions = sync.revisions
-        """Those of the objects that were stored along."""
+        """The revisions of the objects that were stored with the turns."""
 
     def __len__(self) -> int:
         return len(self.sync)
 
     def __getitem__(self, index: int) -> Coroutine[Any, Any, Turn]:
-        return Front(self)._finish(_item, part=self.sync, key=index)
+        return finish(getitem, self.sync, index)
 
     def __aiter__(self) -> AsyncStream[Turn]:
         return AsyncStream(partial(iter, self.sync))
 
 
-def _item(part: Any, key: Any) -> Any:
-    return part[key]
-
-
 def _adapted(bridge: Bridge, given: dict[str, Any]) -> dict[str, Any]:
-    plain = {name: value.sync if isinstance(value, Front) else value for name, value in given.items()}
-    return bridge.adapt(plain)
+    for name, value in given.items():
+        if isinstance(value, Front):
+            given[name] = value.sync
+    return bridge.adapt(given)

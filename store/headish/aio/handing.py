@@ -1,7 +1,6 @@
-"""Hand items, such as the pieces of an answer, from the thread that waits for them to the task that waits for the
-thread.
+"""Hand items, such as the pieces of an answer, from the thread that reads them to the task that uses them.
 
-The thread reads ahead, but not far: where the task is slow, the thread waits, and with it whoever sends.
+The thread reads ahead, but not far: if the task is slow, the thread waits, and so does the sender.
 """
 
 from __future__ import annotations
@@ -15,28 +14,28 @@ from typing import Any, Generic, Self, TypeVar
 
 T = TypeVar("T")
 AHEAD_ITEMS = 256
-"""How many items wait for the task at the most."""
+"""How many items may wait for the task."""
 
 
 class Handed(Generic[T]):
     """The items of an iterable that a thread of its own reads, from the first ``get`` on.
 
-    ``stop`` ends the thread at its next item; so does the end of this object, whose ``interrupt`` is called then to
-    wake up an iterable that waits.
+    ``stop`` ends the thread at its next item, and so does dropping this object. Both call ``interrupt``, to wake up an
+    iterable that waits.
     """
 
     def __init__(self, items: Iterable[T], interrupt: Callable[[], object]) -> None:
         self._hand = _Hand(items, interrupt)
 
     async def get(self) -> T:
-        """The next item. Raises: StopAsyncIteration; what the iterable raised, after the items before it;
-        RuntimeError while another task waits for one."""
+        """Return the next item. Raises: StopAsyncIteration; the error of the iterable, after the items before it;
+        RuntimeError while another task waits for an item."""
         with self._hand.one_reader() as hand:
             hand.begin()
             while True:
                 with hand.changed:
                     if hand.items:
-                        hand.changed.notify_all()
+                        hand.changed.notify_all()  # the thread may wait for room
                         item: T = hand.items.popleft()
                         return item
                     if hand.is_over:
@@ -48,7 +47,7 @@ class Handed(Generic[T]):
                 await waiter
 
     def stop(self) -> None:
-        """End the reading, and wait until the thread is done with the iterable. In a thread, not in the loop."""
+        """End the reading, and wait until the thread is done with the iterable. For a thread, not for the loop."""
         self._hand.stop()
         self._hand.join()
 
@@ -57,7 +56,8 @@ class Handed(Generic[T]):
 
 
 class _Hand:
-    """What the thread and the task share. The thread knows nothing else: it does not keep the answer alive."""
+    """The state that the thread and the task share. The thread refers to nothing else, so it does not keep ``Handed``
+    alive, whose end ends the thread."""
 
     def __init__(self, source: Iterable[Any], interrupt: Callable[[], object]) -> None:
         self._source, self._interrupt = source, interrupt
@@ -84,7 +84,7 @@ class _Hand:
     def begin(self) -> None:
         with self.changed:
             if self._thread is None and not self._is_stopped:
-                # A daemon: an answer that is left open must not keep the program from ending. Its journal has it.
+                # A daemon: an answer that is left open must not keep the program from ending. The journal has it.
                 self._thread = threading.Thread(target=self._read, name="headish-answer", daemon=True)
                 self._thread.start()
             elif self._is_stopped and self._thread is None:
@@ -108,7 +108,7 @@ class _Hand:
             for item in iterator:
                 if not self._hand_over(item):
                     break
-        except BaseException as error:  # the task's to judge
+        except BaseException as error:  # ``get`` raises it in the task
             self.error = error
         finally:
             close = getattr(iterator, "close", None)

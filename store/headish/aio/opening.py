@@ -1,4 +1,4 @@
-"""Open answers and captures, and wait for feeds and iterables in the loop: what store verbs need beside the pools."""
+"""What the verbs of a store need beside the pools: answers and captures to open, feeds, and async iterables."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Taking(Protocol):
         """Take an item."""
 
     def finish(self) -> Any:
-        """What the verb gives."""
+        """Return the result of the verb."""
 
 
 class StoreFront(Front["Store"]):
     """A front of a store."""
 
     async def _take(self, verb: Callable[..., T], /, **given: Any) -> T:
-        """Run a verb that may be given an async iterable. No thread waits for its items: they come from elsewhere, and
-        perhaps from somebody who waits for this store."""
+        """Run a verb that takes an iterable or an async one. No thread waits for the items of an async one: its source
+        may itself wait for this store."""
         name, begin = _TAKING[verb.__name__]
         if not isinstance(given[name], AsyncIterable):
             return await self._finish(verb, **given)
@@ -42,10 +42,10 @@ class StoreFront(Front["Store"]):
             taking: Taking = await self._finish(begin, store=self.sync, **given)
             async for item in items:
                 await self._finish(partial(taking.add, item))
-            taken: T = await self._finish(taking.finish)
-            return taken
+            result: T = await self._finish(taking.finish)
+            return result
         finally:
-            # A generator that is left before its end is otherwise closed only when the loop gets to it.
+            # Otherwise a generator that is left before its end would be closed only some time later, by the loop.
             if (close := getattr(items, "aclose", None)) is not None:
                 await close()
 
@@ -85,7 +85,7 @@ _TAKING: dict[str, tuple[str, Callable[..., Taking]]] = {
 
 
 async def _opened(front: Callable[[Any], T], opening: Awaitable[Any]) -> T:
-    """What is opened. If its task is cancelled meanwhile, what there is of the answer is stored."""
+    """Return the front of an opened answer. If the task is cancelled meanwhile, store what arrived of the answer."""
     try:
         return front(await opening)
     except asyncio.CancelledError as cancelled:

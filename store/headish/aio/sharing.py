@@ -1,4 +1,4 @@
-"""One ``Database`` per file or server of a process, however often it is opened.
+"""Open one ``Database`` per file or server in a process, however often it is asked for.
 
 Writers of one ``Database`` share commits and connections; those of several wait for one another. A web server opens the
 same file in many places without knowing of the others.
@@ -11,8 +11,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from headish.database.dialects import is_url
 from headish.database.file.holding import identity
-from headish.errors import Closed, ReadOnly
+from headish.errors import Closed, DatabaseReadOnly
 from headish.values.forking import PerProcess
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Shared:
-    """An open database and how many have it open. It is closed by the last of them."""
+    """An open database and the number of its users. The last one closes it."""
 
     def __init__(self, database: Database) -> None:
         self.database, self.users = database, 0
@@ -41,7 +42,7 @@ class Share:
         return self._shared.database
 
     def close(self) -> None:
-        """Give this part back, for good; the last one closes the database."""
+        """End this use, for good. The last user closes the database."""
         with _lock.now:
             shared, self._shared = self._shared, None
             if shared is None:
@@ -57,8 +58,8 @@ class Share:
 
 _lock = PerProcess(threading.Lock)
 _open: WeakValueDictionary[tuple[Any, ...], Shared] = WeakValueDictionary()
-"""What is open in this process. It is held by those who opened it: what everybody dropped is closed, as ever. In a
-forked child it stays open, and belongs to those who have it."""
+"""The open databases of this process. Only their users refer to them, so a database that all of them dropped is closed.
+A forked child keeps the entries, for the users that it inherited."""
 
 
 def _forget(shared: Shared) -> None:
@@ -67,10 +68,10 @@ def _forget(shared: Shared) -> None:
 
 
 def open_shared(target: str | os.PathLike[str], **options: Any) -> Share:
-    """Open a database as ``Database.open`` does, or take part in the one that is open in this process.
+    """Open a database as ``Database.open`` does, or share the one that is open in this process.
 
-    Of a file, that is one by the same path or another, as long as the file is the same and the options are. Memory is
-    never shared.
+    A file is shared under any of its paths, if the options are the same. ``:memory:`` and ``sqlite`` URLs are never
+    shared.
     Raises: as ``Database.open``.
     """
     from headish.store.database import Database
@@ -88,26 +89,26 @@ def open_shared(target: str | os.PathLike[str], **options: Any) -> Share:
 
 
 def _is_closed(database: Database) -> bool:
-    """Whether somebody closed it behind the backs of those who share it."""
+    """Whether the database was closed directly, while its users still share it."""
     try:
         database.backend.check_writable()
     except Closed:
         return True
-    except ReadOnly:
+    except DatabaseReadOnly:  # it is open, if only for reading
         pass
     return False
 
 
 def _key_of(target: object, options: dict[str, Any]) -> tuple[Any, ...] | None:
-    """What tells two databases apart; None for one that is not shared."""
-    said = tuple(sorted((name, repr(value)) for name, value in options.items()))
+    """The key of a database in ``_open``; None if it is not shared."""
+    options_key = tuple(sorted((name, repr(value)) for name, value in options.items()))
     text = os.fspath(target) if isinstance(target, str | os.PathLike) else ""
     if not isinstance(text, str) or text.startswith(("sqlite:", ":memory:")):
         return None
-    if text.startswith("postgresql"):
-        return text, said
+    if is_url(text):
+        return text, options_key
     try:
-        found = identity(os.path.expanduser(text))
+        file_key = identity(os.path.expanduser(text))
     except (OSError, ValueError):
         return None
-    return None if found is None else (found, said)
+    return None if file_key is None else (file_key, options_key)

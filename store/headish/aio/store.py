@@ -1,4 +1,4 @@
-"""``AsyncStore`` and ``AsyncDatabase``: how they are opened, made and closed. Their verbs are in ``verbs``."""
+"""Open and close ``AsyncStore`` and ``AsyncDatabase``. Their verbs are in ``verbs``."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ T = TypeVar("T")
 class AsyncStore(StoreVerbs):
     """One space of one database, for asyncio: the verbs of ``Store``, awaited. ``async with`` closes it.
 
-    It may be used from any loop and thread. A verb runs in a thread of a bounded pool; when a cancelled task learns of
-    it, the verb is over, and ``headish.aio.outcome_of`` tells what came of it. What a verb gives reads more from the
-    store when it is asked (``turn.content``, ``turn.options``): that is a short sync read, which ``blocks`` and
-    ``options`` do without holding up the loop.
+    It may be used from any loop and thread. A verb runs in a thread of a bounded pool. When a cancelled task gets its
+    ``CancelledError``, the verb is over, and ``headish.aio.outcome_of`` returns its outcome. Some attributes of results
+    read from the store on access (``turn.content``, ``turn.options``): a short sync read. The verbs ``blocks`` and
+    ``options`` read the same without holding up the loop.
     """
 
     def __init__(self, sync: Store, share: Share | None = None) -> None:
@@ -57,11 +57,11 @@ class AsyncStore(StoreVerbs):
 
         A file that this process has open already is not opened a second time: both share commits and connections.
         """
-        opened = partial(
+        open_share = partial(
             open_shared, target, durability=durability, create=create, read_only=read_only, prepared=prepared,
             payload_limit_bytes=payload_limit_bytes, isolation=isolation,
         )  # fmt: skip
-        return Opening(cls._open(opened, space, create, author))
+        return Opening(cls._open(open_share, space, create, author))
 
     @classmethod
     async def _open(cls, opened: Callable[[], Share], space: str, create: bool, author: str | None) -> AsyncStore:
@@ -83,11 +83,11 @@ class AsyncStore(StoreVerbs):
 
     @property
     def recovered(self) -> tuple[Turn, ...]:
-        """The turns that opening made of answers which dead processes had left behind."""
+        """The turns that opening the store made of the answers that dead processes had left behind."""
         return self.sync.recovered
 
     async def close(self) -> None:
-        """Close the store, for good, and the database if nobody else of this process has it open."""
+        """Close the store, for good, and the database if nothing else in this process has it open."""
         self._sync.close()
         if self._share is not None:
             await finish_surely(self._share.close)
@@ -123,11 +123,11 @@ class AsyncDatabase(DatabaseVerbs):
 
         A file that this process has open already is not opened a second time: both share commits and connections.
         """
-        opened = partial(
+        open_share = partial(
             open_shared, target, durability=durability, create=create, read_only=read_only, prepared=prepared,
             payload_limit_bytes=payload_limit_bytes, isolation=isolation,
         )  # fmt: skip
-        return Opening(_opened(lambda: cls(opened())))
+        return Opening(_opened(lambda: cls(open_share())))
 
     @property
     def sync(self) -> Database:
@@ -144,7 +144,7 @@ class AsyncDatabase(DatabaseVerbs):
         return store
 
     async def close(self) -> None:
-        """Close this front and its stores, for good, and the database if nobody else of this process has it open."""
+        """Close this front and its stores, for good, and the database if nothing else in this process has it open."""
         for store in tuple(self._stores):
             store._sync.close()
         await finish_surely(self._share.close)
@@ -157,10 +157,10 @@ class AsyncDatabase(DatabaseVerbs):
 
 
 async def _opened(open_one: Callable[[], T]) -> T:
-    """What is opened in a thread; closed again if its task is cancelled meanwhile, and nobody gets it."""
+    """Open a front in a thread, and return it. If the task is cancelled meanwhile, nobody gets it: close it again."""
     try:
         return await finish(open_one)
     except asyncio.CancelledError as cancelled:
-        if (made := result_of(cancelled)) is not None:
-            made._share.close()
+        if (front := result_of(cancelled)) is not None:
+            front._share.close()
         raise

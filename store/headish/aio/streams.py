@@ -1,7 +1,7 @@
-"""A sync iterator as an async one, without a thread that waits.
+"""Read a sync iterator as an async one, without a thread that waits.
 
-It is read in short runs on the pool: a few items at a time, and none before somebody asks. Between two runs nothing
-holds a thread or a connection, so one that is left in the middle leaks nothing; a thread of its own then closes it.
+The pool reads it in short runs: a few items at a time, and none before the task asks for one. Between two runs it has
+no thread and no connection, so a stream that is left in the middle leaks nothing; a thread of its own then closes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headish.store.reading.follow import Pause
 
 T = TypeVar("T")
 RUN_ITEMS = 100
-"""How many items are read ahead at the most."""
+"""How many items one run may read."""
 RUN_SECONDS = 0.01
 """After how long a run hands over what it has."""
 
@@ -58,7 +58,7 @@ class AsyncStream(AsyncIterator[T], Generic[T]):
             self._is_read = False
 
     async def aclose(self) -> None:
-        """End it; what was read and not taken is dropped."""
+        """End the stream, and drop the items that were read but not taken."""
         self._source.items.clear()
         await finish_surely(self._source.close)
 
@@ -70,14 +70,14 @@ class AsyncStream(AsyncIterator[T], Generic[T]):
 
     def __del__(self) -> None:
         if self._source.is_open:
-            # A collection of garbage may come in the middle of handing something to a pool: this thread then holds its
-            # lock, and would wait for itself.
+            # Not in the pool: garbage may be collected in the middle of handing something to the pool, while this
+            # thread holds the pool's lock, and would wait for itself.
             with suppress(RuntimeError):  # the interpreter exits
                 Thread(target=self._source.close, name="headish-close").start()
 
 
 class _Source:
-    """The sync iterator, and what was read of it. One thread at a time has it."""
+    """The sync iterator, and the items read from it. One thread at a time uses it."""
 
     def __init__(self, begin: Callable[[], Iterator[Any]]) -> None:
         self._begin = begin

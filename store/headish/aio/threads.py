@@ -1,8 +1,8 @@
-"""Sync calls for asyncio, in bounded pools of threads of the process.
+"""Run sync calls for asyncio, in bounded pools of threads of the process.
 
-The invariant is about cancellation: when the caller learns of it, the outcome is fixed. ``asyncio.to_thread`` gives
-its caller up while the call goes on in its thread, and so does ``asyncio.shield`` around it: what was cancelled may
-still be stored a second later.
+The invariant is about cancellation: when the caller learns of it, the outcome is fixed. ``asyncio.to_thread`` releases
+a cancelled caller while the call goes on in its thread, and so does ``asyncio.shield`` around it: a cancelled call may
+still store its turn a second later.
 
 This module knows asyncio and threads, and no store.
 """
@@ -36,25 +36,26 @@ _inside: ContextVar[bool] = ContextVar("headish_inside_a_call", default=False)
 
 
 async def finish(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """What a sync call returns or raises, run in a thread; the loop goes on meanwhile.
+    """Run a sync call in a thread, and return its result; the loop goes on meanwhile.
 
-    Cancelled while the call waits for a thread, it is taken back and never runs. Cancelled while it runs, however
-    often, ``CancelledError`` is raised once the call is over; ``outcome_of`` tells what came of it. A call that failed
-    is the error's ``__cause__`` too, and the loop's exception handler is told, since most callers drop the error.
+    If the task is cancelled while the call waits for a thread, the call is taken back and never runs. If it is
+    cancelled while the call runs, however often, ``CancelledError`` is raised once the call is over; ``outcome_of``
+    returns the outcome. The error of a call that failed is then the ``__cause__``, and the loop's exception handler
+    gets it, too, since most callers drop a ``CancelledError``.
 
     The call sees the context variables of the task. It may come from any loop of any thread, and from a forked child.
     A call that is made inside another one has a thread of its own: it must not wait for those that wait for it.
-    At the interpreter's exit calls that began are waited for, and a new one runs in the thread of its loop.
-    Cost: 30 to 60 µs beside the call.
+    At its exit, the interpreter waits for calls that have begun; a new one runs in the thread of its loop.
+    Cost: 30 to 60 µs on top of the call.
     Raises: what the call raises; RuntimeError without a running loop.
     """
     return await finish_or_stop(_nothing, THREADS, partial(function, *args, **kwargs))
 
 
 async def finish_surely(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """``finish`` of a call that tidies up: it is never taken back.
+    """Run a call that cleans up, as ``finish`` does, but never take it back.
 
-    A task that is being cancelled tidies up in its ``finally``, and anyio cancels every ``await`` there anew.
+    A cancelled task cleans up in its ``finally``, and anyio cancels every ``await`` there again.
     """
     return await finish_or_stop(_nothing, THREADS, partial(function, *args, **kwargs), may_be_taken_back=False)
 
@@ -62,7 +63,7 @@ async def finish_surely(function: Callable[P, T], /, *args: P.args, **kwargs: P.
 async def finish_or_stop(
     stop: Callable[[], object], threads: int, run: Callable[[], T], *, may_be_taken_back: bool = True
 ) -> T:
-    """``finish`` of a call that can be asked to end early: a cancellation that finds it under way calls ``stop`` once.
+    """Run a call as ``finish`` does. If the task is cancelled while the call runs, ``stop`` is called once, to end it.
 
     ``stop`` runs in the loop and must not wait. ``threads``: THREADS or WAITING_THREADS, which names the pool.
     """
@@ -77,7 +78,7 @@ async def finish_or_stop(
             await waiting.for_the_end()
         _tell(loop, call, cancelled)
         raise
-    except BaseException:  # the loop is given up: nobody can be told any more
+    except BaseException:  # the loop is given up: nobody can get the outcome any more
         if may_be_taken_back:
             call.cancel()
         raise
@@ -88,16 +89,16 @@ async def finish_or_stop(
 
 
 def outcome_of(cancelled: asyncio.CancelledError) -> Future[Any] | None:
-    """What came of the call whose ``finish`` was cancelled: a future that is over.
+    """The outcome of the call whose ``finish`` was cancelled: a future that is done.
 
     ``.cancelled()``: it never ran. Otherwise it ran to its end, and ``.exception()`` or ``.result()`` is its outcome.
-    None where the error does not come from ``finish``: what ran then, if anything, was over before.
+    None if the error does not come from ``finish``: a call that ran, if any, was over before the cancellation.
     """
     return getattr(cancelled, "headish_call", None)
 
 
 def result_of(cancelled: asyncio.CancelledError) -> Any:
-    """What the call gave whose ``finish`` was cancelled; None where it gave nothing."""
+    """The result of the call whose ``finish`` was cancelled; None if it has none."""
     outcome = outcome_of(cancelled)
     return None if outcome is None or outcome.cancelled() or outcome.exception() else outcome.result()
 
@@ -111,10 +112,10 @@ class _Waiting:
         call.add_done_callback(self._hand_over)
 
     def _hand_over(self, _: object) -> None:
-        """In the thread of the call."""
+        """Wake the task. Runs in the thread of the call."""
         try:
             self._loop.call_soon_threadsafe(self._wake)
-        except RuntimeError:  # the loop was closed over its task: nobody waits
+        except RuntimeError:  # the loop was closed before its task ended: nobody waits
             pass
 
     def _wake(self) -> None:
@@ -122,11 +123,11 @@ class _Waiting:
             self._end.set_result(None)
 
     def next_end(self) -> asyncio.Future[None]:
-        """The end of the call, for one ``await``, which a cancellation uses up."""
+        """A future of the end of the call, for a single ``await``: a cancellation uses it up."""
         return self._end
 
     async def for_the_end(self) -> None:
-        """Wait for the end of the call, whatever cancels."""
+        """Wait for the end of the call, however often the task is cancelled."""
         with _shield():
             while not self._call.done():
                 self._end = self._loop.create_future()
@@ -137,19 +138,19 @@ class _Waiting:
 
 
 def _shield() -> AbstractContextManager[object]:
-    """What keeps anyio from cancelling anew in each turn of the loop, which would keep the processor busy."""
-    anyio = sys.modules.get("anyio")  # who has not imported it cannot have a scope of it
+    """A scope that keeps anyio from cancelling again in each iteration of the loop, which would be busy waiting."""
+    anyio = sys.modules.get("anyio")  # a program that has not imported it has no scope of it
     return nullcontext() if anyio is None else anyio.CancelScope(shield=True)
 
 
 def _tell(loop: asyncio.AbstractEventLoop, call: Future[Any], cancelled: asyncio.CancelledError) -> None:
-    """Put the outcome of a call into the error of its cancellation."""
+    """Attach the outcome of a call to the error of its cancellation."""
     cancelled.headish_call = call  # type: ignore[attr-defined]
     error = None if call.cancelled() else call.exception()
     if error is not None and not isinstance(error, CancelledCall):
         cancelled.__cause__ = error
-        told = {"message": "a call failed while its task was being cancelled", "exception": error}
-        loop.call_exception_handler(told)
+        context = {"message": "a call failed while its task was being cancelled", "exception": error}
+        loop.call_exception_handler(context)
 
 
 def _run_inside(run: Callable[[], T]) -> T:
@@ -158,11 +159,11 @@ def _run_inside(run: Callable[[], T]) -> T:
 
 
 def _nothing() -> None:
-    """What runs to its end whatever happens."""
+    """The ``stop`` of a call that cannot be ended early."""
 
 
 def start(threads: int, run: Callable[..., T], *args: Any) -> Future[T]:
-    """Run something in a thread of a pool; nobody need wait for it."""
+    """Run a function in a thread of a pool. Nobody needs to wait for the future."""
     call: Future[T] = Future()
     try:
         if not _inside.get():
@@ -170,9 +171,9 @@ def start(threads: int, run: Callable[..., T], *args: Any) -> Future[T]:
         # All threads of the pool may be taken by calls that wait for this one.
         threading.Thread(target=_run_alone, args=(call, run, args), name="headish-inner").start()
     except RuntimeError as error:
-        if "shutdown" not in str(error):
+        if "shutdown" not in str(error):  # the error has no class of its own
             raise
-        # Loops that run at the interpreter's exit have only their own thread. What they store must not be lost.
+        # At the interpreter's exit no thread can start, but a loop may still run. What it stores must not be lost.
         _run_alone(call, run, args)
     return call
 
@@ -182,7 +183,7 @@ def _run_alone(call: Future[T], run: Callable[..., T], args: tuple[Any, ...]) ->
         return
     try:
         result = run(*args)
-    except BaseException as error:  # its caller's to judge
+    except BaseException as error:  # the caller gets it from the future
         call.set_exception(error)
     else:
         call.set_result(result)
@@ -203,6 +204,6 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     process = _process.now
     with process.lock:
         if threads not in process.pools:
-            # Its threads are waited for at exit, so that what was handed to the database is not cut off there.
+            # The interpreter waits at its exit for the threads of an executor, so no write is cut off there.
             process.pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="headish")
         return process.pools[threads]

@@ -1,1 +1,1 @@
-"""Bundles: turns on their way from one store to another, as bytes. No SQLAlchemy, no I/O."""
+"""Bundles: turns as bytes, to take them from one store to another. No SQLAlchemy, no I/O."""

@@ -1,4 +1,4 @@
-"""The head of a device's log: how far the log is, and the device's names. One frame (``content/frames``)."""
+"""The head of a device's log: where the log ends, and the device's names. One frame (``content/frames``)."""
 
 from __future__ import annotations
 
@@ -19,23 +19,26 @@ from headish.values.limits import LAST_MILLISECOND
 from headish.values.names import new_refusal
 
 LAST_GENERATION = LAST_MILLISECOND + 1
-"""A head of a later one is read by nobody."""
+"""The highest generation that a head may have: ``_is_sound`` refuses a higher one."""
 
 
 class HeadKind(IntEnum):
-    """What the frame holds."""
+    """The kinds of frames: a head is one."""
 
     HEAD = 1
 
 
 class LogHead(Struct, frozen=True, omit_defaults=True):
-    """``device`` is the folder that it lies in, ``label`` how people call the device, ``recipient`` for whom it takes
-    keys: that is believed only to give it none. ``number`` is that of the last bundle of this ``generation`` of the
-    log, ``hash`` its BLAKE3, and ``cursor`` how far the device was behind it. ``erased`` are the ids of the receipts
-    that the device has: what they list is not in its log. ``revoked`` are devices that were taken out, whose logs are
-    gone. ``serial`` grows by one with each head of the log, through all its generations, so an older head can be told
-    from the one that replaced it. ``signature`` covers all the rest, and by ``hash`` every bundle of the generation.
-    ``place`` is the id of the place for which it was signed (``syncing/signers``)."""
+    """The head of a log.
+
+    ``device`` is the folder of the log, and ``label`` the name of the device for people. ``recipient`` is its age
+    recipient; others use it only to take a key away, never to give one (ADR 0091). ``number`` is the last bundle of
+    this ``generation`` of the log, ``hash`` its BLAKE3, and ``cursor`` the device's cursor after it. ``erased`` are the
+    ids of the receipts that the device has applied: what they list is not in its log. ``revoked`` are devices that were
+    taken out, whose logs are gone. ``serial`` grows by one with each head of the log through all generations, so an
+    older head can be told from the one that replaced it. ``signature`` covers all other fields, and through ``hash``
+    every bundle of the generation. ``place`` is the id of the place for which it was signed (``syncing/signers``).
+    """
 
     device: str
     label: str
@@ -55,14 +58,14 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_last(self) -> bool:
-        """Whether the next head, or the next generation, would have a number that no head has."""
+        """Whether no head can follow: its generation or serial would exceed the highest one."""
         return self.generation >= LAST_GENERATION or self.serial >= LAST_MILLISECOND
 
     @property
     def message(self) -> bytes:
-        """What its signature covers."""
-        said = msgspec.msgpack.encode(replace(self, signature=None))
-        return signed_message(HEAD_SIGNED, [hash_payload(said)])
+        """The bytes that the signature covers."""
+        unsigned = msgspec.msgpack.encode(replace(self, signature=None))
+        return signed_message(HEAD_SIGNED, [hash_payload(unsigned)])
 
 
 HEAD = BUNDLE._replace(
@@ -75,7 +78,7 @@ HEAD = BUNDLE._replace(
 
 
 def write_head(head: LogHead, key: bytes | None) -> bytes:
-    """A head as bytes; ``key`` is that of the sums. Raises: InvalidContent, TooLarge for what would not be read."""
+    """Encode a head; ``key`` keys the sums. Raises: InvalidContent, TooLarge if no reader would accept it."""
     check_listed("the list of this store's bookmarks", head.names)
     check_listed("the list of this store's conversations", head.records)
     file = BytesIO()
@@ -84,7 +87,7 @@ def write_head(head: LogHead, key: bytes | None) -> bytes:
 
 
 def read_head(data: bytes, name: str, key: bytes | None) -> LogHead:
-    """The head of a log. Raises: InvalidBundle, NotADevice."""
+    """Read the head of a log. Raises: InvalidBundle; NotADevice if its sums were made without the key."""
     format = HEAD if key is None else HEAD._replace(altered=NotADevice)
     [(_, head)] = read_frames(BytesIO(data), name, format, key)
     if not isinstance(head, LogHead) or not _is_sound(head):
@@ -93,8 +96,8 @@ def read_head(data: bytes, name: str, key: bytes | None) -> LogHead:
 
 
 def _is_sound(head: LogHead) -> bool:
-    """Whether a head holds what a store may write: anybody may write to a place without a key."""
-    # The last millisecond of the year 9999 is more than the bundles of any log, too.
+    """Whether a store could have written this head: anybody may write to a place without a key."""
+    # One limit for all counts: no log has as many bundles as the year 9999 has milliseconds since 1970.
     counts = (head.generation - 1, head.number, head.serial, head.made_at)
     if not all(0 <= each <= LAST_MILLISECOND for each in counts) or len(head.hash) not in (0, 32):
         return False

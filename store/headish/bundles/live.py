@@ -1,11 +1,11 @@
-"""What two stores say to each other while both are there: frames in two directions (docs/reference/live-remotes.md).
+"""The messages of two stores in a live conversation: frames in both directions (docs/reference/live-remotes.md).
 
 ::
 
     each direction = "headish-live-1" LF, frame, frame, …
 
-The store that called asks, and the other one answers each question before it reads the next. Turns travel as bundles
-do: a header, receipts, pages and an end.
+The store that called asks; the other one answers each question before it reads the next. Turns travel in the frames of
+a bundle: a header, receipts, pages and an end.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from headish.bundles.records import BUNDLE, BundleKind, SentNames, SentRecord, S
 from headish.content.frames import FrameFormat
 
 LISTED_AT_ONCE = 10_000
-"""The most turns of a list: an id and the beginning of a seal each."""
+"""The most turns in a list, each with its id and the beginning of its seal."""
 RANGES_AT_ONCE = 4096
-"""The most ranges of a question."""
+"""The most ranges in a question."""
 CUT_IN = 16
-"""Ranges that differ are cut in so many, until they hold ``LEFT`` turns or fewer: those are listed."""
+"""The number of parts into which a range that differs is cut."""
 LEFT = 64
+"""A range with this many turns or fewer is not cut but listed."""
 MOVES_AT_ONCE = 200
-"""The most names that move in one transaction there."""
+"""The most names in a message, which move in one transaction there: other writers wait for it."""
 MARK_BYTES = 8
-"""So much of a seal tells whether two turns of one id are the same."""
+"""The length of the beginning of a seal that tells whether two turns with one id are the same."""
 SUM_BYTES = 16
 TEXT_LIMIT = 255
 
 
 class LiveKind(IntEnum):
-    """What a frame holds. The first seven are those of a bundle."""
+    """The kinds of frames. The first seven are those of a bundle."""
 
     HEADER = BundleKind.HEADER
     RECEIPT = BundleKind.RECEIPT
@@ -73,8 +74,8 @@ Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class Hello(Struct, frozen=True, omit_defaults=True):
-    """Who calls: the name of its space, what its machine is called, and the cursor of the other store that it was given
-    last, to be told whether that history goes on."""
+    """The greeting of the caller: the name of its space, the label of its machine, and the last cursor that the other
+    store gave it, to learn whether that history goes on."""
 
     space: Text
     label: Text
@@ -82,8 +83,8 @@ class Hello(Struct, frozen=True, omit_defaults=True):
 
 
 class Welcome(Struct, frozen=True, omit_defaults=True):
-    """Who answers: how far it is, whether it holds what lay at the caller's cursor, whether it takes anything, the
-    pattern of the names that the caller may move, and the number of the last signature of those turns."""
+    """The answer to a greeting: the cursor of this store, whether its history goes on from the caller's cursor, whether
+    it is read-only, the pattern of the names that the caller may move, and the number of its last signature."""
 
     cursor: Text
     holds: bool
@@ -93,13 +94,13 @@ class Welcome(Struct, frozen=True, omit_defaults=True):
 
 
 class AskReceipts(Struct, frozen=True):
-    """The receipts of erasures behind a change. The answer is a bundle without pages."""
+    """Ask for the receipts of erasures after a change number. The answer is a bundle without pages."""
 
     after: Number
 
 
 class AskTurns(Struct, frozen=True):
-    """Which turns have the commit numbers behind one, up to another."""
+    """Ask which turns have the commit numbers above ``after``, up to ``until``."""
 
     after: Number
     until: Number
@@ -117,14 +118,15 @@ MarkedTurns = Annotated[tuple[TurnMark, ...], Meta(max_length=LISTED_AT_ONCE)]
 
 
 class TurnMarks(Struct, frozen=True):
-    """The turns that were asked for, in commit order, as far as ``reached``; that is what was asked for if all came."""
+    """The answer to ``AskTurns``, in commit order: all turns up to ``reached``. That is the question's ``until`` if all
+    fit into the list."""
 
     turns: MarkedTurns
     reached: Number
 
 
 class IdRange(Struct, frozen=True, array_like=True):
-    """The turns whose ids are above ``low``, up to ``high``: how many, and the beginning of the hash of the sum of
+    """The turns whose ids are above ``low``, up to ``high``: their count, and the beginning of the hash of the sum of
     their seals."""
 
     low: Text
@@ -137,14 +139,14 @@ Ranges = Annotated[tuple[IdRange, ...], Meta(max_length=RANGES_AT_ONCE)]
 
 
 class AskRanges(Struct, frozen=True):
-    """Ranges in order, none of which reaches into the next, as the caller has them."""
+    """Ask about ranges, as the caller measures them: in order, without overlaps."""
 
     ranges: Ranges
 
 
 class RangeAnswer(Struct, frozen=True, omit_defaults=True):
-    """A range there: it is the same, it is cut, or it holds these turns. More than ``LEFT`` are listed only where the
-    caller has none."""
+    """The state of a range there: it is the same, it is cut into these parts, or it has these turns. More than ``LEFT``
+    turns are listed only if the caller has none in the range."""
 
     same: bool = False
     cut: Annotated[tuple[IdRange, ...], Meta(max_length=CUT_IN)] = ()
@@ -158,7 +160,7 @@ class RangeAnswers(Struct, frozen=True):
 
 
 class AskPages(Struct, frozen=True):
-    """The turns with these commit numbers, which ascend. The answer is a bundle of the first ones, or of all."""
+    """Ask for the turns with these ascending commit numbers. The answer is a bundle of the first of them, or of all."""
 
     seqs: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=LISTED_AT_ONCE)]
 
@@ -171,20 +173,20 @@ class OfferedTurn(Struct, frozen=True, array_like=True):
 
 
 class Offer(Struct, frozen=True):
-    """Turns that the caller could send."""
+    """Offer turns that the caller could send."""
 
     turns: Annotated[tuple[OfferedTurn, ...], Meta(max_length=LISTED_AT_ONCE)]
 
 
 class Wanted(Struct, frozen=True):
-    """Those of an offer that are not there: a bit for each, the lowest of a byte first."""
+    """The answer to an offer: a bit for each turn, set if it is missing there; the lowest bit of a byte comes first."""
 
     bits: Annotated[bytes, Meta(max_length=LISTED_AT_ONCE)]
 
 
 class Stored(Struct, frozen=True):
-    """What became of a bundle: how many turns are new there, how far that store was before and is now, and whether the
-    erasures of its receipts are applied there."""
+    """The answer to a bundle: the number of turns that are new there, the cursors of that store before and after, and
+    whether that store applies the erasures of the receipts."""
 
     stored: Number
     before: Text
@@ -193,39 +195,40 @@ class Stored(Struct, frozen=True):
 
 
 class AskSigned(Struct, frozen=True):
-    """The signatures whose numbers are behind one, up to another: they may be younger than their turns."""
+    """Ask for the signatures with numbers above ``after``, up to ``until``. They may be younger than their turns."""
 
     after: Number
     until: Number
 
 
 class SignedThere(Struct, frozen=True):
-    """The first of the signatures that were asked for, in order, and the number up to which they are all."""
+    """The answer to ``AskSigned``: the first of them, in order, and the number up to which these are all."""
 
     signatures: SentSignatures
     reached: Number
 
 
 class NewSignatures(Struct, frozen=True):
-    """Signatures that the caller has; those of turns that are not there are left out."""
+    """Send signatures. The other store ignores those of turns that it does not have."""
 
     signatures: SentSignatures
 
 
 class SignaturesTaken(Struct, frozen=True):
-    """The number of the last signature there before and now; ``after`` is 0 where somebody else signed meanwhile."""
+    """The answer to signatures: the number of the last one there before and after; ``after`` is 0 if somebody else
+    signed meanwhile."""
 
     before: Number
     after: Number
 
 
 class AskHead(Struct, frozen=True):
-    """What is called what there."""
+    """Ask for the names and the records of conversations."""
 
 
 class LiveHead(Struct, frozen=True):
-    """Where names are and what is said of conversations, how far the store was then, and the ids of the receipts of
-    erasures that it has: what a head says in a log."""
+    """The names, the records of conversations, the cursor of the store then, and the ids of the receipts that it has
+    made or applied: what a head says in a log."""
 
     cursor: Text
     names: SentNames
@@ -234,7 +237,8 @@ class LiveHead(Struct, frozen=True):
 
 
 class NameLease(Struct, frozen=True, array_like=True):
-    """A name is to be at a turn, or gone, where it is now as it was ``seen``; None: where it is not there."""
+    """Ask to move a name to ``turn`` (None: to remove it) if it is at the turn ``seen`` now (None: if it does not
+    exist)."""
 
     name: Annotated[bytes, Meta(max_length=TEXT_LIMIT)]
     turn: Text | None
@@ -242,21 +246,21 @@ class NameLease(Struct, frozen=True, array_like=True):
 
 
 class Say(Struct, frozen=True, array_like=True):
-    """Something is to be said of a conversation where what is said there has the hash ``seen``; empty: nothing."""
+    """Ask to store the record of a conversation if the record there has the hash ``seen`` (empty: if there is none)."""
 
     record: SentRecord
     seen: bytes
 
 
 class NameLeases(Struct, frozen=True):
-    """Names to be moved, and what is to be said of conversations."""
+    """Ask to move names and to store records of conversations."""
 
     moves: Annotated[tuple[NameLease, ...], Meta(max_length=MOVES_AT_ONCE)]
     says: Annotated[tuple[Say, ...], Meta(max_length=MOVES_AT_ONCE)] = ()
 
 
 class LeaseAnswer(Struct, frozen=True, array_like=True):
-    """What became of a name there (``values/results/sharing``), and how many turns only each side has."""
+    """The outcome for a name there (``values/results/sharing``), and the number of turns that only each side has."""
 
     outcome: Text
     here: Number = 0
@@ -264,8 +268,7 @@ class LeaseAnswer(Struct, frozen=True, array_like=True):
 
 
 class LeaseAnswers(Struct, frozen=True):
-    """What became of each name, whether something was said of each conversation, and how far that store was before and
-    is now."""
+    """The outcome for each name, whether each record was stored, and the cursors of that store before and after."""
 
     names: Annotated[tuple[LeaseAnswer, ...], Meta(max_length=MOVES_AT_ONCE)]
     said: Annotated[tuple[bool, ...], Meta(max_length=MOVES_AT_ONCE)]
@@ -274,14 +277,14 @@ class LeaseAnswers(Struct, frozen=True):
 
 
 class LiveRefusal(Struct, frozen=True):
-    """The name of an error, and what it says. Nothing comes behind it."""
+    """The name of an error and its message. Nothing follows it."""
 
     error: Text
     reason: Annotated[str, Meta(max_length=2000)]
 
 
 class Nothing(Struct, frozen=True):
-    """A frame that says all by its kind."""
+    """A message without a body: its kind says everything."""
 
 
 BODIES: dict[LiveKind, type[Struct]] = {
@@ -308,8 +311,9 @@ BODIES: dict[LiveKind, type[Struct]] = {
     LiveKind.WAIT: Nothing,
     LiveKind.BYE: Nothing,
 }
+# Without ``Nothing``, which has two kinds: WAIT and BYE are written by their kind.
 KINDS: dict[type[Struct], LiveKind] = {body: kind for kind, body in BODIES.items() if body is not Nothing}
-"""The kind of each message that says something."""
+"""The kind of each message that has a body."""
 LIVE: FrameFormat = BUNDLE._replace(
     magic=b"headish-live-1\n",
     kinds=LiveKind,

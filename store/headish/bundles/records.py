@@ -1,6 +1,6 @@
-"""What the frames of a bundle hold, and the turns in them as values (docs/reference/bundles.md).
+"""The contents of a bundle's frames, and its turns as values (docs/reference/bundles.md).
 
-A bundle does not hold ``hash`` and ``digest``: the receiver derives both, and the seal proves them.
+A bundle has no ``hash`` and no ``digest`` of a turn: the receiver derives both, and the seal proves them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from headish.values.ids import TurnId, are_turn_ids, as_turn_id, is_turn_id
 from headish.values.limits import CONTINUES_LIMIT, LAST_MILLISECOND, LAST_NUMBER
 
 PAGE_TURNS = 500
-"""The most turns of a page, which is one transaction that other writers wait for."""
+"""The most turns in a page. A page is stored in one transaction, and other writers wait for it."""
 LISTED_LIMIT = 1_000_000
-"""The most names, records or required turns of a frame: even a small frame may list many, and each takes memory."""
+"""The most names, records or required turns in a frame: even a small frame may list many, and each takes memory."""
 RECEIPTS_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES
-"""The most bytes of all receipts of a bundle, which memory holds until its first page."""
+"""The most bytes of all receipts in a bundle: memory holds them until its first page."""
 VERSION = 1
 FEATURES: tuple[str, ...] = ()
 """The features that this edition knows; it refuses a bundle that needs another one."""
@@ -38,7 +38,7 @@ SentTime = Annotated[int, Meta(ge=0, le=LAST_MILLISECOND)]
 
 
 class BundleKind(IntEnum):
-    """What a frame holds."""
+    """The kinds of frames."""
 
     HEADER = 1
     RECEIPT = 2
@@ -50,10 +50,13 @@ class BundleKind(IntEnum):
 
 
 class BundleHeader(Struct, frozen=True, omit_defaults=True):
-    """``requires`` are the ids of turns that turns of the bundle continue and that are not in it; ``after`` is the
-    cursor of the sender that it begins behind. A bundle in the log of a ``device`` has its ``generation`` and
-    ``number`` there, ``before``, the BLAKE3 of the one before it, and ``until``, the cursor behind it; ``signed`` if
-    its end has a signature."""
+    """The header of a bundle.
+
+    ``requires`` are the ids of turns outside of the bundle that its turns continue. ``after`` is the sender's cursor
+    where the bundle begins. A bundle in the log of a ``device`` has its ``generation`` and ``number`` there,
+    ``before``, the BLAKE3 of the bundle before it, and ``until``, the cursor where it ends. ``signed``: its end has a
+    signature.
+    """
 
     version: SentNumber = VERSION
     features: tuple[str, ...] = ()
@@ -69,7 +72,7 @@ class BundleHeader(Struct, frozen=True, omit_defaults=True):
 
 
 class WireLeft(Struct, frozen=True, array_like=True, gc=False):
-    """What nobody can derive for a turn that lost its meta."""
+    """The values of a turn without its meta that a receiver cannot derive any more."""
 
     digest: bytes
     key: bytes | None
@@ -77,9 +80,12 @@ class WireLeft(Struct, frozen=True, array_like=True, gc=False):
 
 
 class WireTurn(Struct, frozen=True, array_like=True, gc=False):
-    """A turn in a page. A parent is an id, or the place of an earlier turn of the page; ``payload`` is the place of its
-    bytes in the page, or the hash of bytes that were erased. ``erased`` is the id of the receipt that says so.
-    ``foreign``: the sender has it from a stranger, and so has whoever receives it."""
+    """A turn in a page.
+
+    A parent is an id, or the index of an earlier turn in the page. ``payload`` is the index of its bytes in the page,
+    or the hash of erased bytes. ``erased`` is the id of the receipt of that erasure. ``foreign``: the sender has the
+    turn from a stranger, so it is a stranger's turn at the receiver, too.
+    """
 
     id: str
     parents: Annotated[tuple[int | str, ...], Meta(max_length=CONTINUES_LIMIT)]
@@ -100,7 +106,7 @@ class WireTurn(Struct, frozen=True, array_like=True, gc=False):
 
 
 class WirePage(Struct, frozen=True):
-    """Turns in the order in which they can be stored, and how far the sender is behind them."""
+    """Turns, parents before children, and the sender's cursor after them."""
 
     payloads: Annotated[tuple[bytes, ...], Meta(max_length=PAGE_TURNS)]
     turns: Annotated[tuple[WireTurn, ...], Meta(max_length=PAGE_TURNS)]
@@ -116,7 +122,7 @@ class SentName(Struct, frozen=True, array_like=True):
 
 
 class SentRecord(Struct, frozen=True, array_like=True):
-    """What the sender says of a conversation."""
+    """The sender's record of a conversation; ``data`` is its JSON."""
 
     subject: bytes
     revision: SentNumber
@@ -125,8 +131,8 @@ class SentRecord(Struct, frozen=True, array_like=True):
 
 
 class SentSignature(Struct, frozen=True, array_like=True):
-    """A signature of a turn, or of all that leads to it, without its armour; ``milliseconds`` is when it was made, as
-    the signer says."""
+    """A signature of a turn or of the thread that leads to it, without its armour. ``milliseconds`` is its time by the
+    signer's clock."""
 
     turn: str
     kind: str
@@ -140,7 +146,7 @@ SentSignatures = Annotated[tuple[SentSignature, ...], Meta(max_length=PAGE_TURNS
 
 
 class BundleEnd(Struct, frozen=True, omit_defaults=True):
-    """How many turns and receipts came, and the signature of whoever wrote the bundle, without its armour."""
+    """The numbers of turns and receipts in the bundle, and the signature of its writer, without its armour."""
 
     turns: SentNumber
     receipts: SentNumber
@@ -166,19 +172,19 @@ BUNDLE = FrameFormat(
 
 
 def record_as_sent(subject: bytes, revision: int, milliseconds: int, data: bytes) -> SentRecord:
-    """What is said of a conversation as it leaves. A revision goes no further than others take it."""
+    """A record of a conversation to send. Its revision is cut at the highest one that receivers accept."""
     return SentRecord(subject, min(revision, LAST_NUMBER), milliseconds, data)
 
 
 def check_listed(what: str, listed: Sequence[object]) -> None:
-    """Check that a frame may list this many. Raises: InvalidContent."""
+    """Check that a frame may list this many entries. Raises: InvalidContent."""
     if len(listed) > LISTED_LIMIT:
         raise InvalidContent(what, f"it has {len(listed):,} entries and the limit is {LISTED_LIMIT:,}")
 
 
 class TurnRecord(NamedTuple):
-    """A turn on its way: what its seal covers, its payload (None where it was erased) and the hash of that, and whether
-    it is a stranger's."""
+    """A turn outside of a store: the fields that its seal covers, its payload (None if erased) with its hash, and
+    whether it is a stranger's."""
 
     id: TurnId
     parents: tuple[TurnId, ...]
@@ -200,12 +206,12 @@ class TurnRecord(NamedTuple):
 
 
 def as_records(*columns: Iterable[Any]) -> list[TurnRecord]:
-    """Turns from their columns, in the order of the fields of a record: one by one they take thrice as long."""
+    """Make records from columns in the order of the fields. Making them one by one takes three times as long."""
     return [*map(TurnRecord._make, zip(*columns, strict=True))]
 
 
 def check_signature(sent: SentSignature, file: str) -> None:
-    """Whether a signature that arrived is one of a turn; nothing of it is proven. Raises: InvalidBundle."""
+    """Check the form of a signature that arrived; it proves nothing yet. Raises: InvalidBundle."""
     if as_turn_id(sent.turn) != sent.turn or sent.kind not in (TURN, THREAD):
         raise InvalidBundle(file, "a signature is of something that is no turn")
     if not 0 <= sent.milliseconds <= LAST_MILLISECOND:
@@ -217,32 +223,34 @@ def check_signature(sent: SentSignature, file: str) -> None:
 
 
 def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:
-    """Turns as a page says them; equal payloads stand in it once."""
-    ids, parents, said, hashes, *others = zip(*turns, strict=True) if turns else ((),) * 4
+    """Make a page of turns. It has equal payloads once."""
+    ids, parents, contents, hashes, *others = zip(*turns, strict=True) if turns else ((),) * 4
     places = {id: place for place, id in enumerate(ids)}
-    payloads = {hash: payload for hash, payload in zip(hashes, said, strict=True) if payload is not None}
-    at = {hash: place for place, hash in enumerate(payloads)}
-    # Equal payloads have one place; the hash of one that was erased stands for it, even where another turn has it.
-    told = [hash if payload is None else at[hash] for hash, payload in zip(hashes, said, strict=True)]
-    # Most turns continue one.
+    payloads = {hash: payload for hash, payload in zip(hashes, contents, strict=True) if payload is not None}
+    index_of = {hash: place for place, hash in enumerate(payloads)}
+    # An erased payload is written as its hash, even if another turn in the page still has the same bytes: an index
+    # would give the erased turn its words back.
+    refs = [hash if payload is None else index_of[hash] for hash, payload in zip(hashes, contents, strict=True)]
+    # Most turns continue one: the first branch spares them a list.
     before = [
         (places.get(listed[0], listed[0]),) if len(listed) == 1 else tuple([places.get(each, each) for each in listed])
         for listed in parents
     ]
-    # What stands behind the hash is alike in both.
-    wired = starmap(WireTurn, zip(ids, before, told, *others, strict=True))
+    # From ``seal`` on, the fields are the same in both structs.
+    wired = starmap(WireTurn, zip(ids, before, refs, *others, strict=True))
     return WirePage(tuple(payloads.values()), tuple(wired), cursor)
 
 
 def from_page(page: WirePage, file: str) -> list[TurnRecord]:
-    """The turns of a page. Raises: InvalidBundle."""
+    """Read the turns of a page. Raises: InvalidBundle."""
     payloads = [(each, hash_payload(each)) for each in page.payloads]
     turns = _from_whole(page, payloads)
     if turns is None:
         turns = []
         for wire in page.turns:
             turns.append(_from_wire(wire, turns, payloads, file))
-    # Many turns may share one payload, and each is counted, read and searched for itself.
+    # Many turns may share one payload, and headish counts, decodes and indexes it for each: a small page of a stranger
+    # could cost as much as a huge one.
     size = sum([len(turn.payload) for turn in turns if turn.payload is not None])
     if size > BODY_LIMIT_BYTES:
         raise InvalidBundle(file, f"the turns of a page have {size:,} bytes, more than any that is written")
@@ -250,8 +258,8 @@ def from_page(page: WirePage, file: str) -> list[TurnRecord]:
 
 
 def _from_whole(page: WirePage, payloads: Sequence[tuple[bytes, bytes]]) -> list[TurnRecord] | None:
-    """What ``_from_wire`` gives of each turn, by columns, in a third of the time. None for a page with an erased turn,
-    or with anything that ``_from_wire`` has to name."""
+    """Read a page by columns, in a third of the time that ``_from_wire`` takes for its turns. None if a turn is erased
+    or something is wrong: then ``_from_wire`` reads them one by one, and names the fault."""
     if not page.turns:
         return []
     ids, parents, places, seals, *others, erased, left, foreign = zip(*map(astuple, page.turns), strict=True)
@@ -261,7 +269,7 @@ def _from_whole(page: WirePage, payloads: Sequence[tuple[bytes, bytes]]) -> list
         return None
     if not 0 <= min(places) <= max(places) < len(payloads):
         return None
-    # Nearly every turn continues one that stands before it.
+    # Nearly every turn continues one earlier turn of the page.
     before = [
         (ids[listed[0]],)
         if len(listed) == 1 and listed[0].__class__ is int and 0 <= listed[0] < place
@@ -270,13 +278,13 @@ def _from_whole(page: WirePage, payloads: Sequence[tuple[bytes, bytes]]) -> list
     ]
     if None in before:
         return None
-    said = [payloads[place] for place in places]
-    return as_records(ids, before, *zip(*said, strict=True), seals, *others, erased, left, foreign)
+    pairs = [payloads[place] for place in places]
+    return as_records(ids, before, *zip(*pairs, strict=True), seals, *others, erased, left, foreign)
 
 
 def _ids_of(parents: Sequence[int | str], place: int, ids: Sequence[str]) -> tuple[str, ...] | None:
-    """The ids of what the turn at a place of a page continues; None where that is no turn before it, and no id."""
-    found: list[str] = []
+    """The ids of the parents of the turn at an index of a page; None if one is neither an earlier turn nor an id."""
+    parent_ids: list[str] = []
     for each in parents:
         if isinstance(each, int):
             if not 0 <= each < place:
@@ -284,8 +292,8 @@ def _ids_of(parents: Sequence[int | str], place: int, ids: Sequence[str]) -> tup
             each = ids[each]
         elif not is_turn_id(each):
             return None
-        found.append(each)
-    return tuple(found)
+        parent_ids.append(each)
+    return tuple(parent_ids)
 
 
 def _from_wire(

@@ -1,4 +1,4 @@
-"""Write and read bundles: turns on their way to another store, in frames (``content/frames``).
+"""Write and read bundles: turns for another store, in frames (``content/frames``).
 
 ::
 
@@ -37,22 +37,22 @@ from headish.signing.sshsig import BUNDLE as BUNDLE_SIGNED
 from headish.signing.sshsig import signed_message
 
 Sign = Callable[[bytes], bytes]
-"""Gives the signature of a message, without its armour."""
+"""Returns the signature of a message, without its armour."""
 REPEATED = (BundleKind.RECEIPT, BundleKind.PAGE, BundleKind.SIGNATURES)
 ORDER = {
     int(kind): number for number, kind in enumerate(sorted(BundleKind, key=lambda each: (each is BundleKind.END, each)))
 }
-"""The order of the kinds: that of their numbers, and the end behind all."""
+"""The order of the kinds in a bundle: that of their numbers, but END, whose number is not the highest, is last."""
 
 
 class BundleWriter:
-    """Writes a bundle to a file, or among the frames of a conversation between two stores. ``key``: 32 bytes; only its
-    holder can make the sums. Raises TooLarge for what no reader would take.
+    """Writes a bundle to a file, or among the frames of a conversation between two stores. ``key``: 32 bytes; without
+    it nobody can make the sums. Raises TooLarge for a bundle that no reader would accept.
     """
 
     def __init__(self, file: BinaryIO | FrameWriter, header: BundleHeader, key: bytes | None = None) -> None:
         check_listed("the list of turns that a bundle continues", header.requires)
-        self._frames = file if isinstance(file, FrameWriter) else FrameWriter(file, BUNDLE, key)
+        self._frames = file if isinstance(file, FrameWriter) else FrameWriter(file, BUNDLE, key, ahead=True)
         self._frames.write(BundleKind.HEADER, header)
         self.turns = self.receipts = self._receipt_bytes = 0
         self._covered = [_hash_part(header)]
@@ -67,7 +67,7 @@ class BundleWriter:
         self.receipts += 1
 
     def page(self, turns: Sequence[TurnRecord], cursor: str | None = None) -> None:
-        """Append turns, each after those that it continues, and how far the sender is after them."""
+        """Append turns, parents before children, and the sender's cursor after them."""
         self._frames.write(BundleKind.PAGE, to_page(turns, cursor))
         self.turns += len(turns)
         self._covered += [each.seal for each in turns]
@@ -87,38 +87,39 @@ class BundleWriter:
     def lists(
         self, names: Sequence[SentName], records: Sequence[SentRecord], signatures: Iterable[SentSignature]
     ) -> None:
-        """Append names, records of conversations and signatures of turns: all but the end."""
+        """Append names, records of conversations and signatures of turns, without the end."""
         check_listed("the list of a bundle's bookmarks", names)
         check_listed("the list of a bundle's conversations", records)
         for kind, listed in ((BundleKind.NAMES, tuple(names)), (BundleKind.RECORDS, tuple(records))):
             if listed:
                 self._frames.write(kind, listed)
                 self._covered.append(_hash_part(listed))
-        left = iter(signatures)
-        while part := tuple(islice(left, PAGE_TURNS)):
+        # Not covered by the bundle's signature: each of them proves itself.
+        rest = iter(signatures)
+        while part := tuple(islice(rest, PAGE_TURNS)):
             self._frames.write(BundleKind.SIGNATURES, part)
 
     def finish(self, sign: Sign | None = None) -> int:
-        """End the bundle, signed by ``sign``, which may ask a person. Returns its size in bytes."""
+        """End the bundle, signed by ``sign``, which may wait for a person. Returns its size in bytes."""
         signed = None if sign is None else sign(signed_message(BUNDLE_SIGNED, self._covered))
         self._frames.write(BundleKind.END, BundleEnd(self.turns, self.receipts, signed))
         return self._frames.size_bytes
 
 
 class BundleReader:
-    """Reads a bundle once, from its beginning: a file, or its frames. ``header`` is read at once; memory holds one
-    frame, and of a signed bundle a hash for each turn.
+    """Reads a bundle once, from its beginning: a file, or its frames. ``header`` is read at once. Memory holds one
+    frame, and for a signed bundle a hash per turn.
 
-    Raises: InvalidBundle; NotADevice where its sums are not those of the key.
+    Raises: InvalidBundle; NotADevice if its sums were made without the key.
     """
 
     def __init__(self, file: BinaryIO | Generator[tuple[IntEnum, Any]], name: str, key: bytes | None = None) -> None:
         self.name = name
         self.signature: bytes | None = None
-        """That of its end, once it was read."""
+        """The signature at the end of the bundle, once that was read."""
         self._covered: list[bytes] = []
         self._first: BundleReader | None = None
-        # What is encrypted cannot be altered unseen: sums that disagree under a key were made without it.
+        # Encryption shows damage by itself. So wrong sums inside mean that somebody without the key wrote the bundle.
         format = BUNDLE if key is None else BUNDLE._replace(altered=_refuse_writer)
         self._frames = file if isinstance(file, Generator) else read_frames(file, name, format, key)
         kind, header = next(self._frames)
@@ -127,13 +128,14 @@ class BundleReader:
         self.header: BundleHeader = header
         unknown = sorted(set(self.header.features) - set(FEATURES))
         if self.header.version != VERSION or unknown:
-            told = f"its version is {self.header.version}" if not unknown else f"it needs {', '.join(unknown)}"
-            raise InvalidBundle(name, f"{told}, which this headish does not know; upgrade headish")
+            reason = f"its version is {self.header.version}" if not unknown else f"it needs {', '.join(unknown)}"
+            raise InvalidBundle(name, f"{reason}, which this headish does not know; upgrade headish")
         self._cover([_hash_part(header)])
 
     def again(self, file: BinaryIO) -> BundleReader:
-        """Read a bundle that was read to its end once more, from its beginning. What its signature covers is compared
-        before it is yielded. Raises: InvalidBundle, of a signed one also where it is another one now."""
+        """Read a bundle a second time, from its beginning, after it was read to its end. Each part that its signature
+        covers is compared with the first reading before it is yielded. Raises: InvalidBundle, also if a signed bundle
+        was changed in between."""
         reader = BundleReader(file, self.name)
         reader._first = self
         if reader.header != self.header:
@@ -143,7 +145,7 @@ class BundleReader:
     def parts(self) -> Iterator[tuple[IntEnum, Any]]:
         """The frames between the header and the end, in their order: receipts, pages, names, records, signatures.
 
-        Raises: InvalidBundle where one stands in another order, or the end counts others.
+        Raises: InvalidBundle if one is out of order, or if the end has other counts.
         """
         before: IntEnum = BundleKind.HEADER
         turns = receipts = receipt_bytes = 0
@@ -157,6 +159,7 @@ class BundleReader:
                 if (value.signature is not None) != self.header.signed:
                     raise InvalidBundle(self.name, "its header and its end disagree on whether it is signed")
                 self.signature = value.signature
+                # ``_cover`` compared each part that came; parts that are missing now show only in the number.
                 if self._first is not None and len(self._first._covered) != len(self._covered):
                     raise self._is_another()
                 return
@@ -173,11 +176,11 @@ class BundleReader:
             yield kind, value
 
     def _cover(self, hashes: Iterable[bytes]) -> None:
-        if not self.header.signed:
+        if not self.header.signed:  # nothing will ask for it, and it takes a hash per turn
             return
-        known = len(self._covered)
+        before = len(self._covered)
         self._covered += hashes
-        if self._first is not None and self._first._covered[known : len(self._covered)] != self._covered[known:]:
+        if self._first is not None and self._first._covered[before : len(self._covered)] != self._covered[before:]:
             raise self._is_another()
 
     def _is_another(self) -> InvalidBundle:
@@ -185,12 +188,12 @@ class BundleReader:
 
     @property
     def message(self) -> bytes:
-        """What the signature of a bundle that was read to its end covers."""
+        """The bytes that the signature covers, after the bundle was read to its end."""
         return signed_message(BUNDLE_SIGNED, self._covered)
 
 
 def _hash_part(part: BundleHeader | Sequence[SentName | SentRecord]) -> bytes:
-    """What a signature covers of the header, of a list of names, or of records of conversations."""
+    """The hash by which a signature covers the header, a list of names, or records of conversations."""
     return hash_payload(msgspec.msgpack.encode(part))
 
 

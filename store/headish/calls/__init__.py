@@ -4,10 +4,10 @@
         for event in call:
             …
 
-``endpoints`` says where each provider is, ``keys`` which key may go there, ``client`` calls and tries again,
-``answers`` reads, ``deadline`` ends what takes too long, ``connections`` stay open. Nothing here knows the store or
-what an event means. A key goes to its provider's own host only, unless the caller names one for another address; no
-error, repr or log shows a key.
+``endpoints`` has each provider's address, ``keys`` finds the key that may go there, ``client`` calls and tries again,
+``answers`` reads the answer, ``deadline`` ends a call that takes too long, ``connections`` keeps idle connections.
+Nothing here knows the store or the meaning of an event. A key goes only to its provider's own host, unless the caller
+names a key for another address; no error, repr or log shows a key (ADR 0014).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An answer that has begun: its events, one by one, within the bounds of time and size.
 
-From here on headish tries nothing again, because the caller may have shown or stored the first events. It raises an
-error after every event that had arrived.
+From here on headish does not try again, because the caller may have shown or stored the first events. An error is
+raised only after every event that had arrived.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from headish.calls.clouds.credentials import Signer
 
 DRAIN_SECONDS = 0.05
-"""How long to wait for the end of a body after its last event, so that the connection can be kept."""
+"""The longest wait for the end of a body after its last event: an unread body would take its connection with it."""
 DRAIN_CHUNKS = 8
-"""How many chunks may come after the last event."""
+"""The most chunks to read after the last event."""
 _LENGTHS = frozenset({"content-length", "transfer-encoding"})
-"""The headers that say where an answer ends."""
+"""The headers that mark the end of an answer."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -50,8 +50,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """What sending and reading share: the provider, the time and bytes allowed, what to keep out of errors, and who
-    signs."""
+    """The values that sending and reading share: the provider, the limits of time and size, the keys to keep out of
+    errors, and the signer."""
 
     provider: str
     origin: str
@@ -62,7 +62,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
     signer: Signer | None = None
 
     def ended(self) -> CallError:
-        """The error of a call that its deadline has ended."""
+        """The error of a call that its deadline ended."""
         timeouts, provider = self.timeouts, self.provider
         match self.deadline.ended_by:
             case "cancelled":
@@ -80,8 +80,8 @@ class Call:
 
     The events hold ``***`` for each key of the call, wherever the server echoes one outside the model's own words.
 
-    Iterating raises: InvalidReply for what is no event; Interrupted, TimedOut, CallCancelled, UnreadableAnswer (too
-    large). Events that came before remain valid.
+    Iterating raises: InvalidReply if something is not an event; Interrupted, TimedOut, CallCancelled, UnreadableAnswer
+    (too large). Events that came before remain valid.
     """
 
     def __init__(self, exchange: Exchange, response: httpx2.Response, resources: ExitStack, stop: Stop) -> None:
@@ -90,14 +90,14 @@ class Call:
         self.content_type = response.headers.get("content-type", "")
         self._exchange, self._response, self._resources, self._stop = exchange, response, resources, stop
         self._response_chunks = response.iter_raw()
-        read = read_events(
+        events = read_events(
             self._read_chunks(),
             f"the answer of {self.provider}",
             event_limit_bytes=exchange.limits.event_bytes,
         )
         words = find_provider(self.provider).reader.words
         self._is_ended = False
-        self._events = self._take(exchange.redactor.clean(event, words) for event in read)
+        self._events = self._take(exchange.redactor.clean(event, words) for event in events)
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         return self._events
@@ -111,7 +111,7 @@ class Call:
         self.close()
 
     def cancel(self) -> None:
-        """End the request at once, from any thread: iterating raises CallCancelled after what had arrived."""
+        """End the request at once, from any thread: iterating raises CallCancelled after the events that arrived."""
         self._stop.now()
 
     def close(self) -> None:
@@ -121,12 +121,12 @@ class Call:
         self._resources.close()
 
     def _take(self, read: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-        """The events; then it is known that the answer has ended."""
+        """The events; then note that the answer was read to its end."""
         yield from read
         self._is_ended = True
 
     def _drain(self) -> None:
-        """Read what follows the last event, the mark that ends the body, so that the connection can be kept."""
+        """Read on to the mark that ends the body, so that the connection can be kept."""
         import httpx2
 
         self._exchange.deadline.await_end(DRAIN_SECONDS)

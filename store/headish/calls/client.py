@@ -1,6 +1,6 @@
 """Send one request. headish retries it until the first byte of an answer arrives, and never after.
 
-No redirect is followed. No cookie and no key is kept; a connection is, for the next call to the same host.
+It follows no redirect. It keeps the connection for the next call to the same host, but no cookie and no key.
 """
 
 from __future__ import annotations
@@ -65,27 +65,27 @@ def open_call(
     stop: Stop | None = None,
     transport: httpx2.BaseTransport | None = None,
 ) -> Call:
-    """Send a request's body, as it is, and return the answer once it begins.
+    """Send a request's body, unchanged, and return the answer once it begins.
 
-    ``model`` and ``stream`` choose the address where a provider's address depends on them (Gemini); for the others the
-    body says both. ``cloud`` is who serves the model instead of its provider: the address, the credentials and parts of
-    the body are that cloud's. ``headers`` are added, and replace those that headish would send, the key's header
-    included. ``stop`` ends the call from another thread, and so does ``Call.cancel``.
-    Raises: every CallError except Interrupted; InvalidAddress; InvalidArgument; InvalidContent for a body
-    that is no JSON; UnknownFormat for the provider.
+    ``model`` and ``stream`` choose the address of a provider whose address depends on them (Gemini); for the others the
+    body has both. ``cloud`` serves the model in place of its provider: the address, the credentials and parts of the
+    body are then that cloud's. ``headers`` are added, and replace those that headish would send, including the header
+    of the key. ``stop`` ends the call from another thread, as does ``Call.cancel``.
+    Raises: every CallError except Interrupted; InvalidAddress; InvalidArgument; InvalidContent for a body that is not
+    JSON; UnknownFormat for the provider.
     """
     if attempts < 1:
         raise InvalidArgument("a call needs at least one attempt")
     route = find_route(provider, model=model, base_url=base_url, cloud=cloud, stream=stream)
     address = route.address
-    given = check_headers(headers or {})
-    credentials = find_credentials(route, key_env, given)
-    secrets = find_secrets(route.endpoint, given)
+    caller_headers = check_headers(headers or {})
+    credentials = find_credentials(route, key_env, caller_headers)
+    secrets = find_secrets(route.endpoint, caller_headers)
     if secrets:
         refuse_readable(address)
-    written = write_headers(route.endpoint, stream=stream) | credentials.headers | given
-    dressed, sent = route.dress(body, written)
-    content = _write_body(dressed)
+    all_headers = write_headers(route.endpoint, stream=stream) | credentials.headers | caller_headers
+    sent_body, sent_headers = route.dress(body, all_headers)
+    content = _write_body(sent_body)
     stop = stop or Stop()
     with ExitStack() as resources:
         deadline = Deadline(timeouts, stop)
@@ -99,17 +99,19 @@ def open_call(
             redactor=Redactor([*secrets, *credentials.secrets]),
             signer=credentials.signer,
         )
-        kept = resources.enter_context(_open_client(exchange, address, transport))
-        request = _build_request(kept.client, route.url, sent, content, exchange)
-        response = _send(exchange, kept, request, attempts, told)
+        idle_client = resources.enter_context(_open_client(exchange, address, transport))
+        request = _build_request(idle_client.client, route.url, sent_headers, content, exchange)
+        response = _send(exchange, idle_client, request, attempts, told)
         resources.callback(response.close)
+        # From here on the call closes them, not this block.
         return Call(exchange, response, resources.pop_all(), stop)
 
 
 def _send(
     exchange: Exchange, kept: IdleClient, request: httpx2.Request, attempts: int, told: Told | None
 ) -> httpx2.Response:
-    """Send the request until an answer begins. A loop: a retry library needs longer hooks for the same decisions."""
+    """Send the request until an answer begins."""
+    # A loop: with a retry library, hooks for the same decisions would be longer.
     attempt = 1
     while True:
         try:
@@ -143,7 +145,8 @@ def _send_once(exchange: Exchange, kept: IdleClient, request: httpx2.Request) ->
         response = kept.client.send(request, stream=True)
     except httpx2.RequestError as error:
         if was_used and deadline.ended_by is None and not isinstance(error, httpx2.TimeoutException):
-            return _send_once(exchange, kept, request)  # the server had closed the connection that was kept
+            # The server closed the kept connection meanwhile: another attempt at once, which counts as the same one.
+            return _send_once(exchange, kept, request)
         raise _as_call_error(exchange, error) from None
     try:
         check_answer(exchange.provider, response, exchange.redactor)
@@ -162,7 +165,7 @@ def _send_once(exchange: Exchange, kept: IdleClient, request: httpx2.Request) ->
 
 
 def _as_call_error(exchange: Exchange, error: httpx2.RequestError) -> CallError:
-    """What went wrong before an answer began."""
+    """The error for a request that failed before an answer began."""
     import httpx2
 
     provider, timeouts = exchange.provider, exchange.timeouts
@@ -177,8 +180,8 @@ def _as_call_error(exchange: Exchange, error: httpx2.RequestError) -> CallError:
 
 
 def choose_delay(error: CallError, attempt: int) -> float:
-    """How long to wait before the next attempt: as long as the provider asks. Otherwise the delay doubles each time,
-    less up to a quarter so that callers spread."""
+    """The seconds to wait before the next attempt: as many as the provider asks for. Otherwise the delay doubles each
+    time, minus up to a quarter at random, so that callers spread."""
     if isinstance(error, CallRefused) and error.retry_after_seconds is not None:
         return error.retry_after_seconds
     longest = min(FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10), LONGEST_DELAY_SECONDS)
@@ -198,18 +201,19 @@ def import_client() -> Any:
 def _open_client(
     exchange: Exchange, address: Address, transport: httpx2.BaseTransport | None = None
 ) -> Iterator[IdleClient]:
-    """A client for a server, kept open for the next call. Raises: InvalidArgument without the extra; Unreachable."""
+    """A client for a server; its connection is kept for the next call. Raises: InvalidArgument without the extra;
+    Unreachable."""
     httpx2 = import_client()
     with ExitStack() as resources:
         try:
             if transport is None:
-                kept = resources.enter_context(borrowed(address, exchange.deadline))
+                idle_client = resources.enter_context(borrowed(address, exchange.deadline))
             else:
-                kept = IdleClient(resources.enter_context(httpx2.Client(transport=transport, trust_env=False)))
+                idle_client = IdleClient(resources.enter_context(httpx2.Client(transport=transport, trust_env=False)))
         except (ImportError, ValueError) as error:
             # For example SOCKS without its package. httpx2 masks the password of a proxy.
             raise Unreachable(exchange.provider, exchange.origin, f"the proxy cannot be used: {error}") from None
-        yield kept
+        yield idle_client
 
 
 def _build_request(
@@ -220,7 +224,8 @@ def _build_request(
 
     timeouts = exchange.timeouts
     try:
-        # The deadline ends each wait but that for a connection; httpx2's own limit for a read comes after it.
+        # The deadline ends every wait except that for a connection. httpx2's own limit for a read is longer, so that it
+        # never comes first.
         longest = max(timeouts.first_byte_seconds, timeouts.silence_seconds) + 5
         limits = httpx2.Timeout(longest, connect=timeouts.connect_seconds)
         request = client.build_request("POST", url, headers=dict(headers), content=content, timeout=limits)

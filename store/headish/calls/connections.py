@@ -1,7 +1,7 @@
 """Connections that stay open between calls: a tool loop asks the same host again and again.
 
-A client of one connection belongs to one call at a time. So the call knows which connection it waits on and can cut it.
-The next call to the same host takes the one that was given back last. It keeps no cookie and no key.
+A client of one connection belongs to one call at a time. So the call knows which connection it waits on and can cut it
+(ADR 0039). The next call to the same host takes the client that was given back last, which keeps no cookie and no key.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ if TYPE_CHECKING:
     import httpx2
 
 KEPT_SECONDS = 60
-"""How long an unused connection stays open. Servers close theirs after 5 to 75 seconds."""
+"""The seconds that an unused connection stays open. Servers close theirs after 5 to 75 seconds."""
 KEPT_PER_HOST = 8
-"""How many unused connections to a host stay open."""
+"""The number of unused connections to a host that stay open."""
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 Key = tuple[str, tuple[tuple[str, str], ...]]
-"""A host, and the proxies and certificates that the environment names for it."""
+"""A host, and the proxies and certificates that the environment sets for it."""
 
 
 class IdleClient:
-    """A client of one connection. ``since``: when it was given back; ``socket`` is the connection's, once there is one.
+    """A client of one connection. ``since`` is the time when it was given back, ``socket`` that of the connection, once
+    there is one.
 
-    ``is_used``: whether it had a call before, whose connection may have been closed by the server meanwhile.
+    ``is_used``: it had a call before, so the server may have closed its connection meanwhile.
     """
 
     def __init__(self, client: httpx2.Client) -> None:
@@ -49,7 +50,7 @@ class IdleClient:
 
 
 class _Clients:
-    """What this process keeps."""
+    """The clients and certificates that this process keeps."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -58,44 +59,44 @@ class _Clients:
 
 
 _process = PerProcess(_Clients)
-"""Two processes on one connection would read each other's answers, and to close a TLS connection in a forked child
-would end it in the parent."""
+"""Per process: two processes on one connection would read each other's answers, and a forked child that closed a TLS
+connection would end it in the parent."""
 
 
 @contextmanager
 def borrowed(address: Address, deadline: Deadline) -> Iterator[IdleClient]:
-    """A client for a call to a host, whose connection the deadline cuts; given back when the call is over.
+    """A client for a call to a host. The deadline can cut its connection; it is given back when the call is over.
 
-    Raises: what httpx2 raises for a proxy or a certificate that cannot be used; ImportError.
+    Raises: the error of httpx2 for a proxy or certificate that cannot be used; ImportError.
     """
     process, key = _process.now, _key_of(address)
-    kept = _take(process, key) or IdleClient(_make(process, key, address))
-    deadline.watch(kept.socket)
+    idle_client = _take(process, key) or IdleClient(_make(process, key, address))
+    deadline.watch(idle_client.socket)
     is_sound = False
     try:
-        yield kept
+        yield idle_client
         is_sound = True
     except Exception:
-        is_sound = True  # httpx2 closed the connection, or has it ready
+        is_sound = True  # after its own errors httpx2 has closed the connection, or can use it again
         raise
     finally:
-        kept.socket = deadline.socket
+        idle_client.socket = deadline.socket
         deadline.cancel()  # first: it must not cut the next call's connection
         # The next call may be another user's, with another key.
-        kept.client.cookies.clear()
+        idle_client.client.cookies.clear()
         if is_sound:
-            _give_back(process, key, kept)
+            _give_back(process, key, idle_client)
         else:
-            kept.client.close()
+            idle_client.client.close()
 
 
 def close_all() -> None:
-    """Close the connections that nobody uses."""
+    """Close the connections that no call uses."""
     process = _process.now
     with process.lock:
         idle, process.idle = process.idle, {}
-    for kept in (each for listed in idle.values() for each in listed):
-        kept.client.close()
+    for idle_client in (each for listed in idle.values() for each in listed):
+        idle_client.client.close()
 
 
 def _key_of(address: Address) -> Key:
@@ -106,19 +107,19 @@ def _key_of(address: Address) -> Key:
 
 
 def _take(process: _Clients, key: Key) -> IdleClient | None:
-    """Take the client that was given back last, and close those that are too old."""
+    """Take the client that was given back last, and close those that are too old. None if none is left."""
     oldest = time.monotonic() - KEPT_SECONDS
     with process.lock:
         idle = process.idle.pop(key, [])
-        fresh = [kept for kept in idle if kept.since > oldest]
-        taken = fresh.pop() if fresh else None
+        fresh = [idle_client for idle_client in idle if idle_client.since > oldest]
+        newest = fresh.pop() if fresh else None
         if fresh:
             process.idle[key] = fresh
-    # Outside of the lock: to close a TLS connection may take a while.
-    for kept in idle:
-        if kept.since <= oldest:
-            kept.client.close()
-    return taken
+    # Outside the lock: closing a TLS connection may take a while.
+    for idle_client in idle:
+        if idle_client.since <= oldest:
+            idle_client.client.close()
+    return newest
 
 
 def _give_back(process: _Clients, key: Key, kept: IdleClient) -> None:
@@ -126,7 +127,7 @@ def _give_back(process: _Clients, key: Key, kept: IdleClient) -> None:
     with process.lock:
         idle = process.idle.setdefault(key, [])
         idle.append(kept)
-        # The oldest goes: its server is the likeliest to have closed it.
+        # The oldest goes: it is the one that its server has most likely closed.
         surplus = idle.pop(0) if len(idle) > KEPT_PER_HOST else None
     if surplus is not None:
         surplus.client.close()
@@ -148,10 +149,10 @@ def _certificates(process: _Clients, key: Key) -> ssl.SSLContext:
     import httpx2
 
     with process.lock:
-        found = process.certificates.get(key)
-        if found is None:
-            found = process.certificates[key] = httpx2.create_ssl_context()
-        return found
+        context = process.certificates.get(key)
+        if context is None:
+            context = process.certificates[key] = httpx2.create_ssl_context()
+        return context
 
 
 atexit.register(close_all)

@@ -1,9 +1,9 @@
 """The time that a call may take: to connect, to the first byte of its answer, between two bytes, and as a whole.
 
 httpx2 limits each read by one number. A server that sends one byte at a time stays within every such limit, and its
-headers may come long before its answer does. So a thread watches the call and cuts its connection when a time is over,
-or when somebody cancels; the reader that waits on it wakes up. Before there is a connection there is nothing to cut,
-and only the limit for connecting applies.
+headers may come long before its answer does. So a thread watches the call and cuts its connection when a time is over
+or the caller cancels, which wakes up the reader that waits on it. Before there is a connection, there is nothing to
+cut, and only the limit for connecting applies.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from msgspec import Struct
 from headish.errors import InvalidArgument, shown
 
 Ended = Literal["cancelled", "total", "first_byte", "silence"]
-"""What ended a call before its answer did."""
+"""The reason why a call ended before its answer."""
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
-    """Seconds allowed: to connect, to the first byte of the answer's body, between two bytes of it, and for the whole
-    call with its retries (None: no bound).
+    """The seconds allowed: to connect, to the first byte of the answer's body, between two bytes of it, and for the
+    whole call with its retries (None: no bound).
 
     A model that reads a long prompt is silent for long before its first word, and hardly ever afterwards. The whole
-    call has an hour by default: no answer takes longer, and a server that sends a byte now and then would hold the
-    caller forever. The time that the caller spends between two events counts there, and nowhere else.
+    call has an hour by default: no answer takes longer, and a server that sends a byte now and then would keep the
+    caller waiting forever. The time that the caller spends between two events counts only there.
     """
 
     connect_seconds: float = 10
@@ -53,27 +53,27 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, given: Timeouts | Mapping[str, float] | float | None, below: Mapping[str, float] = {}) -> Timeouts:
         """Times as callers spell them: a mapping of ``connect``, ``first_byte``, ``silence``, ``total`` to seconds, or
-        a number, which says how long the server may be silent, before its first byte and after it.
+        a number of seconds for ``first_byte`` and ``silence``.
 
-        What they leave out is taken from ``below``. Raises: InvalidArgument for another name.
+        Missing times come from ``below``. Raises: InvalidArgument for another name.
         """
         if isinstance(given, Timeouts):
             return given
         if isinstance(given, int | float):
             given = {"first_byte": given, "silence": given}
-        named = {f"{name}_seconds": seconds for name, seconds in {**below, **(given or {})}.items()}
-        unknown = sorted(str(name) for name in named.keys() - set(cls.__struct_fields__))
+        fields = {f"{name}_seconds": seconds for name, seconds in {**below, **(given or {})}.items()}
+        unknown = sorted(str(name) for name in fields.keys() - set(cls.__struct_fields__))
         if unknown:
             names = ", ".join(name.removesuffix("_seconds") for name in cls.__struct_fields__)
             raise InvalidArgument(f"a time limit is one of {names}, not {shown(unknown[0].removesuffix('_seconds'))}")
-        return cls(**named)
+        return cls(**fields)
 
 
 class Stop:
     """Ends a call from another thread, at once and for good: give it to the call, then call ``now``.
 
-    What arrived of the answer by then is kept. It also ends the waits between two attempts, and a call that is given
-    one that was used already is not made.
+    The part of the answer that arrived by then is kept. It also ends the wait between two attempts. A call that gets
+    a used one is not made.
     """
 
     def __init__(self) -> None:
@@ -83,39 +83,39 @@ class Stop:
 
     @property
     def asked(self) -> bool:
-        """Whether somebody has called ``now``."""
+        """Whether ``now`` was called."""
         return self._asked.is_set()
 
     def now(self) -> None:
-        """End the call. It may be called anew, from any thread, and from a signal's handler."""
+        """End the call. It may be called again, from any thread, and from a signal handler."""
         self._asked.set()
-        for cut in tuple(self._cuts):
+        for cut in tuple(self._cuts):  # a copy: a call that ends removes its own meanwhile
             cut()
 
     def wait(self, seconds: float) -> None:
-        """Wait for a time, or until it is stopped."""
+        """Wait for a time, or until ``now`` is called."""
         self._asked.wait(seconds)
 
     def add(self, cut: Callable[[], object]) -> None:
-        """Have ``cut`` called by ``now``, or at once if that was called before."""
+        """Let ``now`` call ``cut``; call it at once if ``now`` was called before."""
         self._cuts.add(cut)
         if self.asked:
             cut()
 
     def remove(self, cut: Callable[[], object]) -> None:
-        """Call it no more."""
+        """Do not call ``cut`` any more."""
         self._cuts.discard(cut)
 
 
 class _Due(NamedTuple):
-    """When a wait is over, and which limit that is."""
+    """The moment at which a wait is over, and the limit that ends it."""
 
     moment: float
     limit: Ended
 
 
 class Deadline:
-    """The ends of a call's time. httpcore2 reports its connections to ``trace``."""
+    """Watches the times of one call. httpcore2 reports its connections to ``trace``."""
 
     def __init__(self, timeouts: Timeouts, stop: Stop | None = None) -> None:
         self._timeouts, self._stop = timeouts, stop or Stop()
@@ -128,22 +128,23 @@ class Deadline:
         self._wake = threading.Event()
         self._is_over = False
         self.socket: socket.socket | None = None
-        """The connection that the call waits on."""
+        """The connection on which the call waits."""
         self._stop.add(self._cut)
         tick = min(timeouts.first_byte_seconds, timeouts.silence_seconds) / 4
-        # A call that was not closed must not keep the program from ending.
+        # A daemon with a weak reference: a call that was never closed must neither stay in memory nor keep the program
+        # from ending.
         watch = threading.Thread(target=_watch, args=(weakref.ref(self), self._wake, tick), daemon=True)
         watch.start()
         weakref.finalize(self, self._wake.set).atexit = False
 
     @property
     def remaining_seconds(self) -> float | None:
-        """What is left of the whole time, None without a bound."""
+        """The rest of the whole time; None without a bound."""
         return None if self._end is None else self._end.moment - time.monotonic()
 
     @property
     def ended_by(self) -> Ended | None:
-        """What ended the call, None if nothing did yet."""
+        """The reason why the call ended; None if it did not end yet."""
         if self._stop.asked:
             return "cancelled"
         if self._end is not None and time.monotonic() >= self._end.moment:
@@ -151,12 +152,12 @@ class Deadline:
         return self._cut_by
 
     def begin(self) -> None:
-        """An attempt begins: the limit for the first byte runs, from its beginning."""
+        """Begin an attempt: start the limit for the first byte anew."""
         self._first_left = self._timeouts.first_byte_seconds
         self.await_first_byte()
 
     def await_first_byte(self) -> None:
-        """Start the limit for the first byte, with as much of it as is left."""
+        """Go on with the rest of the limit for the first byte."""
         self._await(self._first_left, "first_byte")
 
     def await_byte(self) -> None:
@@ -164,22 +165,22 @@ class Deadline:
         self._await(self._timeouts.silence_seconds, "silence")
 
     def await_end(self, seconds: float) -> None:
-        """Expect nothing but the end of the answer, and soon."""
+        """Expect only the end of the answer, within this many seconds."""
         self._await(seconds, "silence")
-        self._wake.set()
+        self._wake.set()  # this limit is shorter than a tick of the watching thread
 
     def heard(self) -> None:
-        """Nothing is waited for."""
+        """Stop the running limit: the caller waits for nothing now."""
         due, self._due = self._due, None
         if due is not None and due.limit == "first_byte":
             self._first_left = max(due.moment - time.monotonic(), 0.001)
 
     def pause(self, seconds: float) -> None:
-        """Wait so long between two attempts, or until the call is cancelled."""
+        """Wait between two attempts, or until the call is cancelled."""
         self._stop.wait(seconds)
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Note the connection that the call now waits on: after connecting, and again when TLS has wrapped it.
+        """Note the connection on which the call now waits: after connecting, and again when TLS has wrapped it.
 
         Source: httpcore2 2.16, the request extension "trace".
         """
@@ -196,7 +197,7 @@ class Deadline:
             self._cut()
 
     def cancel(self) -> None:
-        """The call is over: whoever uses its connection next is not cut."""
+        """End the watch: the next call that uses the connection is not cut."""
         self._stop.remove(self._cut)
         with self._lock:
             self._is_over, self.socket = True, None
@@ -206,16 +207,16 @@ class Deadline:
         self._due = _Due(time.monotonic() + seconds, limit)
 
     def _look(self) -> float | None:
-        """Cut the connection if a time is over. How long there is nothing to do; None if there never is again."""
+        """Cut the connection if a time is over. Returns the seconds until the next look; None if none is needed."""
         if self._is_over:
             return None
         ends = [each for each in (self._end, self._due) if each is not None]
         next_end = min(ends, default=None)
         if next_end is None:
             return threading.TIMEOUT_MAX
-        left = next_end.moment - time.monotonic()
-        if left > 0:
-            return left
+        seconds = next_end.moment - time.monotonic()
+        if seconds > 0:
+            return seconds
         self._cut_by = next_end.limit
         self._cut()
         return None
@@ -224,20 +225,20 @@ class Deadline:
         with self._lock:
             connection = self.socket
             if connection is not None:
-                # The method of a TLS socket would forget its state while another thread reads from it.
+                # Not the method of the TLS socket, which would drop its state while another thread reads from it.
                 with suppress(OSError):
                     socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def _watch(deadline: weakref.ref[Deadline], wake: threading.Event, tick: float) -> None:
-    """Watch a call until it is over, or dropped.
+    """Watch a call until it is over, or garbage-collected.
 
-    It looks at least four times in the shortest limit that can begin, so that it sees each before it is over.
+    It looks at least four times within the shortest limit, so it sees every limit before that is over.
     """
     while (watched := deadline()) is not None:
-        left = watched._look()
-        if left is None:
+        seconds = watched._look()
+        if seconds is None:
             return
-        del watched
-        wake.wait(min(left, tick))
+        del watched  # while this thread sleeps, only the call itself may keep the deadline
+        wake.wait(min(seconds, tick))
         wake.clear()

@@ -1,4 +1,4 @@
-"""The address of each provider, and what its requests carry beside the body.
+"""The address of each provider, and the headers of its requests.
 
 A base URL given by the caller follows the convention of the provider's own SDK: with ``/v1`` for OpenAI
 (``http://127.0.0.1:11434/v1``), without it for the others.
@@ -18,7 +18,7 @@ _MODEL_FOLDERS = ("models/", "tunedModels/")
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """One provider. ``path`` and ``stream_path`` stand behind the base URL; ``{model}`` in them is the model's name.
+    """One provider. ``path`` and ``stream_path`` follow the base URL; ``{model}`` in them stands for the model's name.
 
     ``key_header`` holds ``key_prefix`` and the key. ``key_variables`` and ``keyring_users`` are searched in order.
     """
@@ -47,7 +47,7 @@ def find_endpoint(provider: str) -> Endpoint:
 
 
 def write_url(endpoint: Endpoint, address: Address, model: str | None, *, stream: bool) -> str:
-    """The URL to post to. Raises: InvalidArgument for a model that is missing or would leave its place in the path."""
+    """The URL to post to. Raises: InvalidArgument if the model is missing or would leave its place in the path."""
     path = endpoint.stream_path if stream else endpoint.path
     if "{model}" in path:
         path = path.replace("{model}", _quote_model(model))

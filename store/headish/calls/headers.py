@@ -11,7 +11,7 @@ from headish.version import __version__
 
 
 def write_headers(endpoint: Endpoint, *, stream: bool) -> dict[str, str]:
-    """What a request carries beside its body; names in lower case."""
+    """The headers of a request, without the key; names in lower case."""
     return {
         **endpoint.headers,
         "accept": "text/event-stream, application/json" if stream else "application/json",

@@ -1,7 +1,7 @@
-"""Keys: where headish looks for them, and where it may send them.
+"""Keys: where headish looks for them, and where it may send them (ADR 0014).
 
-A provider's usual key is sent to the provider's own host. Any other address gets only a key that the caller named for
-it. No key is sent where others could read it on the way. Keys come from the environment or the keyring. No argument
+headish sends a provider's usual key only to the provider's own host. Any other address gets only a key that the caller
+named for it. No key travels where others could read it. Keys come from the environment or the keyring. No argument
 takes a key, so none ends up in a shell's history or in the database.
 """
 
@@ -31,9 +31,9 @@ class ApiKey(str):
 
 
 def find_key(provider: str, *, base_url: str | None = None, key_env: str | None = None) -> str | None:
-    """The key to send to a provider, or None where none is to be sent: another address and no ``key_env``.
+    """The key to send to a provider; None for another address without ``key_env``, which gets no key.
 
-    ``key_env`` names the environment variable, or the keyring's entry as ``keyring:NAME``, that is read instead of the
+    ``key_env`` names the environment variable, or the keyring's entry as ``keyring:NAME``, to read in place of the
     provider's usual places.
     Raises: MissingKey; InvalidKey; InvalidAddress; InvalidArgument; UnknownFormat for the provider.
     """
@@ -50,7 +50,8 @@ def find_key(provider: str, *, base_url: str | None = None, key_env: str | None 
 
 
 def first_key(provider: str, places: tuple[str, ...]) -> tuple[ApiKey, str]:
-    """The first key of some places, named as ``key_env`` names them, and its place. Raises: MissingKey; InvalidKey."""
+    """The first key found in some places, each as ``key_env`` would name it, and its place. Raises: MissingKey;
+    InvalidKey."""
     for place in places:
         key = _look_at(place)
         if key:
@@ -59,7 +60,8 @@ def first_key(provider: str, places: tuple[str, ...]) -> tuple[ApiKey, str]:
 
 
 def named_place(key_env: str) -> str:
-    """The place that a caller names for a key. Raises: InvalidArgument, which does not repeat it: it may be the key."""
+    """Check the place that a caller names for a key, and return it. Raises: InvalidArgument, which does not repeat it:
+    it may be the key."""
     if not key_env.removeprefix(KEYRING_PREFIX) or not (
         key_env.startswith(KEYRING_PREFIX) or _VARIABLE.fullmatch(key_env)
     ):
@@ -85,7 +87,8 @@ def _look_at(place: str) -> str | None:
 
 
 def _read_keyring(user: str) -> str | None:
-    """An entry of the keyring. Whatever a backend raises (no desktop session, no daemon, locked) counts as no key."""
+    """An entry of the keyring; None if there is none, or the keyring cannot be read."""
+    # A backend may raise anything (no desktop session, no daemon, locked): the places after it still count.
     try:
         import keyring
 

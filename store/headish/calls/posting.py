@@ -1,7 +1,7 @@
-"""A server of headish that is asked over HTTP: each question is a POST, and the body that comes back its answer.
+"""Ask a server of headish over HTTP: each question is a POST, and the body that comes back is its answer.
 
-The token goes to the address that a person of this machine has named, over TLS or to this machine itself, and nowhere
-else. No redirect is followed. What is sent may be sent again, since the same question changes nothing twice.
+The token goes only to the address that the user has named, over TLS or to this machine itself. No redirect is followed.
+A question may be sent again, because the same question changes nothing twice.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     import httpx2
 
 PATH = "/sync"
-"""What is asked where a URL has no path."""
+"""The path to use if a URL has none."""
 MEDIA_TYPE = "application/x-headish-live"
 CONNECT_SECONDS, SILENCE_SECONDS = 10.0, 60.0
-"""A server that does not answer, takes nothing, or says nothing for so long, is given up."""
+"""headish gives up on a server that does not connect, takes no data or stays silent for so long."""
 _CHUNK_BYTES = 64 * 1024
 
 
@@ -61,7 +61,7 @@ def _read_address(url: str) -> Address:
 
 
 def _find_token(url: str, key_env: str) -> ApiKey:
-    """The token that lies at a place. Nothing else that lies there goes to a server. Raises: MissingKey, InvalidKey."""
+    """The token at a place. A value of any other form is not sent to a server. Raises: MissingKey, InvalidKey."""
     token, place = first_key(url, (key_env,))
     if not is_token(token):
         raise InvalidKey(url, place, "it is no token of headish, as 'headish token add' prints it")
@@ -69,7 +69,7 @@ def _find_token(url: str, key_env: str) -> ApiKey:
 
 
 class SyncServer:
-    """A server while both talk. Raises: InvalidAddress, MissingKey, InvalidKey; InvalidArgument without the extra."""
+    """A connection to a server. Raises: InvalidAddress, MissingKey, InvalidKey; InvalidArgument without the extra."""
 
     def __init__(self, url: str, key_env: str) -> None:
         self.url = url
@@ -99,7 +99,7 @@ class SyncServer:
         self._client.close()
 
     def post(self, question: BinaryIO, size_bytes: int) -> PostedAnswer:
-        """Ask, with what a file holds from its beginning on. The answer before ends.
+        """Send a whole file as the question, and return the answer. This ends the previous answer.
 
         Raises: RemoteUnavailable, RemoteRefused.
         """
@@ -113,14 +113,14 @@ class SyncServer:
         return answer
 
     def show(self, text: str) -> str:
-        """What the server says, on one line and without the token."""
+        """A text of the server, on one line and without the token."""
         return self._redactor.show(text)
 
     def _send(self, question: BinaryIO, size_bytes: int, *, may_repeat: bool) -> httpx2.Response:
         import httpx2
 
         question.seek(0)
-        headers = {**self._headers, "content-length": str(size_bytes)}  # proxies then need not guess
+        headers = {**self._headers, "content-length": str(size_bytes)}  # so that proxies need not guess
         request = self._client.build_request("POST", self._target, headers=headers, content=_chunks_of(question))
         try:
             return self._client.send(request, stream=True)
@@ -129,11 +129,11 @@ class SyncServer:
             raise RemoteUnavailable(self.url, f"it said nothing for {waited:g} seconds") from None
         except httpx2.RequestError as error:
             if may_repeat and not isinstance(error, httpx2.ConnectError):
-                return self._send(question, size_bytes, may_repeat=False)  # it had closed the connection that was kept
+                return self._send(question, size_bytes, may_repeat=False)  # the server closed the kept connection
             raise RemoteUnavailable(self.url, self._redactor.reason(error)) from None
 
     def _check(self, response: httpx2.Response) -> None:
-        """Whether it is a store that answers. Raises: RemoteUnavailable, RemoteRefused."""
+        """Check that a store of headish answers. Raises: RemoteUnavailable, RemoteRefused."""
         if response.status_code >= 300:
             try:
                 check_answer(self.url, response, self._redactor)
@@ -152,7 +152,7 @@ class SyncServer:
 class PostedAnswer:
     """The body of an answer while it arrives, as a file that is read once. ``ended``: all of it was read.
 
-    Raises: RemoteUnavailable where it breaks off.
+    Raises: RemoteUnavailable if it breaks off.
     """
 
     def __init__(self, url: str, response: httpx2.Response, redactor: Redactor) -> None:
@@ -162,22 +162,23 @@ class PostedAnswer:
         self._buffer = bytearray()
 
     def read(self, length: int) -> bytes:
-        """So many bytes, or fewer where no more come."""
+        """Read ``length`` bytes, or fewer if the body ends."""
         while len(self._buffer) < length and (chunk := self._next()):
             self._buffer += chunk
         self.ended = self.ended or len(self._buffer) < length
-        taken = bytes(self._buffer[:length])
+        data = bytes(self._buffer[:length])
         del self._buffer[:length]
-        return taken
+        return data
 
     def end(self) -> None:
-        """Read what is left where that is nothing, so that the next question takes the same connection; and close."""
+        """Close the answer. If nothing of it is left, its connection stays for the next question."""
+        # Only a read to the mark that ends the body leaves the connection usable.
         with suppress(RemoteUnavailable):
             self.read(_CHUNK_BYTES)
         self.close()
 
     def close(self) -> None:
-        """Read nothing more."""
+        """Stop reading."""
         self._response.close()
 
     def _next(self) -> bytes:

@@ -30,7 +30,7 @@ _MESSAGE_PATHS = (("error", "message"), ("message",), ("Message",), ("error",), 
 
 
 def check_answer(provider: str, response: httpx2.Response, redactor: Redactor) -> None:
-    """Refuse what is not an answer. Only its beginning is read.
+    """Refuse a response that is not an answer. Reads only its beginning.
 
     Raises: CallRefused; Redirected; UnreadableAnswer.
     """
@@ -52,7 +52,7 @@ def check_answer(provider: str, response: httpx2.Response, redactor: Redactor) -
 
 def _make_refusal(provider: str, response: httpx2.Response, redactor: Redactor) -> CallRefused:
     message = _find_message(_read_beginning(response))
-    is_page = message.lstrip()[:1] == "<"  # a proxy's, whose title says all
+    is_page = message.lstrip()[:1] == "<"  # an HTML page of a proxy, of which the title is enough
     text = redactor.show(message, _BEGINNING_CHARACTERS) if is_page else redactor.show(message)
     advice = response.headers.get("x-should-retry")
     status = response.status_code
@@ -66,7 +66,7 @@ def _make_refusal(provider: str, response: httpx2.Response, redactor: Redactor) 
 
 
 def _read_beginning(response: httpx2.Response) -> bytes:
-    """The first bytes of a body, as many as arrive; none of an encoded body."""
+    """The first bytes of a body, as many as arrive; empty for an encoded body."""
     import httpx2
 
     data = bytearray()
@@ -101,7 +101,7 @@ def _follow(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def read_retry_after(milliseconds: str | None, text: str | None) -> float | None:
-    """How many seconds the server asks to wait: ``retry-after-ms``, else ``Retry-After`` in seconds or as a date.
+    """The seconds that the server asks to wait: ``retry-after-ms``, else ``Retry-After`` in seconds or as a date.
 
     None if it asks for no wait, or for a time that has passed. Source: RFC 9110 §10.2.3; the SDKs for the milliseconds.
     """

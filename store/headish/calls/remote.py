@@ -1,7 +1,7 @@
-"""A provider's API beside its answers: small JSON documents, one file up, and files of any length down, line by line.
+"""The rest of a provider's API: get small JSON documents, upload one file, download files of any length line by line.
 
-A whole answer that a provider keeps (stored on request, or made in the background) is one of them. headish repeats a
-read if that may help. It does not repeat what creates something, once the provider may have it.
+A whole answer that a provider keeps (stored on request, or made in the background) is such a document. headish repeats
+a read if that may help. It does not repeat a request that creates something, once the provider may have it.
 """
 
 from __future__ import annotations
@@ -51,11 +51,12 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 4
 TOO_LONG = f"a line of more than {EVENT_LIMIT_BYTES:,} bytes"
+# Fixed: the CR LF before it cannot occur in a file of JSON lines, the only kind that is sent.
 _BOUNDARY = "headish-3f0c2f1a7d5e4b6f"
 
 
 class Remote:
-    """One provider, a compatible server or a cloud, with the credentials for it. They are looked up once."""
+    """One provider, compatible server or cloud, with the credentials for it, which are looked up once."""
 
     def __init__(
         self,
@@ -69,18 +70,18 @@ class Remote:
         timeouts: Timeouts = Timeouts(),
     ) -> None:
         route = find_route(provider, model=model, base_url=base_url, cloud=cloud, stream=False)
-        given = check_headers(headers or {})
-        credentials = find_credentials(route, key_env, given)
-        secrets = find_secrets(route.endpoint, given)
+        caller_headers = check_headers(headers or {})
+        credentials = find_credentials(route, key_env, caller_headers)
+        secrets = find_secrets(route.endpoint, caller_headers)
         if secrets:
             refuse_readable(route.address)
         self.provider, self.timeouts = provider, timeouts
         self.redactor = Redactor([*secrets, *credentials.secrets])
         self._address, self._route = route.address, route
-        self._headers = write_headers(route.endpoint, stream=False) | credentials.headers | given
+        self._headers = write_headers(route.endpoint, stream=False) | credentials.headers | caller_headers
 
     def get(self, path: str) -> dict[str, Any]:
-        """A JSON document. Raises: CallError."""
+        """Get a JSON document, with retries. Raises: CallError."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 with self._open("GET", path) as response:
@@ -95,7 +96,7 @@ class Remote:
             return self._read_json(response)
 
     def post_file(self, path: str, name: str, data: bytes, fields: Mapping[str, str]) -> dict[str, Any]:
-        """The same of a file."""
+        """Create a file by a form, as ``post`` does."""
         parts = [
             f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
             for key, value in fields.items()
@@ -108,36 +109,36 @@ class Remote:
             return self._read_json(response)
 
     def upload(self, path: str, about: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-        """The same of a file for Google, whose first answer names the address that takes the bytes.
+        """Create a file at Google, as ``post`` does. Google's first answer names the address that takes the bytes.
 
-        That address has to be of the same server, and gets no key: it holds one of its own. Source: google-genai 3.4.0,
-        ``files.upload`` and ``_api_client._upload_fd``.
+        That address has to be on the same server, and gets no key, because it contains one of its own. Source:
+        google-genai 3.4.0, ``files.upload`` and ``_api_client._upload_fd``.
         """
-        begun = {
+        start = {
             "x-goog-upload-protocol": "resumable",
             "x-goog-upload-command": "start",
             "x-goog-upload-header-content-length": str(len(data)),
             "x-goog-upload-header-content-type": "application/jsonl",
         }
-        with self._open("POST", path, msgspec.json.encode(about), begun) as response:
+        with self._open("POST", path, msgspec.json.encode(about), start) as response:
             url = response.headers.get("x-goog-upload-url", "")
         if not url.startswith(f"{self._address.origin}/"):
             raise UnreadableAnswer(self.provider, "the answer names no address of the same server for the file")
-        ended = {"x-goog-upload-command": "upload, finalize", "x-goog-upload-offset": "0"}
-        with self._open("POST", path, data, ended, url=url) as response:
+        finalize = {"x-goog-upload-command": "upload, finalize", "x-goog-upload-offset": "0"}
+        with self._open("POST", path, data, finalize, url=url) as response:
             return self._read_json(response)
 
     def lines(self, path: str) -> Iterator[bytes | None]:
-        """The lines of a file, each without its end; the last also where nothing ends it. None for one that is too
-        long: those behind it are read.
+        """The lines of a file, each without its end; the last one even if nothing ends it. None for a line that is too
+        long; reading goes on after it.
 
-        Memory: one line. Raises: CallError, also in the middle: the lines that came before stay valid.
+        Memory: one line. Raises: CallError, also in the middle: the earlier lines stay valid.
         """
         with self._open("GET", path, headers={"accept": "*/*"}) as response:
             line = _Line()
             for chunk in self._read(response, BATCH_RESULTS_LIMIT_BYTES):
-                *ended, rest = chunk.split(b"\n")
-                for part in ended:
+                *whole, rest = chunk.split(b"\n")
+                for part in whole:
                     line.add(part)
                     yield line.take()
                 line.add(rest)
@@ -146,7 +147,7 @@ class Remote:
                 yield last
 
     def _wait(self, error: CallError, attempt: int) -> None:
-        """Wait before the next attempt. Raises: the error, where another attempt would not help."""
+        """Wait before the next attempt. Raises: the error, if another attempt would not help."""
         delay_seconds = choose_delay(error, attempt)
         if attempt == ATTEMPTS or not error.transient or delay_seconds > RETRY_AFTER_LIMIT_SECONDS:
             raise error
@@ -162,9 +163,10 @@ class Remote:
         *,
         url: str | None = None,
     ) -> Iterator[httpx2.Response]:
-        """``url`` is asked instead of the path, without the key and the headers that go with it."""
-        # No connection that was kept: where a server has closed it, the request would have to be sent again, and a
-        # batch would be made twice.
+        """Send a request, and yield its response. With ``url``, it goes there in place of the path, without the key and
+        the other usual headers."""
+        # Never on a kept connection: if the server had closed it, the request would have to be sent again, and a batch
+        # might be made twice.
         httpx2 = import_client()
         in_the_clear = self._address.is_in_the_clear
         beside = dict(headers or {}) if url is not None else {**self._headers, **(headers or {})}
@@ -173,7 +175,7 @@ class Remote:
         with httpx2.Client(timeout=timeout, trust_env=not in_the_clear, verify=not in_the_clear) as client:
             try:
                 request = client.build_request(method, url, headers=beside, content=content)
-            except httpx2.InvalidURL as error:  # of a megabyte, say: servers name ids and addresses
+            except httpx2.InvalidURL as error:  # of a megabyte, say: servers choose the ids in it
                 raise InvalidAddress(self._address.origin, self.redactor.reason(error)) from None
             try:
                 response = client.send(request, stream=True)
@@ -197,7 +199,7 @@ class Remote:
     def _read_json(self, response: httpx2.Response) -> dict[str, Any]:
         data = b"".join(self._read(response, REPLY_LIMIT_BYTES))
         try:
-            # As an event is read: half a character in one answer must not hide the others.
+            # Read like an event: a lone surrogate in one answer must not hide the others.
             return decode_event(data)
         except Refusal:
             beginning = self.redactor.show(data[:200].decode(errors="replace"), 80)
@@ -212,6 +214,7 @@ class Remote:
                 received += len(chunk)
                 if received > limit_bytes:
                     raise UnreadableAnswer(self.provider, f"the answer has more than {limit_bytes:,} bytes")
+                # httpx2 limits only the silence between two chunks.
                 if total is not None and time.monotonic() - begun > total:
                     raise CallTimedOut(self.provider, total, "the answer did not end")
                 yield chunk
@@ -222,12 +225,12 @@ class Remote:
 
     @property
     def _silence_seconds(self) -> float:
-        """How long a read may take. No model answers here, so one number is enough."""
+        """The limit for a read. No model answers here, so one number is enough."""
         return max(self.timeouts.first_byte_seconds, self.timeouts.silence_seconds)
 
 
 class _Line:
-    """A line that grows, up to a bound."""
+    """A line that grows, up to a limit; longer ones take no memory."""
 
     def __init__(self) -> None:
         self._data: bytearray | None = bytearray()
@@ -239,13 +242,14 @@ class _Line:
                 self._data = None
 
     def take(self) -> bytes | None:
-        """All of it, and begin anew; None if it was too long."""
-        taken, self._data = None if self._data is None else bytes(self._data), bytearray()
-        return taken
+        """Return the line, None if it was too long, and begin the next one."""
+        line, self._data = None if self._data is None else bytes(self._data), bytearray()
+        return line
 
 
 def may_exist(error: BaseException) -> bool:
     """Whether something may have been created although its creation failed with this error."""
+    # A server may fail after the creation, or its answer be lost; a refusal below 500 says that it created nothing.
     if isinstance(error, CallRefused):
         return error.status >= 500
     return isinstance(error, TimedOut | Interrupted | UnreadableAnswer) or not isinstance(error, Exception)
@@ -265,15 +269,15 @@ def fetch_answer(
     headers: Mapping[str, str] | None = None,
     cloud: Cloud | None = None,
 ) -> Mapping[str, Any]:
-    """The answer that a provider keeps under an id, as it is now; it holds ``***`` for the key of the call.
+    """The answer that a provider keeps under an id, in its present state, with ``***`` for the key of the call.
 
-    Raises: InvalidArgument for a provider that keeps none, or for what is no id; CallError (CallRefused, with status
-    404, where there is none of this id); InvalidAddress.
+    Raises: InvalidArgument for a provider that keeps none, or for a malformed id; CallError (CallRefused with status
+    404 if the id is unknown); InvalidAddress.
     """
     if provider not in KEEPING:
         raise InvalidArgument(f"{provider} keeps no answers: {', '.join(sorted(KEEPING))} does")
-    if not _ID.fullmatch(id):  # which the server gave: it must not leave its place in the address
+    if not _ID.fullmatch(id):  # a server chose it: it must not leave its place in the address
         raise InvalidArgument(f"{id[:80]!r} cannot be the id of an answer")
     remote = Remote(provider, model=None, base_url=base_url, key_env=key_env, headers=headers, cloud=cloud)
-    found = remote.get(f"{find_endpoint(provider).path}/{id}")
-    return remote.redactor.clean(found, find_provider(provider).reader.words)
+    answer = remote.get(f"{find_endpoint(provider).path}/{id}")
+    return remote.redactor.clean(answer, find_provider(provider).reader.words)

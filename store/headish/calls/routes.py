@@ -1,4 +1,4 @@
-"""Where a request goes: to a provider itself, to a compatible server, or to a cloud that serves its models."""
+"""The destination of a request: a provider itself, a compatible server, or a cloud that serves its models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headish.values.checks.addresses import Address, parse_address
 
 
 class Route(Struct, frozen=True, kw_only=True):
-    """An address with what its requests carry. ``endpoint`` says which headers those of a call are added to."""
+    """An address, and what goes with its requests. ``endpoint`` has the headers to which those of a call are added."""
 
     provider: str
     url: str
@@ -26,13 +26,13 @@ class Route(Struct, frozen=True, kw_only=True):
     place: CloudPlace | None = None
 
     def dress(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[Mapping[str, Any], dict[str, str]]:
-        """Body and headers as they go there."""
+        """The body and headers in the form that this destination takes."""
         return (body, dict(headers)) if self.place is None else self.place.dress(body, headers)
 
     def beside(self, path: str) -> str:
-        """The URL of something else that the API has: a file, a batch, an answer that it keeps.
+        """The URL of another resource of the API: a file, a batch, a stored answer.
 
-        Raises: InvalidArgument for a cloud where headish asks for nothing but answers.
+        Raises: InvalidArgument for a cloud where headish asks only for answers.
         """
         if self.place is None or self.cloud is None:
             return self.address.origin + self.address.path + path
@@ -75,7 +75,7 @@ def _without_ending(path: str, endings: tuple[str, ...]) -> str:
 
 
 def _without_headers(endpoint: Endpoint, key_header: str) -> Endpoint:
-    """A provider's endpoint less what only its own address takes."""
+    """A provider's endpoint without its own headers and places of keys, which belong to its own address."""
     return Endpoint(
         base_url=endpoint.base_url,
         path=endpoint.path,

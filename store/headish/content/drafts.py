@@ -40,7 +40,7 @@ Reference = Headish | int | Place
 
 
 class DocumentOptions(TypedDict, total=False):
-    """What a document says beside its bytes: as ``TurnOptions``, without what only content blocks have."""
+    """The options of a document turn: those of ``TurnOptions`` that do not need content blocks."""
 
     role: str
     continues: Continues
@@ -63,23 +63,23 @@ class DocumentOptions(TypedDict, total=False):
 
 
 class TurnOptions(DocumentOptions, total=False):
-    """What a turn says beside its content: the keywords of ``add_turn``, and the keys of an item of ``add_turns``.
+    """The options of a turn beside its content: the keywords of ``add_turn``, and the keys of an item of ``add_turns``.
 
     - ``role``: system, developer, user (the default), assistant or tool.
     - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
     - ``bookmark``: the name to set, or to move forward to this turn; ``force`` takes it from wherever it is.
-    - ``moves``: False leaves every name where it is, but the one of ``bookmark``.
+    - ``moves``: False leaves every name where it is, except that of ``bookmark``.
     - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
     - ``inherited``: options for this turn and all that continue it, deep-merged with the shortcuts ``provider_ptr``,
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside unsets a value.
     - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here, for
       as long as the request says (True), ``5m`` or ``1h``.
     - ``form``: the content is a message of an API, or the parts of one: ``chat``, ``responses``, ``anthropic``,
-      ``gemini`` or ``cohere``. Parts that only one of them has are told by their shape.
+      ``gemini`` or ``cohere``. headish recognises parts that only one of them has by their shape.
     - ``attributes``: the transcript's. ``meta``: the application's own.
     - ``said_at``: when it was said, if not now: a datetime with a zone, or Unix milliseconds.
     - ``key``: the name that another system has for the turn.
-    - ``supersedes``, ``copy_of``: the id of a turn that this one takes the place of, or repeats.
+    - ``supersedes``, ``copy_of``: the id of the turn that this one replaces, or repeats.
     """
 
     json: bool
@@ -115,7 +115,7 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
     Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName; InvalidArgument,
     which includes an option that a turn does not have.
     """
-    if author is None and _USUAL.issuperset(turn):
+    if author is None and _USUAL.issuperset(turn):  # an author is a fact, which the short way does not store
         draft = _make_usual_draft(content, turn, payload_limit_bytes)
         if draft is not None:
             return draft
@@ -135,12 +135,14 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
 
 
 _USUAL = frozenset(("role", "continues", "bookmark"))
-"""What nearly every turn says beside its content, if anything."""
+"""The only options that nearly every turn has."""
 
 
 def _make_usual_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: int) -> Draft | None:
-    """The draft of a text, or of blocks that are no API's and need no careful look, with ``_USUAL`` options alone, at a
-    third to a half of the cost. None for other content."""
+    """Make the draft of a text, or of blocks that ``encode_known`` takes, with ``_USUAL`` options alone.
+
+    Costs a third to a half of ``make_draft``. None for other content.
+    """
     payload = encoding.encode_text(content) if type(content) is str else encoding.encode_known(content)
     if payload is None:
         return None
@@ -152,14 +154,17 @@ def _make_usual_draft(content: Content, turn: Mapping[str, Any], payload_limit_b
 
 
 def make_read_draft(read: Read, turn: Mapping[str, Any], payload_limit_bytes: int, author: str | None = None) -> Draft:
-    """The draft of what was read of an API's message; ``turn`` are its further options. Raises: as ``make_draft``."""
+    """Make the draft of an API's message that was read; ``turn`` holds its further options.
+
+    Raises: as ``make_draft``.
+    """
     payload = encode_content(read.blocks)
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
     attributes = turn.get("attributes")
     if read.speaker is not None:
-        given = msgspec.to_builtins(attributes) if isinstance(attributes, Attributes) else attributes
-        attributes = {"speaker": read.speaker} | dict(given or {})
+        plain = msgspec.to_builtins(attributes) if isinstance(attributes, Attributes) else attributes
+        attributes = {"speaker": read.speaker} | dict(plain or {})
     said = DigestFields(role=read.role, hash=hash_payload(payload), attributes=encode_attributes(attributes))
     options = {**turn, "cache": longest((read_cache(turn.get("cache")), read.cache))}
     system = None if read.form is None else {"form": read.form}
@@ -167,24 +172,24 @@ def make_read_draft(read: Read, turn: Mapping[str, Any], payload_limit_bytes: in
 
 
 def _read_form(content: Any, turn: Mapping[str, Any]) -> Read | None:
-    """The content of an API's message, read; None if it is of no API."""
+    """Read content that is a message of an API; None if it has the shape of none."""
     from headish.content.forms.reading import read_turn  # late: most turns are plain
 
     if not turn.get("json"):
         return read_turn(content, turn)
     if not isinstance(content, str | bytes):
-        return None  # which is refused where it is read
+        return None  # ``encode_content`` refuses it
     try:
-        given = strictjson.decode(content, "content")
+        value = strictjson.decode(content, "content")
     except InvalidContent:
         if turn.get("form") is not None:
             raise
-        return None  # its own reader keeps numbers that no other has
-    return read_turn(given, turn)
+        return None  # ``encode_json`` may take it: it keeps numbers that Python cannot hold (``1e400``)
+    return read_turn(value, turn)
 
 
 def make_plain_draft(content: Content, role: object, payload_limit_bytes: int) -> Draft:
-    """``make_draft`` of content and a role alone, as nearly every message of a long list is, at a third of the cost.
+    """As ``make_draft``, for content and a role alone, like nearly every message of a long list. A third of the cost.
 
     Raises: InvalidRole, InvalidContent (TooDeep, TooLarge).
     """
@@ -199,8 +204,8 @@ def make_plain_draft(content: Content, role: object, payload_limit_bytes: int) -
 def make_checked_draft(
     content: str | tuple[KnownBlock, ...], role: str, payload_limit_bytes: int, app: bytes | None = None
 ) -> Draft:
-    """The draft of a text, or of blocks without unknown keys, a role and the stored JSON of ``app``, all checked
-    already. Raises: TooLarge."""
+    """Make a draft from values that are checked already: a text, or blocks without unknown keys; a role; and the
+    stored JSON of ``app``. Raises: TooLarge."""
     payload = encoding.encode_whole_text(content) if isinstance(content, str) else encoding.encode_plain(content)
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
@@ -217,7 +222,7 @@ def make_message_draft(
     payload = encoding.encode_payload(message.content)
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
-    # A bare sequence has no role: the empty one, which no other turn can have.
+    # A bare sequence has no role. It is stored as the empty one, which no other turn can have.
     said = DigestFields(
         role=message.role or "", hash=hash_payload(payload), attributes=encode_attributes(message.attributes)
     )
@@ -255,8 +260,8 @@ def make_document_draft(
 
 
 def with_key(draft: Draft, key: bytes | None, supersedes: TurnId | None = None, *, grew: bool = False) -> Draft:
-    """The draft under another key, or under none; ``supersedes`` is the turn that it takes the place of, and ``grew``
-    whether it says all that that one said."""
+    """The draft with another key, or with none. ``supersedes`` is the turn that it replaces; with ``grew``, it contains
+    all that this turn said."""
     facts = replace(draft.facts, key=key, supersedes=supersedes, grew=grew or None)
     system = {} if draft.system is None else strictjson.decode(draft.system, "system")
     # Else an old key would stay where the new facts have none.
@@ -275,7 +280,7 @@ def make_overlay_draft(
     system: Mapping[str, Any] | None = None,
     author: str | None = None,
 ) -> Draft:
-    """The draft of an overlay: ``blocks`` are what is put in the place of the turns that it covers.
+    """Make the draft of an overlay; ``blocks`` take the place of the turns that it covers.
 
     Raises: TooLarge for the blocks, or for more turns than one overlay can cover; InvalidArgument.
     """
@@ -289,14 +294,14 @@ def make_overlay_draft(
 
 
 def as_overlay(draft: Draft, does: str, covers: Iterable[str]) -> Draft:
-    """The draft as an overlay that puts its words in the place of turns with these digests (rule R34, overlays)."""
+    """The draft as an overlay that puts its words in place of turns with these digests (rule R34, overlays)."""
     attributes = strictjson.encode(Attributes(overlay=Overlay(does=does, covers=tuple(covers))))
     said = replace(draft.said, role="system", type=OVERLAY, attributes=_within(attributes, "turns of an overlay"))
     return replace(draft, said=said)
 
 
 def with_reply(draft: Draft, reply: Mapping[str, Any]) -> Draft:
-    """The draft as an answer; ``reply`` is what its provider said beside it (``Reply.to_meta``).
+    """The draft as an answer; ``reply`` is what its provider reported with it (``Reply.to_meta``).
 
     Raises: InvalidContent, TooLarge.
     """
@@ -309,7 +314,7 @@ def _draft(
 ) -> Draft:
     """A draft with the options that any turn may have; ``system`` are the keys of a document."""
     bookmark, cache, expect = turn.get("bookmark"), turn.get("cache"), turn.get("expect")
-    if cache is not None and cache is not False:  # most turns say neither: they spare the steps into other modules
+    if cache is not None and cache is not False:  # most turns ask for no cache: spare them the call
         cache = read_cache(cache)
     if isinstance(cache, str):
         system = {**(system or {}), CACHE_TTL: cache}
@@ -341,7 +346,7 @@ def encode_content(given: Content, *, json: bool = False) -> bytes:
     """Content as payload bytes."""
     if isinstance(given, str) and not json:
         if type(given) is not str:
-            strictjson.check(given, encoding.WHAT)  # refuses it: of an Enum, nobody knows which text is meant
+            strictjson.check(given, encoding.WHAT)  # refuses it: of an Enum, the name or the value may be meant
         return encoding.encode_text(given)
     return encoding.encode_json(given) if json else encoding.encode_payload(encoding.read_content(given))
 
@@ -354,11 +359,11 @@ def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | N
     if not isinstance(plain, Mapping):
         raise InvalidContent("attributes", f"they must be a mapping, not {type(given).__name__}")
     strictjson.check(plain, "attributes")
-    said = {key: value for key, value in plain.items() if value is not None}
-    if not said:
+    fields = {key: value for key, value in plain.items() if value is not None}  # null is the same as not set
+    if not fields:
         return None
     try:
-        attributes = msgspec.convert(said, Attributes)
+        attributes = msgspec.convert(fields, Attributes)
     except msgspec.ValidationError as error:
         reason, _, where = str(error).partition(" - at `$")
         known = ", ".join(Attributes.__struct_fields__)
@@ -371,10 +376,10 @@ def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | N
 
 
 def read_continues(given: Continues) -> tuple[Reference, ...]:
-    """What a turn continues, parsed; nothing is looked up."""
+    """Parse what a turn continues, without looking anything up."""
     if given is None:
         return ()
-    if type(given) is int:
+    if type(given) is int:  # by the type itself: True is not an index, and ``parse_headish`` refuses it
         return (given,)
     if isinstance(given, str):
         return (parse_headish(given),)

@@ -45,13 +45,13 @@ _IN_BLOCKS = frozenset((str, bool, type(None), dict, list))
 _ONLY_STR = frozenset((str,))
 _NUMBER = int.from_bytes(os.urandom(7), "big")
 _BETWEEN = b",%d," % _NUMBER
-"""What stands between payloads that are decoded at once: by chance, so that nobody can put it into one."""
+"""The separator of payloads that are decoded together. It is random, so that nobody can put it into one."""
 _encode = msgspec.json.Encoder().encode
 _SPELLINGS: dict[str, dict[str, str]] = {"thinking": {"thinking": "text"}, "tool_use": {"invalid_json": "raw"}}
 """Older spellings that are read and never written (rule R8, block kinds)."""
 
 
-# Made at first use: what only writes reads no payload, and a decoder takes a thirtieth of a process.
+# Made at first use: a process that only writes reads no payload, and making a decoder takes a thirtieth of its time.
 @cache
 def _decode_known() -> Callable[[bytes], tuple[KnownBlock, ...]]:
     return msgspec.json.Decoder(tuple[KnownBlock, ...]).decode
@@ -86,7 +86,7 @@ def read_block(value: object, path: str = "$") -> ContentBlock:
         strictjson.check_text(value, WHAT, path)
         return Text(value)
     if isinstance(value, Block | Other):
-        value = to_mapping(value)
+        value = to_mapping(value)  # a struct checks nothing when it is made, so it goes the way of a mapping
     if isinstance(value, Erased):
         raise InvalidContent(WHAT, "an erased message has nothing to store", path)
     if not isinstance(value, Mapping):
@@ -96,13 +96,14 @@ def read_block(value: object, path: str = "$") -> ContentBlock:
 
 
 def read_checked(value: dict[str, Any], path: str = "$") -> ContentBlock:
-    """``read_block`` of a mapping that is known to be JSON, in dicts and lists. Raises: InvalidContent."""
-    known = _read_known(value)
-    return _read_mapping(value, path) if known is None else known
+    """As ``read_block``, for a mapping that is known to be JSON in dicts and lists. Raises: InvalidContent."""
+    block = _read_known(value)
+    return _read_mapping(value, path) if block is None else block
 
 
 def read_call(name: str, id: str | None, arguments: str) -> ToolUse:
-    """A call whose arguments are a text (rule R8, block kinds). ``name`` and ``id`` are known to be whole."""
+    """Make a call from arguments that are a text (rule R8, block kinds). ``name`` and ``id`` must be free of lone
+    surrogates."""
     return ToolUse(name=name, id=id, **_read_arguments(arguments))
 
 
@@ -117,8 +118,8 @@ def encode_payload(blocks: tuple[ContentBlock, ...]) -> bytes:
 def encode_json(text: object) -> bytes:
     """The payload bytes of content that is given as JSON text: every number keeps its own digits.
 
-    Raises: as ``read_content``; InvalidContent for a number that no reader has, but inside the arguments of a call,
-    which are kept as ``raw`` then.
+    Raises: as ``read_content``; InvalidContent for a number that no reader can hold, except inside the arguments of a
+    call, which are then kept as ``raw``.
     """
     from headish.content.numbers import NumberTexts  # late: little content is given as JSON text
 
@@ -126,11 +127,12 @@ def encode_json(text: object) -> bytes:
         raise InvalidContent(WHAT, "with json=True it must be JSON text")
     numbers = NumberTexts()
     content = strictjson.decode(text, WHAT, number=numbers.read)
-    # No number would change: then the text need not be put together a second time.
+    # Without a number that would change, the text need not be put together a second time.
     if not numbers.texts:
         return encode_payload(read_content(content))
     payload = numbers.readable(encode_payload(read_content(numbers.spell_arguments(content))), WHAT)
-    decode_payload(payload)  # a number may stand where a text belongs
+    # Until now a marked number was a text, and passed where a text belongs; as a number it must not.
+    decode_payload(payload)
     return payload
 
 
@@ -145,20 +147,20 @@ def encode_text(text: str) -> bytes:
 
 
 def encode_whole_text(text: str) -> bytes:
-    """``encode_text`` of a text that is known to be whole."""
+    """As ``encode_text``, for a text that is known to hold no lone surrogate."""
     return b'[{"type":"text","text":' + _encode(text) + b"}]"
 
 
 def encode_plain(blocks: tuple[KnownBlock, ...]) -> bytes:
-    """``encode_payload`` of blocks of known kinds, in which no unknown key is."""
+    """As ``encode_payload``, for blocks of known kinds without unknown keys."""
     return _encode(blocks)
 
 
 def encode_read(blocks: tuple[ContentBlock, ...], *, is_sound: bool = False) -> bytes | None:
-    """``encode_payload`` of blocks that a reader made, where the typed decoder gives them back equal: they need no
-    other look then. None where they do not come back, or are of kinds that ``read_content`` brings into one form.
+    """As ``encode_payload``, for blocks that a reader made: if the typed decoder gives them back equal, they need no
+    other check. None if it does not, or if they are of kinds that ``read_content`` brings into one form.
 
-    ``is_sound``: a form's reader made them of values that were sound (``strictjson``), so they do come back.
+    ``is_sound``: a form's reader made them from sound values (``strictjson.is_sound``), so they do come back equal.
     """
     if not all(map(_is_simple, blocks)):
         return None
@@ -170,21 +172,21 @@ def encode_read(blocks: tuple[ContentBlock, ...], *, is_sound: bool = False) -> 
 
 
 def encode_known(content: object) -> bytes | None:
-    """``encode_payload(read_content(content))`` of a list of mappings of those kinds, at a third of the cost; None for
-    other content, which those two look at with care."""
+    """As ``encode_payload(read_content(content))``, for a list of mappings of those kinds, at a third of the cost.
+    None for other content, which those two check with care."""
     if type(content) is not list or not all(map(_is_builtin, content)):
         return None
     try:
-        # Each by its own class: of a union msgspec makes its plan anew each time.
+        # Convert each to its own class: for a union, msgspec makes its plan anew each time.
         return encode_read(tuple([msgspec.convert(each, KINDS[each["type"]]) for each in content]))
     except (msgspec.ValidationError, LookupError, TypeError, UnicodeEncodeError):
         return None
 
 
 def _is_builtin(item: Any, *, may_hold: bool = True) -> bool:
-    """Whether a block is a ``dict`` of Python's own types: of an ``Enum``, which is no JSON, msgspec takes the text.
+    """Whether a block is a ``dict`` of Python's own types. An ``Enum`` is not JSON, but msgspec would take its value.
 
-    Only a block that ``may_hold`` others has some: what nests deeper is for the careful look.
+    Blocks may hold others one level deep (``may_hold``); the careful reader takes what is nested deeper.
     """
     if type(item) is not dict or not _IN_BLOCKS.issuperset(map(type, item.values())):
         return False
@@ -195,7 +197,7 @@ def _is_builtin(item: Any, *, may_hold: bool = True) -> bool:
 
 
 def _is_simple(block: ContentBlock) -> bool:
-    """Whether a block is of the kinds that have one form, and nothing nests in it."""
+    """Whether a block is of a kind that has one form, with nothing nested in it."""
     if type(block) is Text or type(block) is Thinking:
         return not block.extra and not block.opaque
     if type(block) is ToolUse:
@@ -229,7 +231,7 @@ def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:
         raise InvalidContent("a payload", f"it does not decode ({error})") from None
     try:
         values = msgspec.json.decode(payload)
-    except _UNREADABLE as error:  # behind what the typed decoder does not know
+    except _UNREADABLE as error:  # damage after the first thing that the typed decoder does not know
         raise InvalidContent("a payload", f"it does not decode ({error})") from None
     if not isinstance(values, list):
         raise InvalidContent("a payload", "it is not a list of blocks")
@@ -247,12 +249,14 @@ def decode_payloads(payloads: Sequence[bytes]) -> list[tuple[ContentBlock, ...]]
         decoded = _decode_all_known()(b"[%b]" % _BETWEEN.join(payloads))
     except _UNREADABLE:
         return None
-    # Each number between them is one that no payload holds: so none reaches into the next one, or is two.
+    # No payload can hold the random number. If it is at each second place, each payload is one value: none is damaged
+    # in a way that runs into the next.
     between = max(len(payloads) - 1, 0)
     if len(decoded) != len(payloads) + between or decoded[1::2].count(_NUMBER) != between:
         return None
-    found = decoded[::2]
-    return None if int in map(type, found) else cast("list[tuple[ContentBlock, ...]]", found)
+    blocks = decoded[::2]
+    # The decoder takes numbers, for the separators: a damaged payload may be one, too.
+    return None if int in map(type, blocks) else cast("list[tuple[ContentBlock, ...]]", blocks)
 
 
 def _is_plain(block: ContentBlock) -> bool:
@@ -282,9 +286,9 @@ def _read_mapping(value: Any, path: str) -> ContentBlock:
 
 
 def _read_known(value: dict[str, Any]) -> KnownBlock | None:
-    """A block by the typed reader, in a third of the time; None for what the careful one has to look at.
+    """Read a block with the typed reader, in a third of the time. None if the careful reader has to look at it.
 
-    What stands inside a block but as a text, and calls with ``raw``, are never told from what they should be here.
+    The careful one decides about calls with ``raw``, results that hold anything but text blocks, and all other kinds.
     """
     kind = value.get("type")
     is_whole = kind in ("text", "thinking") or (kind == "tool_use" and "input" in value and "raw" not in value)
@@ -325,15 +329,15 @@ def _read_arguments(raw: str) -> dict[str, Any]:
 
 def _build(known: type[KnownBlock], mapping: dict[str, Any], path: str) -> KnownBlock:
     fields = [name for name in known.__struct_fields__ if name != "extra"]
-    given = {name: mapping[name] for name in fields if name in mapping}
-    extra = {key: item for key, item in mapping.items() if key not in given}
-    nested: dict[str, Any] = {"extra": extra}
+    values = {name: mapping[name] for name in fields if name in mapping}
+    extra = {key: item for key, item in mapping.items() if key not in values}
+    nested: dict[str, Any] = {"extra": extra}  # put in last: msgspec drops the keys that it does not know
     if known is ToolResult:
-        nested["content"] = _read_inner(given.pop("content", ()), f"{path}.content")
+        nested["content"] = _read_inner(values.pop("content", ()), f"{path}.content")
     source_extra: dict[str, Any] = {}
-    if known is Document and isinstance(given.get("source"), Mapping):
-        given["source"], source_extra = _split_source(given["source"])
-    block = _convert(given, known, path)
+    if known is Document and isinstance(values.get("source"), Mapping):
+        values["source"], source_extra = _split_source(values["source"])
+    block = _convert(values, known, path)
     if source_extra and isinstance(block, Document):
         nested["source"] = msgspec.structs.replace(block.source, extra=source_extra)
     return msgspec.structs.replace(block, **nested)
@@ -370,8 +374,8 @@ def _convert(given: dict[str, Any], known: type[KnownBlock], path: str) -> Known
 
 
 def _is_source(source: object) -> bool:
-    """Whether a document's source is of a known kind. Base64 without its data is an error; any other source that is not
-    as it should be is kept unchanged.
+    """Whether a document's source is of a known kind. Base64 without its data is an error; any other malformed source
+    is kept unchanged.
     """
     if not isinstance(source, Mapping):
         return False
@@ -381,7 +385,7 @@ def _is_source(source: object) -> bool:
     known = SOURCES.get(kind) if isinstance(kind, str) else None
     if known is None:
         return False
-    named = [name for name in known.__struct_fields__ if name != "extra"]
-    return isinstance(source.get(named[0]), str) and all(
-        isinstance(source[name], str) for name in named if name in source
+    fields = [name for name in known.__struct_fields__ if name != "extra"]
+    return isinstance(source.get(fields[0]), str) and all(
+        isinstance(source[name], str) for name in fields if name in source
     )

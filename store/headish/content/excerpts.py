@@ -22,7 +22,7 @@ from headish.values.blocks import (
 )
 
 WORDS_CHARACTERS = 200
-"""So much of a turn a list has at the most."""
+"""The most characters of a turn that a list shows."""
 _BEGINNING = rb'\[\{"type":"text","text":("(?:[^"\\]|\\.)*)'
 _KIND = rb'\[\{"type":"(\w+)"'
 _WORDS_OF_KINDS = {b"tool_use": "call", b"tool_result": "result"}
@@ -30,7 +30,7 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 
 def first_words(payload: bytes) -> str:
-    """What a payload of blocks says as text, in one line, its first characters.
+    """The first characters of a payload's text, in one line.
 
     Raises: InvalidContent.
     """
@@ -38,18 +38,18 @@ def first_words(payload: bytes) -> str:
 
 
 def first_words_or_kinds(payload: bytes) -> str:
-    """As ``first_words``; of what has no text, what it is instead: ``(call read_file)``."""
+    """As ``first_words``; for blocks without text, a word for what they are: ``(call read_file)``."""
     blocks = decode_payload(payload)
     return one_line(join_texts(blocks) or in_short(blocks))
 
 
 def in_short(blocks: Iterable[ContentBlock]) -> str:
-    """A message on one line: its text, and a word for what is no text."""
+    """A message on one line: its text, and a word for each block that is not text."""
     return " ".join(" ".join(map(_in_short, blocks)).split())
 
 
 def words_of_payload(payload: bytes) -> str:
-    """As ``first_words``; empty where the payload does not decode. For descriptions, which must not fail."""
+    """As ``first_words``; empty if the payload does not decode. For descriptions, which must not fail."""
     try:
         return first_words(payload)
     except InvalidContent:
@@ -57,15 +57,16 @@ def words_of_payload(payload: bytes) -> str:
 
 
 def words_of_beginning(payload: bytes) -> str:
-    """As ``first_words_or_kinds``, of a payload of which only the beginning is there."""
-    found = re.match(_BEGINNING, payload)
-    if found is None:
+    """As ``first_words_or_kinds``, from the beginning of a payload alone."""
+    match = re.match(_BEGINNING, payload)
+    if match is None:
         kind = re.match(_KIND, payload)
         return "" if kind is None else f"({_WORDS_OF_KINDS.get(kind[1], kind[1].decode())} …)"
-    # The end may be in the middle of a character or of an escape.
+    # The end may be in the middle of a character or of an escape. The longest is a surrogate pair: two escapes of six
+    # bytes, of which up to eleven may be there.
     for missing in range(12):
         try:
-            return one_line(_decode_text(found[1][: len(found[1]) - missing] + b'"'))
+            return one_line(_decode_text(match[1][: len(match[1]) - missing] + b'"'))
         except (msgspec.MsgspecError, UnicodeDecodeError):
             continue
     return ""
@@ -73,6 +74,7 @@ def words_of_beginning(payload: bytes) -> str:
 
 def one_line(text: str) -> str:
     """The first characters of a text, its blanks and line breaks as single blanks."""
+    # Cut before splitting, since a text may be a book; four times as long, since blanks collapse.
     return " ".join(text[: 4 * WORDS_CHARACTERS].split())[:WORDS_CHARACTERS]
 
 

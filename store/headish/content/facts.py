@@ -25,8 +25,8 @@ DAY_MILLISECONDS = 24 * 60 * 60 * 1000
 class Facts(Struct, frozen=True, gc=False):
     """The facts of one turn; those that were not given are None.
 
-    ``said_at`` is in Unix milliseconds, ``key`` in UTF-8. The turn takes the place of the one that it ``supersedes``,
-    and repeats the one that it is a ``copy_of``. Where it ``grew``, it says all that the one before it said, and more.
+    ``said_at`` is in Unix milliseconds, ``key`` in UTF-8. The turn replaces the one that it ``supersedes``, and repeats
+    the one that it is a ``copy_of``. If it ``grew``, it says all that the replaced one said, and more.
     """
 
     said_at: int | None = None
@@ -42,9 +42,9 @@ class Facts(Struct, frozen=True, gc=False):
         return self.key is not None or self.supersedes is not None or self.copy_of is not None
 
     def to_system(self) -> dict[str, Any]:
-        """As keys of ``system``; absent where they were not given."""
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        return given if self.key is None else {**given, "key": self.key.decode()}
+        """The facts as keys of ``system``; those that were not given are absent."""
+        values = {name: value for name, value in asdict(self).items() if value is not None}
+        return values if self.key is None else {**values, "key": self.key.decode()}
 
 
 NO_FACTS = Facts()
@@ -52,10 +52,10 @@ NO_FACTS = Facts()
 
 def read_facts(turn: Mapping[str, Any], author: str | None = None) -> Facts:
     """The facts among the options of a turn. ``author`` is the store's. Raises: InvalidArgument."""
-    if author is None and _GIVEN.isdisjoint(turn):  # as of nearly every turn
+    if author is None and _GIVEN.isdisjoint(turn):  # nearly every turn
         return NO_FACTS
-    given = {name: read(turn[name]) for name, read in _READERS.items() if turn.get(name) is not None}
-    return Facts(**given, author=author)
+    values = {name: reader(turn[name]) for name, reader in _READERS.items() if turn.get(name) is not None}
+    return Facts(**values, author=author)
 
 
 def read_said_at(given: object) -> int:
@@ -67,7 +67,7 @@ def read_said_at(given: object) -> int:
         if given.tzinfo is None or given.utcoffset() is None:
             raise InvalidArgument(f"said_at needs a time zone, and {given.isoformat()} has none")
         given = milliseconds_of(given)
-    elif type(given) is not int:
+    elif type(given) is not int:  # by the type itself: True is not a time
         raise InvalidArgument(f"said_at takes a datetime with a zone or Unix milliseconds, not {shown(given)}")
     if not is_plausible(given):
         raise InvalidArgument(f"said_at lies between 1970 and tomorrow; {shown(given)} milliseconds do not")
@@ -83,18 +83,19 @@ def read_short(name: str, given: object) -> str:
     """A text of one or more characters, none of which is NUL or a lone surrogate. Raises: InvalidArgument."""
     if not isinstance(given, str):
         raise InvalidArgument(f"{name} takes text, not {shown(given)}")
-    if given.isascii() and 0 < len(given) <= KEY_LIMIT_BYTES and "\0" not in given:  # as nearly every one
+    if given.isascii() and 0 < len(given) <= KEY_LIMIT_BYTES and "\0" not in given:  # nearly every key
         return given
     encoded = given.encode(errors="surrogatepass")
     if not 0 < len(encoded) <= KEY_LIMIT_BYTES:
         raise InvalidArgument(f"{name} takes 1 to {KEY_LIMIT_BYTES} bytes, not {len(encoded)}")
+    # ``replace`` writes a lone surrogate as a question mark, so the two differ only where there is one.
     if "\0" in given or encoded != given.encode(errors="replace"):
         raise InvalidArgument(f"{name} holds no NUL and no lone surrogate")
     return given
 
 
 def plausible_time(given: object) -> int | None:
-    """A time that a file names, as ``read_said_at`` takes it or in RFC 3339; None where ``add_turn`` would refuse it.
+    """Read a time of a file, as ``read_said_at`` takes it or in RFC 3339; None if ``add_turn`` would refuse it.
 
     An import leaves such a time out, and counts it.
     """

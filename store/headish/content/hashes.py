@@ -10,7 +10,7 @@ fixed for good.
 
                 "headish-seal-1", id, digest, head, cache, inherited, system, app, id of parent 1, …
 
-``running`` over a log up to a row, so that no row changes or goes without a trace: the netstrings of ::
+``running`` over a log up to a row, so that no row changes or disappears without a trace: the netstrings of ::
 
                 word, running hash of the row before (empty for the first), number, what was logged, milliseconds
 
@@ -22,13 +22,13 @@ fixed for good.
 
                 "headish-erasure-1", receipt hash of the one before (empty for the first), the receipt's JSON bytes
 
-``rest``    over what stays of a record that lost its meta: the netstrings of ::
+``rest``    over what remains of a record that lost its meta: the netstrings of ::
 
                 "headish-rest-1", role, type, content type, cache, key, supersedes
 
 ``object``, ``record``, ``entry``, ``call``
-            over a row that no turn covers: an object of a program, what is said of a conversation, a row of the log
-            that says when something was said, and a call that passed the gateway: the netstrings of ::
+            over a row that no turn covers: an object of a program, the record of a conversation, a row of the log of
+            these records, and a call that passed the gateway: the netstrings of ::
 
                 "headish-object-1", kind, key, revision, milliseconds, data
                 "headish-record-1", subject, revision, milliseconds, data
@@ -39,8 +39,8 @@ fixed for good.
 
                 "headish-arrival-1", first and last commit number, kind, remote, device, by, milliseconds
 
-``remote``  over a remote, over what one of its devices calls a turn or says of a conversation, and over the receipt of
-            an erasure that came from there: the netstrings of ::
+``remote``  over a remote, over a name that one of its devices has for a turn or the record of a conversation, and over
+            the receipt of an erasure that came from there: the netstrings of ::
 
                 "headish-remote-1", name, url, settings, state, milliseconds
                 "headish-remote-bookmark-1", remote, device, name, turn, record, milliseconds
@@ -85,7 +85,7 @@ CALL_VERSION = b"headish-call-1"
 
 
 class DigestFields(Struct, frozen=True, gc=False):
-    """What enters a digest beside the parents. JSON fields are stored bytes, None where absent."""
+    """The fields that enter a digest beside the parents. JSON fields are stored bytes, None if absent."""
 
     role: str
     hash: bytes
@@ -107,13 +107,13 @@ def digest_turn(said: DigestFields, parents: Iterable[bytes]) -> bytes:
 
 
 def digest_from(beginning: bytes, attributes: bytes, hash: bytes, parents: Iterable[bytes]) -> bytes:
-    """``digest_turn`` for whoever derives many: ``beginning`` is what ``begin_digest`` gives."""
+    """As ``digest_turn``, for callers that derive many: ``beginning`` is what ``begin_digest`` gives."""
     own = b"%b%d:%b," % (beginning, len(attributes), attributes)
     return digest_behind(own, hash, [each.hex() for each in parents])
 
 
 def digest_behind(own: bytes, hash: bytes, parents: Sequence[str]) -> bytes:
-    """``digest_turn`` from the netstrings up to the attributes, the hash, and the digests of the parents in hex."""
+    """As ``digest_turn``, from the netstrings up to the attributes, the hash, and the parents' digests in hex."""
     # Put together as text, which takes half the time of bytes. Nearly every turn has one parent.
     if len(parents) == 1:
         return blake3(own + f"64:{hash.hex()},64:{parents[0]},".encode()).digest()
@@ -121,7 +121,7 @@ def digest_behind(own: bytes, hash: bytes, parents: Sequence[str]) -> bytes:
     return blake3(own + f"64:{hash.hex()},{before}".encode()).digest()
 
 
-# A conversation says the same few of these again and again, and each walk derives every digest anew.
+# A conversation repeats the same few of these, and each walk derives every digest anew.
 @lru_cache(maxsize=256)
 def begin_digest(role: str, type: str | None, content_type: str, document_name: str | None) -> bytes:
     """The netstrings that a digest begins with, up to the document name."""
@@ -142,7 +142,7 @@ def seal_turn(
 ) -> bytes:
     """The seal of a record, 32 bytes, from its own fields and its parents' ids in order.
 
-    JSON fields are stored bytes, None where absent; ``head`` is the bookmark that moved with the turn.
+    JSON fields are stored bytes, None if absent; ``head`` is the bookmark that moved with the turn.
     """
     is_bare = head is inherited is system is app is None and not cache  # nearly every turn
     beside = _BARE if is_bare else seal_beside(head, bool(cache), inherited, system, app)
@@ -154,12 +154,13 @@ def seal_beside(
 ) -> str:
     """The netstrings of a seal between the digest and the parents, as ``seal_from`` takes them."""
     fields = (head or b"", b"1" if cache else b"0", inherited or b"", system or b"", app or b"")
+    # Through text and back unchanged, whatever bytes they are: ``verify`` derives the seals of damaged rows, too.
     return _netstrings(fields).decode(errors="surrogateescape")
 
 
 def seal_from(id: str, digest: str, beside: str, parents: Sequence[str]) -> bytes:
-    """``seal_turn`` from the digest in hex and what ``seal_beside`` gives."""
-    # In one formatting, as text: a quarter of what an append spends on hashes is putting them together.
+    """As ``seal_turn``, from the digest in hex and what ``seal_beside`` gives."""
+    # Formatted once, as text: a quarter of the time that an append spends on hashes goes into joining the fields.
     before = f"{len(parents[0])}:{parents[0]}," if len(parents) == 1 else "".join([f"{len(p)}:{p}," for p in parents])
     record = f"{_SEAL_BEGINNING}{len(id)}:{id},64:{digest},{beside}{before}"
     return blake3(record.encode(errors="surrogateescape")).digest()
@@ -168,9 +169,9 @@ def seal_from(id: str, digest: str, beside: str, parents: Sequence[str]) -> byte
 def run_on(word: bytes, before: bytes, number: int, logged: bytes, milliseconds: int) -> bytes:
     """The running hash of a log at a row, from that of the row before, 32 bytes.
 
-    ``logged`` is written as it is: a digest or an address in hex, a name in UTF-8, nothing where something was removed.
+    ``logged`` enters as it is: a digest or an address in hex, a name in UTF-8, nothing for a removal.
     """
-    # As in ``seal_turn``: each append derives one.
+    # Formatted once, as in ``seal_from``: each append derives one.
     last, count, time = hexlify(before), b"%d" % number, b"%d" % milliseconds
     record = b"%d:%b,%d:%b,%d:%b,%d:%b,%d:%b," % (
         len(word), word, len(last), last, len(count), count, len(logged), logged, len(time), time,
@@ -186,19 +187,19 @@ def seal_object(kind: str, key: bytes, revision: int, milliseconds: int, data: b
 
 
 def seal_record(subject: bytes, revision: int, milliseconds: int, data: bytes) -> bytes:
-    """The seal of what is said of a conversation, 32 bytes. ``data`` repeats all that its other columns say."""
+    """The seal of the record of a conversation, 32 bytes. ``data`` repeats all that its other columns say."""
     return blake3(_netstrings([RECORD_VERSION, subject, b"%d" % revision, b"%d" % milliseconds, data])).digest()
 
 
 def seal_entry(change: int, seq: int, subject: bytes, milliseconds: int) -> bytes:
-    """The seal of a row of the log of what is said, 32 bytes. That a row is missing shows in the numbers of changes."""
+    """The seal of a row of the log of records, 32 bytes. A missing row shows as a gap in the numbers of changes."""
     return blake3(_netstrings([ENTRY_VERSION, b"%d" % change, b"%d" % seq, subject, b"%d" % milliseconds])).digest()
 
 
 def seal_arrival(
     first: int, last: int, kind: str, remote: bytes | None, device: str | None, by: bytes | None, milliseconds: int
 ) -> bytes:
-    """The seal of a row that says from where turns came, 32 bytes."""
+    """The seal of a row that says where turns came from, 32 bytes."""
     origin = [kind.encode(), remote or b"", (device or "").encode(), by or b""]
     return blake3(_netstrings([ARRIVAL_VERSION, b"%d" % first, b"%d" % last, *origin, b"%d" % milliseconds])).digest()
 
@@ -211,13 +212,13 @@ def seal_remote(name: bytes, url: bytes, settings: bytes, state: bytes, millisec
 def seal_remote_bookmark(
     remote: bytes, device: bytes, name: bytes, turn: str | None, record: bytes | None, milliseconds: int
 ) -> bytes:
-    """The seal of what a device of a remote says under a name, 32 bytes."""
+    """The seal of a name as a device of a remote has it, 32 bytes."""
     fields = [REMOTE_BOOKMARK_VERSION, remote, device, name, (turn or "").encode(), record or b""]
     return blake3(_netstrings([*fields, b"%d" % milliseconds])).digest()
 
 
 def seal_notice(id: str, remote: bytes, device: bytes, receipt: bytes, state: str, milliseconds: int) -> bytes:
-    """The seal of an erasure that another store told of, 32 bytes."""
+    """The seal of the notice of an erasure in another store, 32 bytes."""
     fields = [NOTICE_VERSION, id.encode(), remote, device, receipt, state.encode(), b"%d" % milliseconds]
     return blake3(_netstrings(fields)).digest()
 
@@ -229,10 +230,10 @@ def seal_signature(number: int, turn: str, kind: str, key: str, data: bytes, mil
 
 
 def seal_call(id: str, milliseconds: int, texts: Iterable[bytes | None], data: bytes) -> bytes:
-    """The seal of a call, 32 bytes. ``texts`` are its client, session, lane, tip, answer and response, None where
+    """The seal of a call, 32 bytes. ``texts`` are its client, session, lane, tip, answer and response, None if
     absent."""
-    told = [each or b"" for each in texts]
-    return blake3(_netstrings([CALL_VERSION, id.encode(), b"%d" % milliseconds, *told, data])).digest()
+    parts = [each or b"" for each in texts]
+    return blake3(_netstrings([CALL_VERSION, id.encode(), b"%d" % milliseconds, *parts, data])).digest()
 
 
 def chain_receipt(before: bytes, receipt: bytes) -> bytes:
@@ -243,20 +244,20 @@ def chain_receipt(before: bytes, receipt: bytes) -> bytes:
 def hash_rest(
     role: str, type: str | None, content_type: str | None, cache: int | None, key: bytes | None, supersedes: str | None
 ) -> bytes:
-    """The hash of what stays of a record that lost its meta, 32 bytes. ``key`` is as it is stored then."""
+    """The hash of what remains of a record that lost its meta, 32 bytes. ``key`` is the hash that takes its place."""
     texts = [each or "" for each in (role, type, content_type)]
     fields = [REST_VERSION, *(each.encode() for each in texts), b"1" if cache else b"0", (key or b"").hex().encode()]
     return blake3(_netstrings([*fields, (supersedes or "").encode()])).digest()
 
 
 def hash_key(key: bytes) -> bytes:
-    """What stands in place of the key of a turn that lost its meta: its BLAKE3-256, 32 bytes."""
+    """The replacement for the key of a turn that lost its meta: its BLAKE3-256, 32 bytes."""
     return blake3(key).digest()
 
 
 def mark_name(name: bytes, first: bytes) -> bytes:
-    """What a receipt says of the erased name of a bookmark, 32 bytes. ``first`` is the running hash of the first move
-    of its log: who has the receipt alone cannot confirm a guess."""
+    """The mark that a receipt has instead of the erased name of a bookmark, 32 bytes. ``first`` is the running hash of
+    the first move of its log: nobody can confirm a guess of the name from the receipt alone."""
     return blake3(_netstrings([NAME_VERSION, name, first.hex().encode()])).digest()
 
 
@@ -268,5 +269,5 @@ _SEAL_BEGINNING, _BARE = _netstrings([SEAL_VERSION]).decode(), seal_beside(None,
 
 
 def witness(seal: bytes, mark: bytes) -> str:
-    """What a cursor says of the turn and the change that it stands behind: 8 hex digits."""
+    """The 8 hex digits by which a cursor recognises the turn and the change that it follows."""
     return blake3(_netstrings([b"headish-cursor-1", hexlify(seal), hexlify(mark)])).hexdigest(length=4)

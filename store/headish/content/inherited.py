@@ -55,16 +55,17 @@ def combine(patch: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any
 
 def encode_inherited(turn: Mapping[str, Any]) -> bytes | None:
     """The options that a turn hands down: ``inherited``, with the named shortcuts on top."""
-    given = turn.get("inherited")
-    given = {} if given is None else given
-    named = {key: turn[key] for key in SHORTCUTS if turn.get(key) is not None}
-    if "servers" in named:
-        named["servers"] = _listed(named["servers"])
-    if not isinstance(given, Mapping):
-        raise InvalidContent("inherited", f"it must be a mapping, not {type(given).__name__}")
-    refuse_secret(given, "inherited")
-    encoded = encode_record(given, "inherited")  # first: what is merged must have an end
-    return encode_record(combine(given, named), "inherited") if named else encoded
+    inherited = turn.get("inherited")
+    inherited = {} if inherited is None else inherited
+    shortcuts = {key: turn[key] for key in SHORTCUTS if turn.get(key) is not None}
+    if "servers" in shortcuts:
+        shortcuts["servers"] = _listed(shortcuts["servers"])
+    if not isinstance(inherited, Mapping):
+        raise InvalidContent("inherited", f"it must be a mapping, not {type(inherited).__name__}")
+    refuse_secret(inherited, "inherited")
+    # First, since it refuses a mapping that contains itself, which ``combine`` would follow without end.
+    encoded = encode_record(inherited, "inherited")
+    return encode_record(combine(inherited, shortcuts), "inherited") if shortcuts else encoded
 
 
 def refuse_secret(given: Any, what: str) -> None:
@@ -86,7 +87,7 @@ def encode_record(given: Mapping[str, Any] | None, what: str) -> bytes | None:
 
 
 def _listed(servers: Sequence[str]) -> list[str]:
-    is_list = isinstance(servers, Iterable) and not isinstance(servers, str)
+    is_list = isinstance(servers, Iterable) and not isinstance(servers, str)  # a text would be a list of its letters
     if not is_list or not all(isinstance(name, str) for name in servers):
         raise InvalidContent("inherited", "servers must be a list of names", "$.servers")
     return list(servers)

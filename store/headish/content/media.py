@@ -1,8 +1,8 @@
 """Media: which type a document has, and what a document block holds.
 
 A known extension of the name decides the type, otherwise the bytes do. puremagic judges the bytes and is imported only
-then. The table of extensions is our own, because the system's differ between machines, those of Python between its
-versions, and a digest depends on the type.
+then. The table of extensions is our own: the system's table differs between machines and Python's between versions,
+and a digest depends on the type.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class NotDecodable(ValueError):
 
 
 def media_type_of(document: Document) -> str:
-    """The media type without parameters, in lower case; empty where nobody said it."""
+    """The media type without parameters, in lower case; empty if the source names none."""
     return _without_parameters(document.source.media_type or "")
 
 
@@ -155,7 +155,7 @@ def is_text(document: Document) -> bool:
 
 
 def is_text_type(media_type: str) -> bool:
-    """As ``is_text``, of the media type alone."""
+    """As ``is_text``, for a media type."""
     kind = _without_parameters(media_type)
     return kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+json", "+xml"))
 
@@ -183,7 +183,7 @@ def _without_parameters(media_type: str) -> str:
 
 
 def _by_content(data: bytes) -> str:
-    import puremagic
+    import puremagic  # late: few documents have a name without a known extension
 
     beginning = data[:_SNIFFED_BYTES]
     if not beginning:
@@ -192,11 +192,11 @@ def _by_content(data: bytes) -> str:
     if signed:
         return signed
     try:
-        found = puremagic.magic_string(beginning)
+        guesses = puremagic.magic_string(beginning)
     except (puremagic.PureError, ValueError):
-        found = []
+        guesses = []
     # A guess below this would give text files the types of obscure binary formats.
-    certain = [match.mime_type for match in found if match.mime_type and match.confidence >= 0.5]
+    certain = [match.mime_type for match in guesses if match.mime_type and match.confidence >= 0.5]
     return certain[0] if certain else _text_or_unknown(beginning)
 
 

@@ -1,9 +1,9 @@
 """Numbers of JSON text that are kept digit by digit (rule I9, kept as given).
 
-Python reads ``-0``, ``1.10`` and ``1E5`` as numbers that are written otherwise, rounds what a float does not hold, and
-has none at all for ``1e400``. Where content comes as JSON text, such numbers take the place of a mark while the content
-is checked, and their own text is put back into the bytes that are stored. The arguments of a call that hold one are
-kept as ``raw``, their exact text, as those are that a provider sends (rule R8, block kinds).
+Python reads ``-0``, ``1.10`` and ``1E5`` as numbers that it would write otherwise, rounds what a float cannot hold, and
+has no number at all for ``1e400``. In content that comes as JSON text, a mark takes the place of each such number while
+the content is checked, and the number's own text is put back into the stored bytes. Arguments of a call that hold one
+are kept as ``raw``, their exact text, like those that a provider sends (rule R8, block kinds).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class NumberTexts:
         self._marked = re.compile(f'"{self._mark}([0-9]+)"'.encode())
 
     def read(self, text: str) -> int | float | str:
-        """The number of a text, or the mark that stands for it."""
+        """The number of a text, or the mark that takes its place."""
         value = _value_of(text)
         # Without an exponent Python and the encoder spell a number alike, and nearly every one ends here.
         if value is not None and "e" not in text and repr(value) == text:
@@ -41,19 +41,19 @@ class NumberTexts:
 
     def put_back(self, encoded: bytes) -> bytes:
         """JSON text with every mark replaced by its number."""
-        return self._marked.sub(lambda found: self.texts[int(found[1])].encode(), encoded)
+        return self._marked.sub(lambda mark: self.texts[int(mark[1])].encode(), encoded)
 
     def readable(self, encoded: bytes, what: str) -> bytes:
-        """``put_back``, for what must be read as numbers again. Raises: InvalidContent for one that nothing holds."""
-        for found in self._marked.finditer(encoded):
-            text = self.texts[int(found[1])]
+        """As ``put_back``, for numbers that must be readable. Raises: InvalidContent for one that nothing holds."""
+        for mark in self._marked.finditer(encoded):
+            text = self.texts[int(mark[1])]
             if _value_of(text) is None:
                 shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
                 raise InvalidContent(what, f"no number that can be read holds {shown}")
         return self.put_back(encoded)
 
     def spell_arguments(self, content: Any) -> Any:
-        """Content with the arguments of each call as their exact text, where they hold a marked number."""
+        """Content in which arguments of calls that hold a marked number are kept as their exact text."""
         if isinstance(content, list):
             return [self.spell_arguments(each) for each in content]
         if not isinstance(content, dict):
@@ -72,7 +72,7 @@ def _value_of(text: str) -> int | float | None:
     if text.removeprefix("-").isdigit():
         try:
             return int(text)
-        except ValueError:  # more digits than Python reads
+        except ValueError:  # more digits than Python converts (``sys.set_int_max_str_digits``)
             return None
     value = float(text)
     return value if isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Prices that a user gives: what a million tokens of each kind cost, by model. Nothing of them is ever stored.
+"""Prices that a user gives: what a million tokens of each kind cost, by model. They are never stored.
 
 A table is TOML or JSON::
 
@@ -15,7 +15,7 @@ A table is TOML or JSON::
     input_audio = 32.00             # left out: as input
     output_audio = 64.00            # left out: as output
 
-The first price that fits an answer holds. Amounts are decimals from the file to the sum: no float is on the way.
+The first price that fits an answer applies. Amounts are decimals from the file to the sum, never floats.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ LIMIT_BYTES = 1024 * 1024
 MILLION = Decimal(1_000_000)
 EXACT = Context(prec=100)
 """Digits for sums: more than any number of tokens at any price takes, so nothing is rounded before it is shown."""
+# These bounds keep every sum within the digits of ``EXACT``.
 _LARGEST, _SMALLEST_EXPONENT = Decimal(10**9), -12
 _SHOWN = Decimal("0.0001")
 
 
 class PricedAnswer(NamedTuple):
-    """What decides about the price of an answer: who gave it, when, to how many tokens, and whether in a batch."""
+    """The facts of an answer that decide its price: who gave it, when, to how many tokens, and whether in a batch."""
 
     model: str | None
     provider: str | None
@@ -59,8 +60,8 @@ class PricedAnswer(NamedTuple):
 
 
 class Price(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """A row of a table. ``since`` and ``until`` are the first day on which it holds and the first on which it does not;
-    ``over`` lets it hold for longer requests only. ``batch`` is the factor for answers that came in a batch job."""
+    """A row of a table. ``since`` is the first day on which it applies, ``until`` the first on which it no longer does.
+    With ``over``, it applies only to requests of more input tokens. ``batch`` is the factor for answers of a batch."""
 
     model: str
     input: Decimal
@@ -79,7 +80,7 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     batch: Decimal = Decimal(1)
 
     def fits(self, asked: PricedAnswer) -> bool:
-        """Whether the price is that of an answer."""
+        """Whether the price applies to an answer."""
         return (
             asked.model is not None
             and self._pattern.fullmatch(asked.model) is not None
@@ -91,33 +92,34 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def cost(self, tokens: Mapping[str, int], *, is_batch: bool = False) -> Decimal:
-        """What tokens cost, by the names of ``Usage``; exact."""
+        """The exact cost of tokens, which are counted by the names of ``Usage``."""
         with localcontext(EXACT):
             whole = self._input_cost(tokens) + self._cache_cost(tokens) + self._output_cost(tokens)
             return whole * (self.batch if is_batch else 1) / MILLION
 
     def _input_cost(self, tokens: Mapping[str, int]) -> Decimal:
-        """Sound is a part of the input, some of which may have come from a cache."""
-        given = tokens.get("input_tokens", 0)
-        sound = min(tokens.get("input_audio_tokens", 0), given)
-        return self.input * (given - sound) + _first(self.input_audio, self.input) * sound
+        """The cost of the input that did not come from a cache. Sound is a part of it."""
+        input_tokens = tokens.get("input_tokens", 0)
+        sound = min(tokens.get("input_audio_tokens", 0), input_tokens)  # some of the sound may have come from a cache
+        return self.input * (input_tokens - sound) + _first(self.input_audio, self.input) * sound
 
     def _cache_cost(self, tokens: Mapping[str, int]) -> Decimal:
         hour = tokens.get("cache_creation_1h_input_tokens", 0)
-        written = max(tokens.get("cache_creation_input_tokens", 0), hour)  # which holds what is kept for an hour
+        written_tokens = max(tokens.get("cache_creation_input_tokens", 0), hour)  # includes what is kept for an hour
         write = _first(self.cache_write, self.input)
-        read = _first(self.cached_input, self.input) * tokens.get("cache_read_input_tokens", 0)
-        return read + write * (written - hour) + _first(self.cache_write_1h, write) * hour
+        read_cost = _first(self.cached_input, self.input) * tokens.get("cache_read_input_tokens", 0)
+        return read_cost + write * (written_tokens - hour) + _first(self.cache_write_1h, write) * hour
 
     def _output_cost(self, tokens: Mapping[str, int]) -> Decimal:
         reasoning, sound = tokens.get("reasoning_tokens", 0), tokens.get("output_audio_tokens", 0)
-        output = max(tokens.get("output_tokens", 0), reasoning + sound)  # which holds both
+        output = max(tokens.get("output_tokens", 0), reasoning + sound)  # includes both
         plain = self.output * (output - reasoning - sound)
         return plain + _first(self.reasoning, self.output) * reasoning + _first(self.output_audio, self.output) * sound
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        return re.compile(translate(self.model.replace("[", "[[]")))
+        # Only ``*`` is special: a bracket or a question mark in a model's name is itself.
+        return re.compile(translate(re.sub(r"[\[?]", r"[\g<0>]", self.model)))
 
 
 class Prices(Struct, frozen=True, forbid_unknown_fields=True):
@@ -132,14 +134,14 @@ class Prices(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def say_amount(amount: Decimal, currency: str) -> str:
-    """An amount with four digits behind the point, and its currency."""
+    """An amount with four digits after the point, and its currency."""
     if 0 < amount < _SHOWN:
         return f"less than {_SHOWN:f} {currency}"
     return f"{amount:,.4f} {currency}"
 
 
 def read_prices(given: str | os.PathLike[str] | Mapping[str, Any] | Prices) -> Prices:
-    """The prices of a file (TOML, or JSON if its name ends so), or of the same as a mapping.
+    """Read the prices of a file (TOML, or JSON if its name ends in ``.json``), or of the same table as a mapping.
 
     Raises: InvalidPrices, which names the file and what is wrong in it.
     """
@@ -153,6 +155,7 @@ def read_prices(given: str | os.PathLike[str] | Mapping[str, Any] | Prices) -> P
     text = _read_text(name)
     try:
         if name.endswith(".json"):
+            # NaN and Infinity become decimals, too: ``_is_amount`` refuses them and names the price.
             record = loads(text, parse_float=Decimal, parse_constant=Decimal)
         else:
             record = tomllib.loads(text, parse_float=Decimal)
@@ -169,7 +172,7 @@ def _read_text(name: str) -> str:
     if len(data) > LIMIT_BYTES:
         raise InvalidPrices(name, f"it is larger than {LIMIT_BYTES:,} bytes")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")  # editors on Windows write a byte order mark
     except UnicodeDecodeError:
         raise InvalidPrices(name, "it is not UTF-8") from None
 
@@ -192,7 +195,7 @@ def _convert(record: Any, name: str) -> Prices:
 
 
 def _with_decimals(record: Any) -> Any:
-    """The record with its amounts as decimals: a program's float counts as it is written."""
+    """The record with its amounts as decimals. A float in a mapping counts as the decimal that it prints as."""
     if not isinstance(record, dict) or not isinstance(record.get("price"), list | tuple):
         return record
     rows = [_decimals_of(row) if isinstance(row, Mapping) else row for row in record["price"]]

@@ -16,7 +16,8 @@ _decode = msgspec.json.Decoder(Receipt).decode
 
 
 class ErasureNotice(Struct, frozen=True):
-    """What readers of an erased turn are told: a receipt may list a hundred thousand turns, and this skips them."""
+    """The part of a receipt that readers of an erased turn see. A receipt may list a hundred thousand turns, and
+    decoding this skips them."""
 
     time: datetime
     reason: str
@@ -42,7 +43,7 @@ def decode_receipt(data: bytes, number: int) -> Receipt:
 
 
 def decode_told(data: bytes, number: int) -> ErasureNotice:
-    """What a stored receipt tells readers. Raises: CorruptRecord."""
+    """The part of a stored receipt that readers see. Raises: CorruptRecord."""
     try:
         return _decode_told(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
@@ -57,5 +58,5 @@ def rest_of(
     key: bytes | None,
     supersedes: TurnId | None,
 ) -> str:
-    """``hash_rest`` in hex, as a receipt has it."""
+    """``hash_rest`` in hex, as a receipt stores it."""
     return hash_rest(role, type, content_type, cache, key, supersedes).hex()

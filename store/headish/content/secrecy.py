@@ -1,10 +1,10 @@
-"""Finds what looks like a key. Keys belong in the environment or a keyring, not in a database.
+"""Find and hide what looks like a key. Keys belong in the environment or a keyring, not in a database.
 
-Two things give a key away: the name that a text stands under, and the shape of the text. A name counts only as a whole
-(``api_key``, ``x-api-key``, ``clientSecret``), so that ``max_tokens`` or the ``key`` of a sort is none; a shape needs
-its prefix and as many random characters as a real key has. A reference to a variable (``${OPENAI_API_KEY}``) and the
-``***`` of something hidden are no keys. The text of messages is looked into only before it leaves the machine: people
-talk about keys. What is written in base64 is read where it is ``Basic`` credentials, a private key, or a JSON object.
+Two things give a key away: the name of a text, and its shape. A name counts only as a whole (``api_key``,
+``x-api-key``, ``clientSecret``), so ``max_tokens`` or the ``key`` of a sort is not a key. A shape needs its prefix and
+as many random characters as a real key has. A reference to a variable (``${OPENAI_API_KEY}``) and the ``***`` of
+something hidden are not keys. Texts of messages are searched only before they leave the machine, because people talk
+about keys. Base64 is decoded where it may be ``Basic`` credentials, a private key, or a JSON object.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any
 
-# The patterns are compiled by their first use: nearly every text is ruled out before, and they take as long as the rest
-# of a command that adds a turn.
+# The patterns are compiled at their first use: nearly every text is ruled out before, and compiling takes as long as
+# the rest of a command that adds a turn.
 _NAMES = (
     r"(?:.*[-_.])?"
     r"(?:api[-_]?keys?|authori[sz]ation|secret|secret[-_]?key|client[-_]?secret|passwords?|passwd|passphrase|bearer"
     r"|(?:access|auth|refresh|bearer|api|session|security)[-_]?token|private[-_]?key|subscription[-_]?key)"
     r"(?:[-_]value)?"
 )
-"""The names of keys, in lower case with words apart: the last words of the name."""
+"""The names of keys, in lower case with separated words. Other words may come before."""
 _CAMEL = r"(?<=[a-z0-9])(?=[A-Z])"
 _SHAPES = (
     r"(?<![A-Za-z0-9])(?:"
@@ -47,12 +47,15 @@ _SHAPES = (
 _BASE64 = "[A-Za-z0-9+/_-]"
 _BASIC = rf"(?a:\b)[Bb]asic +(?=({_BASE64}{{4,}}))"
 _SHIFTS = {"LS0tLS1CRUdJTi": "", "0tLS0tQkVHSU4g": "AC", "tLS0tLUJFR0lOI": "AAA"}
-"""``-----BEGIN `` in base64, at each of three places in what is encoded, and what stands in for the letters before."""
+"""``-----BEGIN `` in base64 at each of its three alignments, and the letters to put before it so that it decodes."""
 _OBJECTS = ("eyJ", "eyAi", "ewog", "ewoJ")
-"""The beginning of an object of JSON in base64: a brace and a name, a blank or a new line that is indented."""
+"""The beginning of a JSON object in base64: a brace, then a name, a blank or an indented new line."""
 _ENCODED_BEGINNINGS = ("asic ", *_SHIFTS, *_OBJECTS)
 ENCODED = rf"(?:{'|'.join((*_SHIFTS, *_OBJECTS))}){_BASE64}*(?:\r?\n[ \t]*{_BASE64}{{20,}})*"
-"""What may hold a key in base64, in one line or several."""
+"""Base64 that may hold a key, in one line or several."""
+_SIGNED = r"(?:(?=(\.[A-Za-z0-9_-]*+\.[A-Za-z0-9_-]{43,}+)))?"
+"""The rest of a JSON web token after its head: claims, and a signature of at least 43 letters, as the shortest has
+(RFC 7518, HMAC with SHA-256). A look-ahead, so that claims without such a head are still searched on their own."""
 _BEGINNINGS = {
     "-": ("sk-", "zk-", "xai-", "-----BEGIN ", "AGE-SECRET-KEY-"),
     "_": ("gsk_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hdsh_"),
@@ -63,29 +66,30 @@ _BEGINNINGS = {
     "ewog": ("ewog",),
     "tLS": tuple(_SHIFTS),
 }
-"""One of them stands in every text that has a shape. By a letter of each: one letter is found ten times as fast."""
+"""Every text with a shape contains one of these. They are listed by a letter of each, because searching for one letter
+is ten times as fast."""
 _CUTS = "-_AJ"
-"""Those of these letters that are rare enough for a text to be cut at each."""
+"""The letters of these that are rare enough to cut a text at each."""
 _LONG_BYTES = 65_536
 """Longer texts are not searched together with others."""
 _ENDINGS = (
     "key", "keys", "sation", "zation", "secret", "password", "passwords", "passwd", "passphrase", "bearer", "token",
     "value",
 )  # fmt: skip
-"""With one of them the name of a key ends, in lower case."""
+"""The name of a key ends with one of these, in lower case."""
 _ENDING_CHARACTERS = max(map(len, _ENDINGS))
 _SHORTEST = 10
-"""A text that has a shape is at least so long."""
+"""The length of the shortest text that has a shape."""
 _LOGIN = r"(?:(?a:\b)[a-zA-Z][a-zA-Z0-9+.-]{0,30})?://[^\s/?#@:]*:(?!\*+@)(?!\$)[^\s/?#@]+@"
-"""An address with a user and a password; without its scheme, where that may be the end of a token."""
+"""An address with a user and a password. The match leaves the scheme out where it may be the end of a token."""
 _NO_KEY = (
     r"(?i:(?:bearer|basic|token) +)?(?:\$\w+|\$?\{\{?[^}]*\}?\}|\*+|<[^>]*>|keyring:.*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)?"
 )
-"""What stands where a key would, and is none: a reference to one, the name of a variable, something hidden."""
+"""Values in place of a key that are not one: a reference, the name of a variable, something hidden."""
 
 _PRIVATE = r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
 HIDDEN = "<hidden: it looked like a key>"
-"""What stands where a key stood. Angle brackets: what stands in them is taken for no key."""
+"""The replacement for a key. ``_NO_KEY`` takes nothing in angle brackets for a key, so it is never hidden again."""
 LOOKS_LIKE_A_KEY = "it looks like a key: keys stay in the environment or a keyring"
 """Why a value is refused; the value itself is not repeated."""
 
@@ -93,10 +97,11 @@ LOOKS_LIKE_A_KEY = "it looks like a key: keys stay in the environment or a keyri
 def find_secret(value: Any, path: str, *, prose: Collection[str] = ()) -> str | None:
     """The path of the first text that has the name or the shape of a key; None if there is none.
 
-    Texts under a name of ``prose`` are written for readers and not looked at. Any nesting is looked through: no frame
-    of ours lies on another. What stands in itself is looked through once.
+    Texts under a name in ``prose`` are written for readers and are skipped. Values are searched at any depth, without
+    recursion; one that contains itself is searched once.
     Cost: nearly every text is ruled out by its name, and by the few letters that each kind of key has.
     """
+    # First without paths: nearly every value is harmless, and making paths costs more than searching.
     if _is_harmless(value, prose):
         return None
     for where, name, text in _texts(value, path):
@@ -121,7 +126,7 @@ def is_quiet(encoded: str) -> bool:
 
 
 def _is_harmless(value: Any, prose: Collection[str]) -> bool:
-    """Whether nothing in a value looks like a key. No paths are made, which would cost more than looking."""
+    """Whether nothing in a value looks like a key. Makes no paths."""
     waiting: list[tuple[str, Any]] = [("", value)]
     seen: set[int] = set()
     while waiting:
@@ -157,25 +162,25 @@ def has_shape(text: str) -> bool:
 def find_shaped(texts: Sequence[bytes]) -> list[int]:
     """The places of those UTF-8 texts that ``has_shape``, in order.
 
-    Cost: a few searches through all texts at once; only long ones, and those in which a key may begin, are looked at
+    Cost: a few searches through all texts at once. Only long texts, and those in which a key may begin, are searched
     one by one.
     """
-    # To join and to cut a long one would take many times its memory.
+    # Joining and cutting a long text would take many times its memory.
     long: set[int] = set()
     short = texts
     if max(map(len, texts), default=0) > _LONG_BYTES:
         long = {place for place, each in enumerate(texts) if len(each) > _LONG_BYTES}
         short = [b"" if place in long else each for place, each in enumerate(texts)]
-    found = [*_beginnings_in(b"\n".join(short))]
-    if not found and not long:
+    beginnings = [*_beginnings_in(b"\n".join(short))]
+    if not beginnings and not long:
         return []
     ends = [*accumulate(len(each) + 1 for each in short)]
-    places = sorted(long.union(bisect_right(ends, at) for at in found))
+    places = sorted(long.union(bisect_right(ends, at) for at in beginnings))
     return [place for place in places if has_shape(texts[place].decode(errors="replace"))]
 
 
 def _beginnings_in(joined: bytes) -> Iterator[int]:
-    """A position inside each beginning of a key, and some others: where a text has none of them, it has no shape."""
+    """Yield a position in each beginning of a key, and some others. A text without such a position has no shape."""
     for letter, before, behind in _beside_cuts():
         if letter in joined:
             pieces = joined.split(letter)
@@ -196,18 +201,18 @@ def _beginnings_in(joined: bytes) -> Iterator[int]:
 
 @cache
 def _beside_cuts() -> list[tuple[bytes, tuple[bytes, ...], tuple[bytes, ...]]]:
-    """The letters of ``_CUTS``, each with what stands next to it in a beginning, before it or, else, behind it."""
-    found: list[tuple[bytes, tuple[bytes, ...], tuple[bytes, ...]]] = []
+    """The letters of ``_CUTS``, each with its neighbours in the beginnings: what comes before it, else what follows."""
+    cuts: list[tuple[bytes, tuple[bytes, ...], tuple[bytes, ...]]] = []
     for letter in _CUTS:
-        # At its last occurrence, so that no other one cuts what stands behind.
+        # Cut at its last occurrence, so that no other one cuts what follows.
         parts = [each.encode().split(letter.encode())[-2:] for each in _BEGINNINGS[letter]]
         before = tuple(one for one, _ in parts if one)
-        found.append((letter.encode(), before, tuple(other for one, other in parts if not one)))
-    return found
+        cuts.append((letter.encode(), before, tuple(other for one, other in parts if not one)))
+    return cuts
 
 
 def may_begin_key(text: str) -> bool:
-    """Whether a key may begin in a text that may go on: what is secret of it stands behind its beginning."""
+    """Whether a key may begin in a text that may go on. The secret part of a key follows its beginning."""
     return _may_have_shape(text) or "://" in text
 
 
@@ -221,34 +226,52 @@ def _may_have_shape(text: str) -> bool:
 
 
 def _encoded_keys(text: str) -> Iterator[tuple[int, int]]:
-    """Where a text has keys in base64, in order: the start and the end of each.
+    """Yield the start and the end of each key in base64, in order.
 
-    Cost: one pass. What is decoded is looked through as any text, and is a quarter shorter, so that what is encoded
-    many times over takes four passes.
+    Cost: one pass. What was decoded is searched like any text and is a quarter shorter, so a text that was encoded many
+    times over takes four passes.
     """
     end = 0
     if not any(each in text for each in _ENCODED_BEGINNINGS):
         return
-    for match in re.finditer(f"{_BASIC}|{ENCODED}", text):
-        if match.start() >= end and (_is_login(match[1]) if match[1] else _is_key_inside(match[0])):
-            end = match.end(1) if match[1] else match.end()
+    for match in re.finditer(f"{_BASIC}|{ENCODED}{_SIGNED}", text):
+        if match.start() < end:
+            continue
+        if match[1]:
+            is_key, behind = _is_login(match[1]), match.end(1)
+        elif match[2] and _is_head(match[0]):
+            is_key, behind = True, match.end(2)
+        else:
+            is_key, behind = _is_key_inside(match[0]), match.end()
+        if is_key:
+            end = behind
             yield match.start(), end
 
 
 def _decode(encoded: str) -> bytes:
-    """What stands in base64, of either alphabet; the last byte or two may be missing where it was cut off."""
+    """Decode base64 of either alphabet. Where it was cut off, the last byte or two may be missing."""
     letters = re.sub(r"\s", "", encoded).translate({ord("-"): "+", ord("_"): "/"})
+    # A single letter after the last group of four holds no whole byte, and ``b64decode`` would refuse it.
     whole = letters[: len(letters) - (len(letters) % 4 == 1)]
     return b64decode(whole + "=" * (-len(whole) % 4))
 
 
 def _is_login(encoded: str) -> bool:
-    """Whether a user and a password are encoded, and no word follows ``basic``."""
+    """Whether it encodes a user and a password, and is not an ordinary word after ``basic``."""
     try:
         _, colon, password = _decode(encoded).decode().partition(":")
     except UnicodeDecodeError:
         return False
     return bool(colon) and password.isprintable() and re.fullmatch(_NO_KEY, password) is None
+
+
+def _is_head(encoded: str) -> bool:
+    """Whether it encodes the head of a token: a JSON object that names the algorithm of the signature."""
+    try:
+        head = json.loads(_decode(encoded))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(head, dict) and isinstance(head.get("alg"), str)
 
 
 def _is_key_inside(encoded: str) -> bool:
@@ -258,22 +281,22 @@ def _is_key_inside(encoded: str) -> bool:
         try:
             value, _ = json.JSONDecoder().raw_decode(text)
         except (ValueError, RecursionError):
-            pass  # it was cut off, or is none
+            pass  # it was cut off, or is not JSON
         else:
-            return not _is_harmless(value, ())  # it looks once, where ``find_secret`` would look twice at each level
+            return not _is_harmless(value, ())  # ``find_secret`` would search twice at each level of encoding
     return has_shape(text)
 
 
 def hide_secrets(value: Any, name: str = "") -> Any:
-    """A JSON value in whose texts nothing looks like a key: the same object where nothing did.
+    """Replace what looks like a key in a JSON value. Returns the same object if nothing does.
 
-    Of a text that stands under the name of a key nothing stays; of any other only what looks like one goes.
+    A text under the name of a key is replaced whole; of any other, only the part that looks like a key.
     """
     if isinstance(value, str):
         return HIDDEN if _is_named_like_one(name, value) else _hide_shapes(value)
     if isinstance(value, Mapping):
-        made = {_hide_shapes(key): hide_secrets(item, key) for key, item in value.items()}
-        return value if all(made.get(key) is item for key, item in value.items()) else made
+        hidden = {_hide_shapes(key): hide_secrets(item, key) for key, item in value.items()}
+        return value if all(hidden.get(key) is item for key, item in value.items()) else hidden
     if isinstance(value, list | tuple):
         listed = [hide_secrets(item, name) for item in value]
         return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed
@@ -281,12 +304,12 @@ def hide_secrets(value: Any, name: str = "") -> Any:
 
 
 def hide_shapes(value: Any) -> Any:
-    """``hide_secrets`` that looks at no names: for what people and models say, where a password may be a word."""
+    """As ``hide_secrets``, but ignores names: for what people and models say, where ``password`` may be a word."""
     if isinstance(value, str):
         return _hide_shapes(value)
     if isinstance(value, Mapping):
-        made = {_hide_shapes(key): hide_shapes(item) for key, item in value.items()}
-        return value if all(made.get(key) is item for key, item in value.items()) else made
+        hidden = {_hide_shapes(key): hide_shapes(item) for key, item in value.items()}
+        return value if all(hidden.get(key) is item for key, item in value.items()) else hidden
     if isinstance(value, list | tuple):
         listed = [hide_shapes(item) for item in value]
         return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed
@@ -294,10 +317,10 @@ def hide_shapes(value: Any) -> Any:
 
 
 def _hide_shapes(text: str) -> str:
-    """A text without what looks like a key; of a private key all that stands between its first line and its last."""
+    """Replace what looks like a key in a text. A private key is replaced from its first line to its last."""
     if not has_shape(text):
         return text
-    # Logins and shapes at once: one that was hidden alone could take away what the other is known by.
+    # Logins and shapes in one pass: hiding one first could remove what the other is recognised by.
     hidden = re.sub(f"{_LOGIN}|{_SHAPES}", HIDDEN, re.sub(_PRIVATE, HIDDEN, text))
     pieces, at = [], 0
     for start, end in _encoded_keys(hidden):
@@ -312,12 +335,12 @@ def _is_named_like_one(name: str, text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _is_name_of_keys(name: str) -> bool:
-    """Remembered: the same few names stand in each message of a history."""
+    """Cached, because each message of a history has the same few names."""
     return re.fullmatch(_NAMES, re.sub(_CAMEL, "_", name).lower()) is not None
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str, str]]:
-    """``(path, its key, text)`` of every text, keys among them: a key may stand where a name should."""
+    """Yield ``(path, its name, text)`` for every text, names included: somebody may have put a key in their place."""
     waiting: list[tuple[Any, str, str]] = [(value, path, "")]
     seen: set[int] = set()
     while waiting:
@@ -334,11 +357,12 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str, str]]:
             inside = [(item[key], _step(where, f".{key[:_NAME_LIMIT]}"), key) for key in names]
         else:  # a list of keys has the name of the list
             inside = [(each, _step(where, f"[{index}]"), name) for index, each in enumerate(item)]
-        waiting += reversed(inside)
+        waiting += reversed(inside)  # a stack: reversed, it gives the texts in their order
 
 
 def _step(path: str, step: str) -> str:
     return path + step if len(path) < _PATH_LIMIT else path
 
 
+# A name may be a megabyte long, and paths of deep values would take the square of their depth.
 _NAME_LIMIT, _PATH_LIMIT = 100, 1000

@@ -2,7 +2,7 @@
 
 Kept: RFC 8259 values, key order, integers of any size up to ``INTEGER_DIGITS``. Refused, because they would
 come back changed or not at all: NaN and infinities, numbers that overflow, lone surrogates, duplicate keys, keys
-that are no strings, values of other types, nesting past the limit (rule I9, kept as given; rule R9, one encoding).
+that are not strings, values of other types, nesting past the limit (rule I9, kept as given; rule R9, one encoding).
 
 This module never repairs: a value is either kept as it is or refused with the path that leads to it.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 INTEGER_DIGITS = 4300
 """Python itself refuses to convert longer integers from text."""
-# In bits: to count digits would be to write the very text that Python refuses to make.
+# In bits: counting digits would need the very text that Python refuses to make.
 _INTEGER_BITS = int(INTEGER_DIGITS * math.log2(10))
 
 
@@ -63,25 +63,25 @@ def encode_mapping(value: Mapping[str, Any], what: str, limit_bytes: int) -> byt
 
 
 def encode_read(value: Any) -> bytes | None:
-    """The encoding of a value that came out of a decoder, where it needs no check: it comes back equal from its own
-    text, which NaN, a key that is no string and a value of another type do not. None where it does not, or is nested.
+    """Encode a value that came out of a decoder, if it needs no check because it comes back equal from its own text.
+    NaN, a key that is not a string and a value of another type do not. None if it does not, or may be nested too deep.
 
-    Cost: encoding and decoding it once, and no step of ours for what is in it.
+    Cost: encoding and decoding it once, without a Python step for each value in it.
     """
     try:
         encoded = _encode(value)
         if encoded.count(b"{") + encoded.count(b"[") <= NESTING_LIMIT and msgspec.json.decode(encoded) == value:
             return encoded
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
-        pass  # it is told by ``check`` what is wrong with it
+        pass  # ``check`` says what is wrong with it
     return None
 
 
 def is_sound(text: bytes, value: Any) -> bool:
-    """Whether a value that msgspec decoded of a text can be kept, with a few objects around it: the decoder refuses
-    all that ``check`` refuses but what is nested too deep.
+    """Whether a value that msgspec decoded from ``text`` can be kept, with a few objects around it. The decoder refuses
+    all that ``check`` refuses, except what is nested too deep.
 
-    Cost: two searches of the text; of one with many brackets a step for each value.
+    Cost: two searches of the text; if it has many brackets, a step for each value.
     """
     limit = NESTING_LIMIT - _AROUND
     if text.count(b"{") + text.count(b"[") <= limit:
@@ -100,8 +100,8 @@ def is_sound(text: bytes, value: Any) -> bool:
 
 
 def decode(text: str | bytes, what: str, *, number: Callable[[str], Any] | None = None) -> Any:
-    """The value of a JSON text, checked. ``number`` reads the text of a number in a way of its own; not of every
-    integer, since nearly all are written as they were read.
+    """The value of a JSON text, checked. ``number`` reads the text of a number. It may not be called for integers that
+    are written as they were read, which nearly all are.
 
     Cost: linear; at most about three times that of ``json.loads``, and memory for the value alone, whatever its shape.
     Raises: InvalidContent, TooDeep.
@@ -123,7 +123,7 @@ def decode(text: str | bytes, what: str, *, number: Callable[[str], Any] | None 
     # Only an escape can put a lone surrogate into a text that is UTF-8, and nothing else that is bad passes json.loads.
     keys = _check_all(value, what, texts=not document.isascii() or "\\u" in document)
     # One of two equal keys is lost on reading, so the value has fewer keys than the text has colons. Colons inside a
-    # text, or apart from their key, are to be counted with care.
+    # text, or apart from their key, need a careful count.
     if document.count(":") == keys:
         return value
     if document.count('":') != keys or any(spelled in document for spelled in _ODD_COLONS):
@@ -134,11 +134,11 @@ def decode(text: str | bytes, what: str, *, number: Callable[[str], Any] | None 
 def _load(document: str, number: Callable[[str], Any] | None) -> Any:
     import json
 
-    if number is None and not document.startswith(_MARK):  # which is told apart below
+    if number is None and not document.startswith(_MARK):  # ``json.loads`` refuses the mark by its name
         return _decoder().decode(document)
     if number is not None and re.search(_NEGATIVE_ZERO, document) is None:
-        # Every other integer is written as it was read, and the decoder's own way is ten times as fast. A text that it
-        # does not read may hold an integer that is too long for it.
+        # Every integer but -0 is written as it was read, and the decoder's own way is ten times as fast. Where it
+        # fails, an integer may be too long for it, so ``number`` reads them all.
         with suppress(ValueError):
             return json.loads(document, parse_constant=_refuse_constant, parse_float=number)
     return json.loads(document, parse_constant=_refuse_constant, parse_int=number, parse_float=number)
@@ -162,10 +162,10 @@ def check(value: Any, what: str, path: str = "$") -> None:
 
 
 def _check_all(value: Any, what: str, path: str = "$", *, texts: bool = True) -> int:
-    """As ``check``; the number of keys. Without ``texts`` strings, keys and integers are known to be good."""
+    """As ``check``; returns the number of keys. Without ``texts``, strings, keys and integers are known to be good."""
     level: list[Any] = [[value]]
     keys, depth = 0, -1
-    # Level by level: the depth is the number of levels, and no frame of ours lies on another.
+    # Level by level: the number of levels is the depth, and deep nesting needs no recursion.
     while level:
         if depth >= NESTING_LIMIT:
             raise _too_deep(what, _path_to(value, depth, path))
@@ -184,10 +184,10 @@ def _check_all(value: Any, what: str, path: str = "$", *, texts: bool = True) ->
 
 
 def _check_items(items: Collection[Any], below: list[Any], texts: bool) -> bool:
-    """Whether all scalars of a container are good; the containers in it are put ``below``."""
+    """Whether all scalars of a container are good. Appends the containers in it to ``below``."""
     if len(items) > _FEW:
         kinds = set(map(type, items))
-        if kinds <= SCALARS:  # a long list of numbers or texts takes no step of ours for each
+        if kinds <= SCALARS:  # a long list of numbers or texts takes no Python step for each
             tested = [kind for kind in kinds if kind is float or (texts and kind in _ALL_GOOD)]
             return all(_ALL_GOOD[kind]([item for item in items if type(item) is kind]) for kind in tested)
     for item in items:
@@ -236,7 +236,7 @@ def _refuse(value: Any, what: str, path: str) -> NoReturn:
 
 
 def _visit(value: Any) -> Iterator[tuple[Any, list[str | int]]]:
-    """Every value in the order of the text, with the steps that lead to it: one list, which changes as it goes on.
+    """Yield every value in the order of the text, with the steps that lead to it in one list that changes in place.
 
     Memory holds an iterator for each level, and no path for any element.
     """
@@ -264,7 +264,7 @@ def _inside(item: Any) -> Iterator[tuple[str | int, Any]] | None:
 
 
 def _refusal(item: Any) -> str | None:
-    """What is wrong with a value itself, not with what it holds."""
+    """Why a value itself is refused, whatever it contains; None if it is good."""
     kind = type(item)
     if kind is str:
         return _text_refusal(item)
@@ -285,15 +285,15 @@ def _refusal(item: Any) -> str | None:
 
 
 def _spelled(path: str, steps: Iterable[str | int]) -> str:
-    shown = path + "".join(step if isinstance(step, str) else f"[{step}]" for step in steps)
+    spelled = path + "".join(step if isinstance(step, str) else f"[{step}]" for step in steps)
     # The path goes into an error: a key may be a lone surrogate, which no terminal prints, or a megabyte long.
-    return shown.encode(errors="replace").decode()[:_PATH_SHOWN]
+    return spelled.encode(errors="replace").decode()[:_PATH_SHOWN]
 
 
 def _path_to(value: Any, depth: int, path: str) -> str:
     """The path of the first container at a depth: where the nesting passes the limit."""
-    found = (steps for item, steps in _visit(value) if len(steps) == depth + 1 and _inside(item) is not None)
-    return _spelled(path, next(found, []))
+    paths = (steps for item, steps in _visit(value) if len(steps) == depth + 1 and _inside(item) is not None)
+    return _spelled(path, next(paths, []))
 
 
 def plain(value: Any) -> Any:
@@ -302,7 +302,7 @@ def plain(value: Any) -> Any:
 
 
 def check_text(text: str, what: str, path: str = "$") -> None:
-    """Refuse lone surrogates: they have no UTF-8."""
+    """Refuse lone surrogates, which UTF-8 cannot encode."""
     if not _is_good_text(text):
         raise InvalidContent(what, _text_refusal(text) or "", path.encode(errors="replace").decode())
 
@@ -346,16 +346,16 @@ def _is_short(value: int) -> bool:
     return value.bit_length() <= _INTEGER_BITS
 
 
-_NEGATIVE_ZERO = r"-0(?![.eE0-9])"
-_ODD_COLONS = ('\\":', '" :', '"\t:', '"\n:', '"\r:')
+_NEGATIVE_ZERO = r"-0(?![.eE0-9])"  # the one integer that Python would write otherwise
+_ODD_COLONS = ('\\":', '" :', '"\t:', '"\n:', '"\r:')  # with them, ``":`` is not exactly one for each key
 SCALARS = frozenset((str, int, float, bool, type(None)))
 _FEW = 16
-_AROUND = 8
+_AROUND = 8  # levels for the objects that headish puts around a value
 _PATH_SHOWN = 1000
-_MARK = "\ufeff"
+_MARK = "\ufeff"  # the byte order mark
 _ALL_GOOD: dict[type, Callable[[Collection[Any]], bool]] = {
     str: lambda items: all(map(str.isascii, items)) or all(map(_is_good_text, items)),
     int: lambda items: _is_short(max(items)) and _is_short(min(items)),
     float: lambda items: all(map(isfinite, items)),
 }
-"""Whether all of several scalars of one type can be kept; of the other types every one can."""
+"""Tests by type that say whether several scalars can all be kept. Every scalar of another type can."""

@@ -30,7 +30,7 @@ def without_partial(window: ContextWindow) -> ContextWindow:
 def is_cut_off(block: ContentBlock, message: Message) -> bool:
     """Whether a call or a provider's block is only the beginning of one.
 
-    In a message without its end that is the last block: what stands before it was complete when it began.
+    In a message without its end, that is the last block: those before it were complete when it began.
     """
     if type(block) in _CUTTABLE and block.partial:  # type: ignore[union-attr]
         return True

@@ -18,64 +18,67 @@ ASKED_READ_ONLY = "it was opened read-only; open it without read_only=True, --re
 
 
 Settle = Callable[[Connection, T], bool]
-"""Whether what a piece of work returned is stored, seen from a new transaction."""
+"""Tells, in a new transaction, whether the result of a piece of work is stored."""
 
 
 class Backend(Protocol):
-    """A place that holds spaces. ``target`` names it for people, without a password.
+    """A database that has spaces. ``target`` names it for people, without a password.
 
-    ``read`` and ``write`` run a piece of work in one transaction and return what it returns. A read sees one moment,
-    however many statements it has. Work may be run again when the database asks for it (a lock, a serialization
-    failure, a lost connection), so it must have no effect outside its transaction. It may run in another thread, beside
-    the work of others in one transaction, so it must not need a lock that its caller holds. A write is answered after
-    its COMMIT. However a call ends, an exception at any of its byte codes included, no transaction stays open.
+    ``read`` and ``write`` run a piece of work in one transaction and return its result. A read sees one moment,
+    however many statements it has. The backend may run work again (after a lock, a serialization failure, a lost
+    connection), so work must have no effect outside its transaction. Work may run in another thread, beside the work
+    of other callers in one transaction, so it must not need a lock that its caller has. A write returns after its
+    COMMIT. However a call ends, even by an exception at any of its byte codes, no transaction stays open.
 
-    ``not_reached`` names the places that keep what was erased; ``scrubs_itself`` says whether an erasure is taken off
-    the disk at once; ``has_segments`` whether its search index is written in pieces that are to be merged.
+    ``not_reached`` names the places that keep what was erased. ``scrubs_itself``: an erasure also removes its content
+    from the disk at once. ``has_segments``: the search index is written in pieces that must be merged.
     """
 
     target: str
     dialect: str
-    """``sqlite`` or ``postgresql``: the words that a text for the schema is in."""
+    """``sqlite`` or ``postgresql``: the spelling of the statements for the schema."""
     upgrades_itself: bool
     read_only: bool
     scrubs_itself: bool
     has_segments: bool
     not_reached: tuple[str, ...]
     is_confined: bool
-    """Whether policies of the database hold this login, so that every transaction works in one space."""
+    """Whether policies of the database apply to this login, so that every transaction works in one space."""
 
     def within(self, space: int) -> Backend:
-        """The same database, its transactions in one space; itself where nothing keeps spaces apart."""
+        """The same database with its transactions in one space. Returns itself if no policy separates the spaces."""
         ...
 
     def find_revision(self) -> str | None:
-        """The stored revision. A database without tables raises DatabaseError itself, and no other kind of it."""
+        """The stored revision; None if its table is empty. A database without tables raises DatabaseError itself, not a
+        subclass."""
         ...
 
     def check_isolated(self) -> None:
-        """Raises: NotIsolated, unless every table with a space has policies that hold this login."""
+        """Check that every table with a space has policies that apply to this login. Raises: NotIsolated."""
         ...
 
     def lifted(self, connection: SchemaConnection) -> AbstractContextManager[None]:
-        """A migration sees the rows of all spaces inside; then its tables are guarded as all were before."""
+        """A context in which a migration sees the rows of all spaces. On leaving, all tables are guarded as before, new
+        ones too."""
         ...
 
     def check_writable(self) -> None:
-        """Raises: ReadOnly if the database was opened read-only; Closed."""
+        """Check that the database may be written. Raises: ReadOnly if it was opened read-only; Closed."""
         ...
 
     def read(self, work: Callable[[Connection], T]) -> T: ...
 
     def write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
-        """``settle`` finds out whether a commit succeeded whose answer was lost; without it, the work is run again.
+        """Run work in a write transaction. If the answer to its commit is lost, ``settle`` finds out whether the commit
+        succeeded; without ``settle``, the work runs again.
 
-        Raises: ReadOnly before any statement; OutcomeUnknown where the outcome cannot be found out.
+        Raises: ReadOnly before any statement; OutcomeUnknown if the outcome cannot be found out.
         """
         ...
 
     def schema_connection(self) -> AbstractContextManager[SchemaConnection]:
-        """The driver's connection in one real transaction, DDL included, that commits on leaving."""
+        """The driver's connection in one real transaction, which includes DDL and commits on leaving."""
         ...
 
     def is_headish(self, connection: SchemaConnection) -> bool:
@@ -83,56 +86,58 @@ class Backend(Protocol):
         ...
 
     def mark(self, connection: SchemaConnection) -> None:
-        """Sign a new database as ours, in the transaction that makes its tables."""
+        """Mark a new database as ours, in the transaction that makes its tables."""
         ...
 
     def prepare(self) -> None:
-        """Set what a database that can be written needs once, after its revision was found to be ours."""
+        """Make the settings that a writable database needs once, after its revision was found to be ours."""
         ...
 
     def backup(self, label: str) -> str | None:
-        """A copy beside the database, named by ``label``; its path, or None if the server makes its own backups."""
+        """Copy the database to a file beside it, named by ``label``. Returns the path, or None on a server, which makes
+        its own backups, and in memory."""
         ...
 
     def which(self) -> tuple[object, ...] | None:
-        """What no other database has that is open now, however it was named; None for one in memory."""
+        """Values that identify the database among all that are open now, by whatever name; None for one in memory."""
         ...
 
     def may_lag(self) -> bool:
-        """Whether what others have stored may not be here yet: on a server's replica, or where it was opened so."""
+        """Whether data that others have stored may be missing here: on a server's replica, or if opened read-only on a
+        server."""
         ...
 
     def copy_into(self, path: str) -> bool:
-        """Copy the database, as it stands at one moment and without free pages, into the empty file at a path. False,
-        and nothing is copied, if it is no file and cannot become one."""
+        """Copy the database as of one moment, without free pages, into the empty file at a path. False, and nothing is
+        copied, if the database is on a server."""
         ...
 
     def check_integrity(self) -> list[str]:
-        """What the database's own check finds: indexes that disagree with their tables, and the like."""
+        """The problems that the database's own check finds: indexes that disagree with their tables, and the like."""
         ...
 
     def plan_again(self) -> None:
-        """Have a server look at its tables and plan its statements anew. In a transaction of its own: it may take as
-        long as the tables are large."""
+        """Have a server analyze its tables and plan its statements anew. It takes longer for larger tables, so it has a
+        transaction of its own."""
         ...
 
     def scrub(self) -> str:
-        """Take off the disk what no row holds any more. Empty, or why that could not be done now.
+        """Remove content that no row contains from the disk. Returns "", or the reason why that is impossible now.
 
         Cost: writes the whole database anew; writers wait.
         """
         ...
 
     def forget_statistics(self) -> str:
-        """Take away the samples of values that the database plans by. Empty, or why that could not be done."""
+        """Remove the samples of values by which the database plans. Returns "", or the reason why that failed."""
         ...
 
     def copies(self) -> list[str]:
-        """The copies beside the database, which upgrades made."""
+        """The paths of the copies beside the database that upgrades made."""
         ...
 
     def remove_parts(self, *, dry_run: bool) -> list[str]:
-        """Remove parts of copies that were never finished; their paths."""
+        """Remove parts of copies that were never finished. Returns their paths."""
         ...
 
     def size_bytes(self) -> int: ...

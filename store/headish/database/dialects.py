@@ -1,4 +1,4 @@
-"""The one place that asks which database this is."""
+"""Open a database by its path or URL. Only this module asks which database it is."""
 
 from __future__ import annotations
 
@@ -25,19 +25,24 @@ def connect(
     read_only: bool = False,
     prepared: bool = True,
 ) -> Backend:
-    """The database at a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
+    """Open the database at a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
 
-    Only the file's first bytes are read: upgrade.py checks the schema.
+    Reads only the first bytes of a file: upgrade.py checks the schema.
     Raises: InvalidArgument for another URL or durability; NotADatabase, UnknownDatabase.
     """
     if durability not in DURABILITIES:
         raise InvalidArgument(f"unknown durability {shown(durability)}: use {' or '.join(DURABILITIES)}")
     text = _text(target)
-    if "://" in text or text.startswith(("sqlite:", "postgresql:", "postgresql+")):
+    if is_url(text):
         return _connect_url(text, durability, create=create, read_only=read_only, prepared=prepared)
     from headish.database.sqlite import SQLiteBackend  # late: a server needs no sqlite3
 
     return SQLiteBackend(at_path(_at_home(text)), durability=durability, create=create, read_only=read_only)
+
+
+def is_url(target: str) -> bool:
+    """Whether a target is a URL, and not the path of a file."""
+    return "://" in target or target.startswith(("sqlite:", "postgresql:", "postgresql+"))
 
 
 def _connect_url(text: str, durability: str, *, create: bool, read_only: bool, prepared: bool) -> Backend:
@@ -46,6 +51,7 @@ def _connect_url(text: str, durability: str, *, create: bool, read_only: bool, p
     try:
         url = parse_url(text)
     except ValueError:
+        # Without the URL and the cause: either may have the password.
         raise InvalidArgument("the database URL cannot be read") from None
     if url.driver not in DATABASES:
         raise InvalidArgument(f"unknown database {url.driver!r}: use {', '.join(DATABASES)}")
@@ -61,10 +67,10 @@ def _connect_url(text: str, durability: str, *, create: bool, read_only: bool, p
 
 
 def _read_flag(url: URL, name: str) -> bool:
-    given = url.get(name, "true")
-    if given not in ("true", "false"):
-        raise InvalidArgument(f"{name} in the database URL is true or false, not {given!r}")
-    return given == "true"
+    value = url.get(name, "true")
+    if value not in ("true", "false"):
+        raise InvalidArgument(f"{name} in the database URL is true or false, not {value!r}")
+    return value == "true"
 
 
 def _text(target: str | os.PathLike[str]) -> str:
@@ -74,7 +80,7 @@ def _text(target: str | os.PathLike[str]) -> str:
 
 
 def _at_home(path: str) -> str:
-    found = os.path.expanduser(path)
-    if found.startswith("~"):
+    expanded = os.path.expanduser(path)
+    if expanded.startswith("~"):
         raise InvalidArgument(f"there is no home folder for {shown(path)}")
-    return found or os.curdir
+    return expanded or os.curdir

@@ -1,4 +1,4 @@
-"""The identity that tells databases apart before they are opened."""
+"""The identity of a database, which tells it from others before it is opened."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from headish.errors import InvalidArgument
 
 
 class DatabaseIdentity(NamedTuple):
-    """A database as a process names it: its URL, or its path and the number of its file. A file that was removed and
-    made anew is another one."""
+    """The identity of a database: its URL, or the path, device and inode of its file. A file that was removed and made
+    anew is another database."""
 
     target: str
     read_only: bool
@@ -21,9 +21,9 @@ class DatabaseIdentity(NamedTuple):
 
 
 def identify(target: str | os.PathLike[str]) -> DatabaseIdentity | None:
-    """The identity of a path or URL as the file stands now; None for one in memory, which nobody shares.
+    """The identity of a path or URL, by the file that exists now; None for a database in memory, which nobody shares.
 
-    Raises: InvalidArgument for what is neither.
+    Raises: InvalidArgument for any other value.
     """
     text = os.fspath(target) if isinstance(target, str | os.PathLike) else None
     if not isinstance(text, str):
@@ -33,7 +33,7 @@ def identify(target: str | os.PathLike[str]) -> DatabaseIdentity | None:
     try:
         url = parse_url(text)
     except ValueError:
-        return _of_url(text)  # refused where it is opened
+        return _of_url(text)  # opening it refuses it, with a message of its own
     return _identify_file(locate(url)) if url.driver in SQLITE else _of_url(text)
 
 

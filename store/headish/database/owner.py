@@ -1,8 +1,8 @@
-"""Which process a backend belongs to, and whether it is still open.
+"""The process that a backend belongs to, and whether the backend is still open.
 
-A connection does not survive ``fork()``: two processes on one socket mix their results up, and SQLite's locks belong to
-the process that took them. A forked child therefore opens connections of its own. It keeps those of its parent without
-ever touching them, because closing them would close them for the parent.
+A connection does not survive ``fork()``: two processes on one socket mix up their results, and SQLite's locks belong to
+the process that took them. So a forked child opens connections of its own. It keeps those of its parent and never
+touches them, because closing them would close them for the parent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ _LEFT_TO_THE_PARENT: list[object] = []
 
 
 class Owner:
-    """The process that a backend belongs to. ``renew`` makes what a process needs and returns what it replaced."""
+    """The process that a backend belongs to. ``renew`` makes the connections and locks of a process, and returns those
+    that it replaced."""
 
     def __init__(self, target: str, renew: Callable[[], object]) -> None:
         self._target, self._renew = target, renew
@@ -29,7 +30,7 @@ class Owner:
         return os.getpid() != self._process
 
     def check(self) -> None:
-        """Take the backend over in a forked child. Raises: Closed."""
+        """Check that the backend is open; in a forked child, take it over. Raises: Closed."""
         if self.is_closed:
             raise Closed(f"the database {self._target}")
         if os.getpid() != self._process:

@@ -1,6 +1,6 @@
-"""Open connections of a process, kept between transactions.
+"""The open connections of a process, kept between transactions.
 
-A connection that an interrupt lost on its way is nobody's: Python closes it, and the pool no longer counts it.
+If an interrupt loses a connection between the pool and its user, Python closes it, and the pool no longer counts it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Closable(Protocol):
 C = TypeVar("C", bound=Closable)
 
 LIMIT = 128
-"""How many connections a process opens at the most: threads wait for one beyond that."""
+"""The largest number of connections that a process opens; further threads wait for one."""
 
 
 class AllInUse(Exception):
@@ -32,12 +32,12 @@ class AllInUse(Exception):
 
 
 class Pool(Generic[C]):
-    """Connections that ``connect`` opens. ``kept``: how many stay open while nobody needs them."""
+    """Connections that ``connect`` opens. ``kept``: the number of idle ones that stay open."""
 
     def __init__(self, connect: Callable[[], C], *, kept: int, wait_seconds: float) -> None:
         self._connect, self._kept, self._wait_seconds = connect, kept, wait_seconds
         self._idle: deque[C] = deque()  # its methods are atomic between threads
-        # Weak: a connection that an interrupt lost must not count against the limit for ever.
+        # Weak: a connection that was lost by an interrupt must not count against the limit for ever.
         self._open: WeakSet[C] = WeakSet()
 
     def take(self) -> C:
@@ -45,7 +45,7 @@ class Pool(Generic[C]):
         deadline: float | None = None
         while True:
             try:
-                # The last used first: the others grow old, and its plans and cached pages are warm.
+                # The last used first: its plans and cached pages are warm.
                 return self._idle.pop()
             except IndexError:
                 pass
@@ -59,20 +59,20 @@ class Pool(Generic[C]):
             pause(0.001, 0.01)
 
     def give_back(self, connection: C) -> None:
-        """Keep it for the next transaction, or close it where enough are kept."""
+        """Keep a connection for the next transaction, or close it if enough are idle."""
         if len(self._idle) < self._kept:
             self._idle.append(connection)
         else:
             self.discard(connection)
 
     def discard(self, connection: C) -> None:
-        """Close a connection that nobody should use again."""
+        """Close a connection that must not be used again."""
         self._open.discard(connection)
-        with suppress(Exception):  # it is given up, whatever it says
+        with suppress(Exception):  # it is given up anyway, and the caller's own error must not be hidden
             connection.close()
 
     def discard_idle(self) -> None:
-        """Close all that nobody uses now."""
+        """Close all idle connections."""
         with suppress(IndexError):
             while True:
                 self.discard(self._idle.pop())

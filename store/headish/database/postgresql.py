@@ -1,8 +1,8 @@
 """PostgreSQL, and the distributed databases that speak it.
 
-A transaction that meets a serialization failure or a deadlock (a server may run at a stricter level) is run again, and
-so is one whose connection was lost, for a while. A commit whose answer was lost is settled by looking for what it
-stored before it is run again.
+headish runs a transaction again after a serialization failure or a deadlock (a server may run at a stricter level) and,
+for a while, after its connection was lost. If the answer to a commit was lost, headish first looks for what the commit
+stored.
 """
 
 from __future__ import annotations
@@ -45,16 +45,17 @@ from headish.errors import (
 T = TypeVar("T")
 
 RECONNECT_SECONDS = 10.0
-"""How long a server that was lost is waited for."""
+"""How long to wait for a server whose connection was lost."""
 ATTEMPTS = 30
-"""How often a transaction is tried that the server cannot serialize."""
+"""How often to try a transaction that the server cannot serialize."""
 _ANOTHER_PROGRAM = (
     "its schema holds tables of another program; give headish a schema of its own"
     " (?options=-csearch_path%3Dheadish) or another database"
 )
 _TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
 _IS_REPLICA = Query("whether the server is a replica", "SELECT pg_is_in_recovery()")
-# A server that was copied began at another moment; and a database may hold the tables of several, each in a schema.
+# The start time tells a server from its copy, and the table's number tells apart the schemas of one database, of which
+# each may have tables of headish.
 _WHICH = Query(
     "which database of which server this is",
     "SELECT pg_postmaster_start_time(), oid, to_regclass('turn')::oid FROM pg_database "
@@ -62,13 +63,14 @@ _WHICH = Query(
 )
 _ANALYZE = Query("refresh statistics", "ANALYZE turn, payload, link, bookmark, bookmark_log")
 _ANALYZE_AS_OWNER = Query("refresh statistics as the owner", "SELECT headish_analyze()")
-# Citus takes no INSERT inside another statement. A transaction without our BEGIN is as strict as the server's default;
-# a strict one may be refused at its very end, and there the driver does not tell why.
+# Whether a server takes an append as one message. Citus accepts no INSERT inside another statement. And a transaction
+# without our BEGIN has the server's default level; a stricter one may be refused at its very end, where the driver does
+# not tell why.
 _TAKES_WHOLE = (
     "to_regclass('pg_catalog.pg_dist_partition') IS NULL"
     " AND current_setting('default_transaction_isolation') = 'read committed'"
 )
-# Whether policies hold this login, and in which schema, is asked where something is asked anyway.
+# With the revision, which is read anyway, come all other facts that opening needs: so it is one round trip.
 _REVISION = Query(
     "find revision, and whether policies hold",
     f"SELECT version_num, row_security_active('turn'), has_table_privilege('turn', 'INSERT'), ({OWN_SCHEMA}), "  # noqa: S608
@@ -129,7 +131,7 @@ class PostgreSQLBackend(ServerTransactions):
         unsettled: list[T] = []
 
         def settled(connection: Connection) -> T:
-            # Run again without looking, a commit whose answer alone was lost would store everything twice.
+            # Without this look, a commit whose answer alone was lost would store everything twice.
             if settle is not None and unsettled and settle(connection, unsettled[-1]):
                 return unsettled[-1]
             return work(connection)
@@ -157,17 +159,17 @@ class PostgreSQLBackend(ServerTransactions):
             raise ReadOnly(self.target, ASKED_READ_ONLY)
 
     def _attempt(self, attempt: Callable[[], T]) -> T:
-        """Try until the server could order the transaction with the others, or for a while after it was lost."""
+        """Try a transaction until the server can serialize it with others; after a lost connection, for a while."""
         self._owner.check()
         deadline: float | None = None
-        tries, taken = 0, ""
+        tries, taken_key = 0, ""
         while True:
             tries += 1
             settings = self._shared.path.settings
             try:
                 return attempt()
             except ConnectionLost as lost:
-                # Counted from the first loss, so that a server that comes and goes is not waited for without end.
+                # Counted from the first loss: a server that comes and goes must not be waited for without end.
                 deadline = deadline or time.monotonic() + RECONNECT_SECONDS
                 if time.monotonic() > deadline:
                     raise translate(self.target, lost.error) from lost.error
@@ -176,27 +178,28 @@ class PostgreSQLBackend(ServerTransactions):
             except self._psycopg.Error as error:
                 if tries < ATTEMPTS and self._was_moved(error, settings):
                     continue
-                # Once a connection was lost the server may still be starting; before that, nobody is there to wait for.
+                # After a lost connection the server may be restarting. At the first attempt there is none to wait for.
                 waits = deadline is not None and time.monotonic() < deadline and is_away(error)
-                # Who lost a race sees the other's row when it tries again. A key that is taken once more was no race.
-                before, taken = taken, key_taken(error)
-                is_lost = state_of(error) in RETRIED and not (taken and taken == before)
+                # After a lost race, the next attempt sees the other writer's row. If the same key is taken again, it
+                # was no race.
+                before, taken_key = taken_key, key_taken(error)
+                is_lost = state_of(error) in RETRIED and not (taken_key and taken_key == before)
                 if not waits and (not is_lost or tries >= ATTEMPTS):
                     raise translate(self.target, error) from error
             pause(0, min(0.002 * tries, 0.1))
 
     def _was_moved(self, error: Exception, settings: str) -> bool:
-        """Whether ``db secure`` moved the tables since they were found: they are looked for again."""
+        """Whether ``db secure`` has moved the tables since they were found. Then the next attempt looks elsewhere."""
         path = self._shared.path
         if state_of(error) != NO_TABLE or not path.was_found:
             return False
-        if not path.settings:  # else another thread asks
+        if not path.settings:  # otherwise another thread is finding them
             self.find_revision()
         return settings in ("", path.asking) and bool(path.settings)
 
     def is_headish(self, connection: SchemaConnection) -> bool:
         names = {row[0] for row in connection.execute(_TABLES)}
-        # Another program may have a table of this name, and an upgrade would write into it.
+        # Another program may have a table of this common name, and an upgrade would write into it.
         if "turn" in names and "alembic_version" not in names:
             raise NotADatabase(self.target, _ANOTHER_PROGRAM)
         if "alembic_version" not in names:
@@ -207,11 +210,11 @@ class PostgreSQLBackend(ServerTransactions):
         return row is not None or "turn" in names
 
     def mark(self, connection: SchemaConnection) -> None:
-        """Nothing to sign: Alembic's table says whose it is. The tables lie where the search path leads."""
+        """Note that the tables are where the search path leads. The mark itself is Alembic's table."""
         self._shared.path.note(None, is_confined=False)
 
     def prepare(self) -> None:
-        """Nothing to set."""
+        """Do nothing: a server needs no settings."""
 
     def backup(self, label: str) -> str | None:
         return None
@@ -221,7 +224,7 @@ class PostgreSQLBackend(ServerTransactions):
         return tuple(row)
 
     def may_lag(self) -> bool:
-        # Asked where something was not found. A server that no longer answers has nothing to add to that.
+        # Called after a look-up has failed. If the server does not answer any more, that failure is what counts.
         if self.read_only and not self._is_reader:
             return True
         try:
@@ -235,7 +238,7 @@ class PostgreSQLBackend(ServerTransactions):
 
     def check_integrity(self) -> list[str]:
         if self.is_confined:
-            return []  # the extension is for whom no policy holds
+            return []  # only superusers may call amcheck by default, and no policy applies to them
         with self.schema_connection() as connection:
             return find_problems(connection)
 

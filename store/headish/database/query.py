@@ -1,9 +1,9 @@
 """Named statements, and the connection that runs them on the driver's own cursor.
 
-A statement is SQL, beside the function that runs it. At its first use it is spelled for the driver, and kept. A process
-that keeps a turn imports no SQLAlchemy, which would take longer than all else that it does. Rows are plain tuples. Only
-integers, text and bytes are bound, so no type needs a processor. Placeholders are positional: SQLite looks up named
-ones again for each row.
+A statement is SQL beside the function that runs it. Its first use spells it for the driver, and keeps the result. A
+process that stores a turn imports no SQLAlchemy: the import would take longer than everything else that it does. Rows
+are plain tuples. Parameters are only integers, text and bytes, so no type needs a processor. Placeholders are
+positional, because SQLite looks named ones up again for each row.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Row = tuple[Any, ...]
 
 
 class DriverCursor(Protocol):
-    """What is used of a driver's cursor (PEP 249)."""
+    """The used parts of a driver's cursor (PEP 249)."""
 
     @property
     def rowcount(self) -> int: ...
@@ -33,15 +33,17 @@ class DriverCursor(Protocol):
 
 
 class SchemaConnection(Protocol):
-    """A driver's own connection in a transaction, for what is not a ``Query``: tables, roles and the catalogue."""
+    """A driver's own connection in a transaction, for statements on tables, roles and the catalogue, which are not
+    queries."""
 
     def execute(self, sql: str, values: Any = ..., /) -> Any:
-        """The driver's cursor. A ``%`` in ``sql`` is a placeholder of PostgreSQL's driver only beside ``values``."""
+        """Run a statement and return the driver's cursor. Only beside ``values``, PostgreSQL's driver takes a ``%`` in
+        ``sql`` for a placeholder."""
         ...
 
 
 class Compiled(msgspec.Struct, frozen=True, gc=False):
-    """A statement as a driver takes it, and its parameters in the order of the placeholders."""
+    """A statement in the driver's spelling, and the names of its parameters in the order of the placeholders."""
 
     sql: str
     names: tuple[str, ...] = ()
@@ -50,8 +52,8 @@ class Compiled(msgspec.Struct, frozen=True, gc=False):
 class Query:
     """One named statement in SQL, with ``:name`` for each parameter.
 
-    ``sqlite`` and ``postgresql`` are given where the databases differ; ``secured`` where a policy would make the words
-    for PostgreSQL slow. Lines are joined, and comments (``--``) left out.
+    Give ``sqlite`` and ``postgresql`` if the databases differ, and ``secured`` if a policy would make the statement for
+    PostgreSQL slow. Lines are joined, and comments (``--``) left out.
     """
 
     __slots__ = ("_texts", "name")
@@ -62,19 +64,20 @@ class Query:
         self._texts = {"sqlite": sqlite or sql, "postgresql": server, "secured": secured or server}
 
     def text_for(self, database: str) -> str:
-        """The words for one of the databases: ``sqlite``, ``postgresql`` or ``secured``."""
+        """The SQL for one of the databases: ``sqlite``, ``postgresql`` or ``secured``."""
         return self._texts[database]
 
     def __repr__(self) -> str:
         return f"<Query {self.name}>"
 
 
-# The colon stands first, so that a search jumps from one to the next. "::" is a cast.
+# The pattern begins with the colon itself, so that a search jumps from colon to colon; the lookbehind comes after it.
+# "::" is a cast, and no parameter.
 _PARAMETER = r":(?<![:\w]:)([a-z]\w*)"
 
 
 class Spelling(dict[Query, Compiled]):
-    """The statements as one database takes them, each spelled at its first use."""
+    """The statements in the spelling of one database, each spelled at its first use."""
 
     def __init__(self, database: str, placeholder: str, leave_out: Callable[[str], str]) -> None:
         super().__init__()
@@ -83,11 +86,13 @@ class Spelling(dict[Query, Compiled]):
     def __missing__(self, query: Query) -> Compiled:
         lines = [line.partition("--")[0] for line in query.text_for(self._database).splitlines()]
         text = self._leave_out(" ".join(" ".join(lines).split()))
-        words = re.split(_PARAMETER, text)  # each second one is a parameter's name
+        words = re.split(_PARAMETER, text)  # every second one is the name of a parameter
+        # ``setdefault`` is atomic: threads that spell one statement at the same time all get the same result.
         return self.setdefault(query, Compiled(self._placeholder.join(words[::2]), tuple(words[1::2])))
 
 
-# A hint for SQLite's planner, and a lock that SQLite does not need, are read by one of them alone.
+# The common text of a statement may have a hint for SQLite's planner, and a lock that only a server needs (writers of
+# SQLite lock the whole file). Each is removed for the database that does not know it.
 def _without_lock(text: str) -> str:
     return text.removesuffix(" FOR UPDATE")
 
@@ -121,37 +126,37 @@ class Connection:
         self.statements = 0
 
     def within(self, space: int) -> Connection:
-        """The same transaction, its statements in one space; itself where nothing keeps spaces apart."""
+        """The same transaction with its statements in one space. Returns itself if no policy separates the spaces."""
         return self
 
     def rows(self, query: Query, **parameters: Any) -> Sequence[Row]:
-        """All rows."""
+        """Run a statement and return all rows."""
         self._execute(query, parameters)
         return self._cursor.fetchall()
 
     def each(self, query: Query, make: Callable[..., T], **parameters: Any) -> list[T]:
-        """What ``make`` gives for each row, whose values are its arguments."""
+        """Run a statement and call ``make`` with the values of each row. Returns the results."""
         self._execute(query, parameters)
-        # Not of ``rows``: the rows of a long thread would all be in memory beside what is made of them.
+        # From the cursor, not from ``rows``: all rows of a long thread would be in memory beside the results.
         return list(starmap(make, self._cursor))
 
     def row(self, query: Query, **parameters: Any) -> Row | None:
-        """The first row, or None."""
+        """Run a statement and return the first row, or None."""
         self._execute(query, parameters)
         return self._cursor.fetchone()  # type: ignore[no-any-return]
 
     def run(self, query: Query, **parameters: Any) -> int:
-        """The number of rows that the statement changed."""
+        """Run a statement and return the number of rows that it changed."""
         self._execute(query, parameters)
         return self._cursor.rowcount
 
     def run_many(self, query: Query, parameters: Iterable[Mapping[str, Any]]) -> None:
-        """The statement once for each mapping."""
+        """Run a statement once for each mapping."""
         names = self._words[query].names
         self.run_rows(query, [[each[name] for name in names] for each in parameters])
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
-        """The statement once for each row; the values of a row are in the order of its placeholders."""
+        """Run a statement once for each row. The values of a row are in the order of the placeholders."""
         sql = self._words[query].sql
         self.statements += 1
         if len(rows) == 1:
@@ -160,20 +165,20 @@ class Connection:
             self._cursor.executemany(sql, rows)
 
     def run_proven(self, proof: Statement, *others: Statement) -> bool:
-        """The statements in order, if the first changes one row. False, and nothing is changed, if it does not.
+        """Run the statements in order if the first one changes one row. Otherwise False, and nothing is changed.
 
-        A server gets all others as one message.
+        A server gets all the others as one message.
         """
         self.statements += 1
         self._cursor.execute(self._words[proof.query].sql, proof.values)
         if self._cursor.rowcount != 1:
             return False
-        for query, same in groupby(others, _QUERY):
+        for query, same in groupby(others, _QUERY):  # equal statements that follow one another are one ``executemany``
             self.run_rows(query, [*map(_VALUES, same)])
         return True
 
     def run_whole(self, result: T, proof: Statement, *others: Statement) -> T | None:
-        """``result`` if ``run_proven`` succeeds, else None. For a transaction that does only this.
+        """Return ``result`` if ``run_proven`` succeeds, else None. The transaction must do only this.
 
         A server gets the transaction and its commit as one message.
         """

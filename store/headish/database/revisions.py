@@ -50,20 +50,20 @@ _TABLES = {
     "link": "chain* ordinal* parent_chain parent_pos",
     "stream_chunk": "stream*:id number* data:blob",
 }
-"""The columns of each table beside its space: those of its key (``*``), those that may be null (``?``), and what they
-hold, if no integers. Each table stands after those that it refers to. schema.py builds the tables from this."""
+"""The columns of each table beside its space. ``*``: a column of the key. ``?``: may be null. ``:kind``: the type,
+unless it is integer. A table comes after those that it refers to. schema.py builds the tables from this."""
 ALL_TABLES = tuple(_TABLES)
 TABLES = ALL_TABLES[1:]
 """The tables of every space."""
 NEVER_COPIED = ("token",)
-"""Those of them that no backup has: they say who may come in here."""
+"""The tables that no backup has, because they say who may enter: a restore must let nobody in."""
 
 
 _STORED_AS = {"id": "text", "small": "integer"}
 
 
 class Column(msgspec.Struct, frozen=True, gc=False):
-    """A column, and what SQLite calls its type: integer, text or blob. As it is declared it may also be small or id."""
+    """A column. ``kind`` is SQLite's type: integer, text or blob. A declared column may also be small or id."""
 
     name: str
     kind: str
@@ -72,7 +72,7 @@ class Column(msgspec.Struct, frozen=True, gc=False):
 
 
 def declared_columns(table: str) -> list[Column]:
-    """The columns of a table beside its space, in their order; those of its key in the order of the key."""
+    """The columns of a table beside its space, in order; the columns of its key are in the order of the key."""
     return [
         Column(name.rstrip("*?"), kind or "integer", name.endswith("*"), name.endswith("?"))
         for name, _, kind in (each.partition(":") for each in _TABLES[table].split())
@@ -80,5 +80,5 @@ def declared_columns(table: str) -> list[Column]:
 
 
 def columns_of(table: str) -> list[Column]:
-    """``declared_columns`` as SQLite has them."""
+    """``declared_columns`` with SQLite's types."""
     return [replace(each, kind=_STORED_AS.get(each.kind, each.kind)) for each in declared_columns(table)]

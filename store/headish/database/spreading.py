@@ -1,12 +1,12 @@
-"""Spreading: a PostgreSQL with the extension Citus keeps the rows of each space together, on one of its machines.
+"""Spread the tables over the machines of a PostgreSQL with the extension Citus, each space on one machine.
 
-Every table that begins with ``space`` is distributed by it, all of them alike, so that each statement and each
-transaction of a space runs on one machine. ``space`` itself, which is rarely written, is kept whole on every machine;
-Alembic's table, which only an upgrade writes, stays with the coordinator. A table that is written and stays there would
-make each transaction one of two machines: ``distribute`` leaves none.
+Every table whose key begins with ``space`` is distributed by it, beside the others, so each statement and each
+transaction of a space runs on one machine. ``space`` itself is rarely written, and every machine has it whole.
+Alembic's table stays with the coordinator, because only an upgrade writes it. If a table that is written often stayed
+there, too, each transaction would need two machines. ``distribute`` leaves no such table.
 
-Tables are spread one by one, what others refer to first, each in a transaction of its own: one that is cut short is
-taken up by running it again.
+Tables are spread one by one, referenced tables first, each in a transaction of its own. Run it again to continue after
+an interruption.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from headish.values.results.plain import PlainResult
 
 COORDINATOR, EVERYWHERE, SPREAD = "coordinator", "everywhere", "spread"
 ANCHOR = "turn"
-"""The first table that is distributed: where its rows are, those of the others are."""
+"""The table that is distributed first. The rows of the others go where its rows are."""
 WHOLE = ("space",)
-"""The tables that every machine keeps whole."""
+"""The tables that every machine has whole."""
 
 _HAS_CITUS = "SELECT to_regclass('pg_dist_partition') IS NOT NULL"
 _LOOK = """
@@ -45,14 +45,14 @@ STATEMENTS = {
         for name in _TABLES
     },
 }
-"""What spreads each table, in the order in which it is done."""
+"""The statement that spreads each table, in the order of execution."""
 _LEFT_BEHIND = {name: f"SELECT pg_relation_size('{name}') > 0" for name in _TABLES}
 _FREE = {name: f"SELECT truncate_local_data_after_distributing_table('{name}')" for name in _TABLES}
 
 
 class Placed(PlainResult, frozen=True):
-    """Where a table's rows are: ``coordinator``, ``everywhere``, or ``spread`` by space. ``statement`` is what put it
-    there just now, or would, None if it was there already."""
+    """The place of a table's rows: ``coordinator``, ``everywhere``, or ``spread`` by space. ``statement`` has just put
+    them there, or would; None if they were there already."""
 
     table: str
     where: str
@@ -60,7 +60,7 @@ class Placed(PlainResult, frozen=True):
 
 
 class _CitusTable(NamedTuple):
-    """How Citus keeps a table."""
+    """A table in Citus's catalogue."""
 
     method: str
     model: str
@@ -69,7 +69,9 @@ class _CitusTable(NamedTuple):
 
     @property
     def where(self) -> str | None:
-        """None is a way that headish does not use."""
+        """The place of the table's rows; None if Citus keeps it in a way that headish does not use."""
+        # Citus marks a distributed table by the method "h". Without a method, the model "t" is a reference table, and
+        # a table without a group is local to the coordinator.
         if self.method == "h":
             return SPREAD if self.column == "space" else None
         if self.method == "n" and self.model == "t":
@@ -78,33 +80,33 @@ class _CitusTable(NamedTuple):
 
 
 def distribute(database: Backend, *, dry_run: bool = False) -> list[Placed]:
-    """Spread the tables that are not spread yet; where each of them is then. ``dry_run`` changes nothing.
+    """Spread the tables that are not spread yet. Returns the place of each table; ``dry_run`` changes nothing.
 
-    Run it again after an upgrade: it spreads what is new. Nobody should write meanwhile: writers fail, and store
+    Run it again after an upgrade: it spreads new tables. Nobody should write meanwhile: writers fail, and store
     nothing, as long as some tables are spread and others are not.
     Cost: the server copies every row once.
-    Raises: DatabaseError without Citus, where a table is kept in another way, and where policies keep the spaces
-    apart; UnknownDatabase, DatabaseTooOld.
+    Raises: DatabaseError without Citus, if a table is kept in another way, and if policies separate the spaces;
+    UnknownDatabase, DatabaseTooOld.
     """
-    kept = _look_at_headish(database)
+    tables = _look_at_headish(database)
     if not dry_run:
         database.check_writable()
-    placed = [_place(database, name, kept, dry_run) for name in STATEMENTS]
+    placed = [_place(database, name, tables, dry_run) for name in STATEMENTS]
     if not dry_run:
         _leave_nothing_behind(database)
     return placed
 
 
 def not_spread(database: Backend) -> list[str] | None:
-    """The tables that a distributed database still keeps on its coordinator alone; None for one on one machine.
+    """The tables that a distributed database still has on its coordinator alone; None if no table is spread.
 
-    Raises: DatabaseError where a table is kept in a way that headish does not use.
+    Raises: DatabaseError if a table is kept in a way that headish does not use.
     """
-    kept = _look(database)
-    if kept is None or not any(name in kept for name in STATEMENTS):
+    tables = _look(database)
+    if tables is None or not any(name in tables for name in STATEMENTS):
         return None
-    _check(database, kept)
-    return [name for name in STATEMENTS if _where(kept, name) == COORDINATOR]
+    _check(database, tables)
+    return [name for name in STATEMENTS if _where(tables, name) == COORDINATOR]
 
 
 def _look_at_headish(database: Backend) -> dict[str, _CitusTable]:
@@ -116,15 +118,15 @@ def _look_at_headish(database: Backend) -> dict[str, _CitusTable]:
             database.target, f"its schema is {current}, and {REVISION} is spread; run 'headish db upgrade' first"
         )
     _refuse_secured(database)
-    kept = _look(database)
-    if kept is None:
+    tables = _look(database)
+    if tables is None:
         raise DatabaseError(database.target, "only a PostgreSQL database that has the extension citus can be spread")
-    _check(database, kept)
-    return kept
+    _check(database, tables)
+    return tables
 
 
 def _refuse_secured(database: Backend) -> None:
-    """A policy asks a function and a table of this server, which the other machines do not have."""
+    """Refuse a secured database: its policies call a function and read a table that the other machines lack."""
     if database.upgrades_itself:
         return
     with database.schema_connection() as connection:
@@ -135,12 +137,13 @@ def _refuse_secured(database: Backend) -> None:
 
 
 def _leave_nothing_behind(database: Backend) -> None:
-    """Look that all are spread; then free what was copied away, which still lies on the coordinator, where nothing sees
-    it. A table cannot be emptied while one that is not spread refers to it."""
-    left = not_spread(database)
-    if left != []:
-        told = ", ".join(left or STATEMENTS)
-        raise DatabaseError(database.target, f"these tables are still on the coordinator: {told}")
+    """Check that all tables are spread, then free the rows that are still on the coordinator, where no statement sees
+    them."""
+    # All first: a table cannot be emptied while one that is not spread refers to it.
+    remaining = not_spread(database)
+    if remaining != []:
+        names = ", ".join(remaining or STATEMENTS)
+        raise DatabaseError(database.target, f"these tables are still on the coordinator: {names}")
     for name in _TABLES:
         with database.schema_connection() as connection:
             if connection.execute(_LEFT_BEHIND[name]).fetchone()[0]:
@@ -168,7 +171,7 @@ def _where(kept: dict[str, _CitusTable], name: str) -> str | None:
 
 
 def _check(database: Backend, kept: dict[str, _CitusTable]) -> None:
-    """Refuse a table that is kept in a way that headish does not use, before anything is done."""
+    """Refuse a table that is kept in a way that headish does not use, before anything is changed."""
     for name in STATEMENTS:
         wanted = EVERYWHERE if name in WHOLE else SPREAD
         if _where(kept, name) not in (wanted, COORDINATOR):
@@ -178,7 +181,7 @@ def _check(database: Backend, kept: dict[str, _CitusTable]) -> None:
 
 
 def _group(kept: dict[str, _CitusTable]) -> int | None:
-    """The group in which the anchor is spread; None if it is not spread, so that nothing can be spread like it."""
+    """The co-location group of the anchor; None if the anchor is not spread, so that no table can be beside it."""
     return kept[ANCHOR].group if _where(kept, ANCHOR) == SPREAD else None
 
 
@@ -189,7 +192,7 @@ def _refuse(database: Backend, name: str, what: str) -> NoReturn:
 
 
 def _look(database: Backend) -> dict[str, _CitusTable] | None:
-    """How each table is kept that Citus knows; None without Citus."""
+    """The tables in Citus's catalogue, by name; None without Citus."""
     if database.upgrades_itself:  # SQLite: one file, on one machine
         return None
     with database.schema_connection() as connection:

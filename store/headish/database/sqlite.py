@@ -1,8 +1,9 @@
 """SQLite: one file, many processes, one writer at a time.
 
-WAL, foreign keys and one real transaction per ``begin``: the driver's own transaction handling is off, because it
-commits before DDL and would leave half an upgrade behind. Writers take the lock at once (BEGIN IMMEDIATE) and wait in a
-queue of headish's own (``file/queue``), instead of in SQLite's handler, whose growing sleeps starve all but one writer.
+Every connection uses WAL, foreign keys and explicit transactions. The driver's own transaction handling is off, because
+it commits before DDL and would leave half an upgrade behind. Writers take the lock at once (BEGIN IMMEDIATE). They wait
+for it in a queue of headish's own (``file/queue``), not in SQLite's handler, whose growing sleeps starve all but one
+writer.
 """
 
 from __future__ import annotations
@@ -41,24 +42,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-APPLICATION_ID = 0x68647368  # "hdsh": `file` and other tools can tell a headish database
+APPLICATION_ID = 0x68647368  # "hdsh": `file` and other tools can recognise a headish database
 LOG_BYTES = 16 * 1024 * 1024
-"""What is left of the write-ahead log's file once its contents are in the database."""
+"""The size to which SQLite cuts the write-ahead log once its contents are in the database."""
 WAIT_SECONDS = 60.0
 """How long a writer waits for the lock before it gives up with DatabaseLocked."""
 LONGEST_SLEEP_SECONDS = 0.03
-"""How rarely a writer that has waited for long asks for the lock again."""
+"""The longest time between two attempts of a writer that has waited for long."""
 IDLE_CONNECTIONS = 4
-"""How many open connections are kept between transactions."""
+"""The number of open connections that are kept between transactions."""
 KEPT_STATEMENTS = 512
-"""How many statements a connection keeps prepared. The driver's 128 are fewer than the library has, so a process that
-verifies or serves would prepare the same ones again and again: a quarter of its time."""
+"""The number of statements that a connection keeps prepared. The driver's default of 128 is less than the library has:
+a process that verifies or serves would spend a quarter of its time on preparing the same statements again."""
 FOUND_READ_ONLY = "it cannot be written here; check the permissions of file and folder, or copy it to a folder of yours"
 NO_ROLES = "SQLite has no roles, so nothing in a file keeps spaces apart: give every tenant a file of its own"
 _FIND_REVISION = Query("find revision", "SELECT version_num FROM alembic_version")
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 _OF_A_PROCESS = ("_pool", "_memory", "_writing", "_shared", "_log", "_queue")
-"""What a backend has anew in a forked child."""
+"""The attributes that a backend makes anew in a forked child."""
 
 
 class SQLiteBackend:
@@ -100,7 +101,7 @@ class SQLiteBackend:
         self._renew()
 
     def _choose_access(self) -> None:
-        """Open read-only what was asked for so, and what cannot be written from here."""
+        """Choose read-only access if the caller wants it, or if this process cannot write the database."""
         if not self.read_only and not is_writable(self.target):
             self.read_only, self._why_read_only = True, FOUND_READ_ONLY
         if self.read_only:
@@ -108,9 +109,10 @@ class SQLiteBackend:
             self._opened, self._state, self._is_uri = file.uri, file.state, True
 
     def _renew(self) -> object:
-        """Make what a process needs: connections and locks of its own. Returns what it replaces."""
+        """Make connections and locks of its own for a process. Returns those that it replaces."""
+        # Popped, so that the cached properties among them are made anew, too.
         before = [vars(self).pop(name, None) for name in _OF_A_PROCESS]
-        # Threads wait for a connection as long as for the lock; a server may well have a hundred of them.
+        # Threads wait for a connection as long as for the lock; a server may well have a hundred threads.
         self._pool = Pool(self._connect, kept=IDLE_CONNECTIONS, wait_seconds=self._wait_seconds)
         FORKS.close_before(self._pool)
         # Memory is one connection behind a lock (rule R13, connections and statements); for a file the lock spares
@@ -120,7 +122,7 @@ class SQLiteBackend:
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
         return before
 
-    # What else writers need is imported and made for the first of them: most processes only read.
+    # The following are imported and made for the first writer: most processes only read.
 
     @cached_property
     def _shared(self) -> SharedCommits:
@@ -142,7 +144,7 @@ class SQLiteBackend:
         return Queue(self.target) if self._is_file else None
 
     def _connect(self) -> _Driver:
-        # What is read without locks has none to lose.
+        # A file that is read without locks has none to lose, so it is not noted as held.
         has_locks = self._is_file and self._state is None
         connection = hold(self.target, self._opened_anew) if has_locks else self._opened_anew()
         try:
@@ -153,6 +155,8 @@ class SQLiteBackend:
         return connection
 
     def _opened_anew(self) -> _Driver:
+        # ``timeout=0``: headish waits for locks itself. ``isolation_level=None``: it begins transactions itself.
+        # ``check_same_thread``: the pool lends a connection to one thread at a time, but not always to the same one.
         return sqlite3.connect(
             self._opened, uri=self._is_uri, timeout=0, isolation_level=None, check_same_thread=False, factory=_Driver,
             cached_statements=KEPT_STATEMENTS,
@@ -177,13 +181,13 @@ class SQLiteBackend:
             try:
                 result = self._wait(lambda: self._transact("BEGIN", lambda cursor: work(self.connection(cursor)), []))
             except DatabaseError:
-                self._check_state()  # without locks, a write beside it may look like any damage
+                self._check_state()  # without locks, a concurrent write may look like damage
                 raise
             self._check_state()
             return result
 
     def write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
-        """As ``Backend.write``. A commit here fails or succeeds in this process, so there is nothing to settle."""
+        """Write as ``Backend.write``. A commit succeeds or fails in this process, so there is nothing to settle."""
         self.check_writable()
         return self._shared.write(work)
 
@@ -202,7 +206,7 @@ class SQLiteBackend:
             return self._wait(attempt, since, self._queue.wait)
 
     def write_once(self, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
-        self._owner.check()  # somebody may have closed it while the caller waited
+        self._owner.check()  # another thread may have closed it while the caller waited
         self._check_identity()
         return self._transact("BEGIN IMMEDIATE", run, committed)
 
@@ -213,22 +217,22 @@ class SQLiteBackend:
     def _transact(self, begin: str, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
         with FORKS.transaction():
             driver = self._take_connection()
-            # The driver's own context manager rolls back in C: no signal handler can raise between an exception and
-            # it, as one could at the first byte code of a ``finally`` of ours. A connection that is in a transaction
-            # would lock everybody out.
+            # The driver's own context manager rolls back in C. Before a ``finally`` of ours, a signal's handler could
+            # raise at the first byte code, and the connection would stay in its transaction and lock all writers out.
             cursor = driver.cursor()
             try:
                 with driver:
                     cursor.execute(begin)
                     result = run(cursor)
-                    # One call in C: nothing can raise between the COMMIT and the note that it succeeded.
+                    # One call in C, so that nothing can raise between the COMMIT and the note that it succeeded.
                     self._wait(lambda: committed.extend(map(cursor.execute, ("COMMIT",))))
             except Exception:
-                cursor.close()  # else its statement goes on, and no COMMIT of this connection succeeds while it does
+                cursor.close()  # else its statement stays active, and the next COMMIT of this connection would fail
                 self._give_back(driver)
                 raise
             except BaseException:
-                # An interrupt: whoever keeps its traceback keeps the cursor. Memory has no other connection.
+                # An interrupt, whose traceback may keep the cursor alive: the connection is not used again. Memory has
+                # no other connection.
                 cursor.close() if self._in_memory else self._pool.discard(driver)
                 raise
             self._give_back(driver)
@@ -256,7 +260,7 @@ class SQLiteBackend:
         since: float | None = None,
         wait: Callable[[float], None] = partial(pause, 0.0002),
     ) -> T:
-        """Try until the lock is free or the time is up, which began ``since`` then or now; then name the error."""
+        """Try until the lock is free. After ``_wait_seconds`` since ``since``, or since now, raise our own error."""
         began = time.monotonic() if since is None else since
         while True:
             try:
@@ -267,7 +271,7 @@ class SQLiteBackend:
                 waited = time.monotonic() - began
                 if not is_busy(error) or waited > self._wait_seconds:
                     raise self._translate(error) from error
-            # Where many wait, each waits long, and asks less often: else asking takes the processor from the writer.
+            # The longer it has waited, the less often it asks: many waiters would take the processor from the writer.
             wait(min(0.002 + waited / 10, LONGEST_SLEEP_SECONDS))
 
     def _translate(self, error: Exception) -> DatabaseError:
@@ -283,10 +287,10 @@ class SQLiteBackend:
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         # Without it macOS does not wait for the disk; elsewhere it does nothing.
         connection.execute(f"PRAGMA fullfsync = {int(self._synchronous == 'FULL')}")
-        connection.execute("PRAGMA cache_size = -16000")
+        connection.execute("PRAGMA cache_size = -16000")  # in KiB, because it is negative
         # The log of one large transaction would otherwise keep its size until the last connection closes.
         connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
-        # The driver refuses to write too, whatever becomes of the checks above it.
+        # SQLite refuses writes as well, in case a check of ours is missing.
         connection.execute(f"PRAGMA query_only = {int(self.read_only)}")
 
     @contextmanager
@@ -294,11 +298,11 @@ class SQLiteBackend:
         self._owner.check()
         with self._writing, FORKS.transaction():
             driver = self._memory or self._wait(self._connect)
-            # The lock at once: two processes that both read the old revision would both upgrade.
+            # Take the lock at once: two processes that both read the old revision would both upgrade.
             begin = "BEGIN" if self.read_only else "BEGIN IMMEDIATE"
             try:
-                # A table that is written anew takes its name while others refer to it. In a transaction this has no
-                # effect.
+                # A migration drops a table that others refer to, and gives its name to the new one. Before BEGIN,
+                # because SQLite ignores this setting inside a transaction.
                 driver.execute("PRAGMA foreign_keys = OFF")
                 self._wait(lambda: driver.execute(begin))
                 yield driver
@@ -309,12 +313,12 @@ class SQLiteBackend:
                 self._end_schema(driver)
 
     def _end_schema(self, driver: _Driver) -> None:
-        with suppress(sqlite3.ProgrammingError):  # SQLAlchemy closed it: an interrupt came into an upgrade
+        with suppress(sqlite3.ProgrammingError):  # SQLAlchemy has closed it after an interrupt of an upgrade
             driver.rollback()
         if self._memory is None:
             driver.close()
-            # They know the tables as they were. Where SQLite cannot look whether that still holds, for an error of the
-            # disk, it says that there is no such table.
+            # The idle connections remember the old tables. If a disk error keeps SQLite from checking that, it would
+            # report "no such table" instead of the error.
             self._pool.discard_idle()
         else:
             driver.execute("PRAGMA foreign_keys = ON")
@@ -326,11 +330,11 @@ class SQLiteBackend:
         return bool(ours)
 
     def mark(self, connection: SchemaConnection) -> None:
-        """Sign a new database as ours, in the transaction that makes its tables."""
+        """Mark a new database as ours, in the transaction that makes its tables."""
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def prepare(self) -> None:
-        """Switch to write-ahead logging, which stays with the file; two processes may try at once."""
+        """Switch to write-ahead logging, a setting of the file. Two processes may try at once."""
         if not self._is_file:
             return
         with FORKS.transaction():
@@ -342,7 +346,7 @@ class SQLiteBackend:
                 self._give_back(driver)
 
     def backup(self, label: str) -> str | None:
-        """A consistent copy beside the file, made by SQLite itself and moved into place when it is whole."""
+        """Make a consistent copy beside the file with SQLite's own backup, and move it into place when it is whole."""
         if not self._is_file:
             return None
         from headish.database.file.upkeep import back_up
@@ -359,7 +363,7 @@ class SQLiteBackend:
         return False
 
     def copy_into(self, path: str) -> bool:
-        """Copy by VACUUM INTO, without deleted content and what is never copied; writers go on."""
+        """Copy by VACUUM INTO, without deleted content and the tables of ``NEVER_COPIED``. Writers go on meanwhile."""
         with self._reading, FORKS.transaction():
             driver = self._take_connection()
             try:
@@ -388,8 +392,8 @@ class SQLiteBackend:
         """SQLite plans without statistics."""
 
     def scrub(self) -> str:
-        """VACUUM writes every page anew, so that no free page and no gap in one keeps old words; then the log is
-        emptied into the file. A reader that is in the middle of something keeps the log."""
+        """Write every page anew by VACUUM, so that no free page and no gap in a page keeps old words. Then empty the
+        log into the file. A reader in the middle of a transaction keeps the log."""
         if self._in_memory:
             return ""
         self.check_writable()
@@ -406,7 +410,7 @@ class SQLiteBackend:
                 self._give_back(driver)
 
     def forget_statistics(self) -> str:
-        return ""  # it counts, and keeps no values
+        return ""  # SQLite's statistics have counts and no values
 
     def copies(self) -> list[str]:
         from headish.database.file.upkeep import copies_of
@@ -424,21 +428,21 @@ class SQLiteBackend:
         return size_of(self.target) if self._is_file else 0
 
     def _check_state(self) -> None:
-        """Refuse what was read of a file that is read without locks, if somebody wrote it meanwhile."""
+        """Refuse the result of a read without locks if another process wrote the file meanwhile."""
         if self._state is not None and (identity(self.target) is None or file_state(self.target) != self._state):
             raise DatabaseReplaced(self.target, "it was written while it was open read-only; open it anew")
 
     def _check_identity(self) -> None:
-        """Refuse to write into a file that has another name now, or none: nobody would find it there."""
+        """Refuse to write into a file that was removed or replaced: nobody would find the turns there."""
         if self._identity is not None and identity(self.target) != self._identity:
             raise DatabaseReplaced(self.target, "it was removed or replaced while it was open; open it anew")
 
     def close(self) -> None:
         if self._owner.is_closed or self._owner.is_child:
-            return  # what a forked child has of its parent is the parent's to close
+            return  # the connections are the parent's, and only the parent may close them
         self._owner.is_closed = True
         self._pool.discard_idle()
-        queue: Queue | None = vars(self).get("_queue")  # who wrote nothing has none
+        queue: Queue | None = vars(self).get("_queue")  # not by the property, which would make one
         if queue is not None:
             queue.close()
         if self._memory is not None:
@@ -446,10 +450,10 @@ class SQLiteBackend:
 
 
 class _Driver(sqlite3.Connection):
-    """A connection that a pool can refer to weakly."""
+    """A connection that a pool can refer to weakly, which sqlite3's own class does not allow."""
 
     holding: Holding | None = None
 
     def close(self) -> None:
         super().close()
-        self.holding = None  # whoever keeps a closed connection holds nothing: its file's number may be another's next
+        self.holding = None  # a closed connection holds no file, and the inode may be another file's next

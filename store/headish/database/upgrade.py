@@ -1,7 +1,7 @@
-"""The schema of a database: made, recognised, upgraded, refused.
+"""Create, recognise, upgrade or refuse the schema of a database.
 
-A fresh database gets its tables from ddl.py, an old one from the migrations; a test keeps both the same. SQLAlchemy and
-Alembic are imported only if a database really needs another revision.
+A new database gets its tables from ddl.py, an old one from the migrations; a test compares both. SQLAlchemy and Alembic
+are imported only if a database needs another revision.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import sqlalchemy
 
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
-"""What SQLAlchemy calls our drivers."""
+"""SQLAlchemy's names of our drivers."""
 _REVISION = "SELECT version_num FROM alembic_version"
 _VERSION_TABLE = (
     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
@@ -41,14 +41,15 @@ _POSTGRESQL_WORDS = {
     "BLOB": "BYTEA",
     "VARCHAR(25)": 'VARCHAR(25) COLLATE "C"',
 }
-"""What PostgreSQL writes for each word of SQLite's statements, in the order in which they are replaced."""
+"""PostgreSQL's spelling for the words of SQLite's statements, in the order in which they are replaced: the quotation
+marks go before ``COLLATE "C"`` brings new ones, and ``id INTEGER`` before ``INTEGER``."""
 
 
 def ensure_schema(database: Backend, *, create: bool) -> None:
     """Leave the database at this library's revision, or refuse it.
 
-    A missing schema is made, in one transaction. An older one is upgraded if the database upgrades itself (SQLite does,
-    after a backup beside the file). Of one that was opened read-only nothing is made, upgraded or set.
+    Makes a missing schema, in one transaction. Upgrades an older one if the database upgrades itself (SQLite does,
+    after a backup beside the file). Makes, upgrades and sets nothing in a database that was opened read-only.
     Cost: one statement if the revision is right.
     Raises: NotADatabase, UnknownDatabase, DatabaseTooNew, DatabaseTooOld.
     """
@@ -95,7 +96,7 @@ def _quick_revision(database: Backend) -> str | None:
     except DatabaseError as error:
         if type(error) is not DatabaseError:
             raise
-        return None  # no such table: _settle finds out what is there
+        return None  # no such table: ``_settle`` finds out what the database has
 
 
 def _settle(database: Backend, create: bool) -> None:
@@ -111,8 +112,8 @@ def _settle(database: Backend, create: bool) -> None:
     except DatabaseError as error:
         # Another process may have made the tables between our look and our CREATE.
         if making and type(error) is DatabaseUnavailable:
-            told = f"{error.reason} while its tables were made; open it again, and what is missing is made"
-            raise DatabaseUnavailable(error.target, told) from error
+            reason = f"{error.reason} while its tables were made; open it again, and what is missing is made"
+            raise DatabaseUnavailable(error.target, reason) from error
         if type(error) is not DatabaseError or _quick_revision(database) != REVISION:
             raise
         return
@@ -132,7 +133,7 @@ def _upgrade_or_refuse(database: Backend, current: str) -> None:
 def _create(database: Backend, connection: SchemaConnection, create: bool) -> None:
     if not create:
         raise UnknownDatabase(database.target, "it holds no headish tables, and none were to be created")
-    # Late: needed once in a database's life.
+    # Late: needed only once for each database.
     from headish.database.ddl import TABLES
     from headish.database.file.fulltext import create_index
 
@@ -145,7 +146,7 @@ def _create(database: Backend, connection: SchemaConnection, create: bool) -> No
 
 
 def spelled_for(dialect: str, statement: str) -> str:
-    """A statement of ``ddl.TABLES`` as this database has it."""
+    """A statement of ``ddl.TABLES`` in the spelling of this database."""
     for ours, theirs in _POSTGRESQL_WORDS.items() if dialect == "postgresql" else ():
         statement = statement.replace(ours, theirs)
     return statement
@@ -182,7 +183,7 @@ def _run_migrations(dialect: str, driver: SchemaConnection, current: str, revisi
 
 @contextmanager
 def alchemy_connection(dialect: str, driver: SchemaConnection) -> Iterator[sqlalchemy.Connection]:
-    """A connection that works in the transaction that the driver is in, and neither commits it nor rolls it back.
+    """A SQLAlchemy connection inside the driver's open transaction, which it neither commits nor rolls back.
 
     Raises: the driver's own errors, not SQLAlchemy's around them.
     """
@@ -191,7 +192,7 @@ def alchemy_connection(dialect: str, driver: SchemaConnection) -> Iterator[sqlal
     engine = sqlalchemy.create_engine(
         f"{_DRIVERS[dialect]}://", creator=lambda: driver, poolclass=sqlalchemy.StaticPool, pool_reset_on_return=None
     )
-    # It looks at a new connection, and rolls back what that has begun.
+    # SQLAlchemy tries a new connection out, and then rolls back: that would end the transaction of the upgrade.
     vars(engine.dialect).update(do_rollback=_leave, do_commit=_leave)
     try:
         with engine.connect() as connection:
@@ -204,4 +205,4 @@ def alchemy_connection(dialect: str, driver: SchemaConnection) -> Iterator[sqlal
 
 
 def _leave(_driver: object) -> None:
-    """Whoever opened the connection ends its transaction."""
+    """Do nothing: the code that opened the connection ends its transaction."""

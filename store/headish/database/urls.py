@@ -1,7 +1,7 @@
 """Addresses of databases: ``driver://user:password@host:port/database?key=value``, in SQLAlchemy's spelling.
 
 User, password and the name of the database are percent-decoded, and a key that is given several times has a tuple of
-values. Nothing here asks a server: a test holds what is read to what SQLAlchemy reads.
+values. A test compares the results with SQLAlchemy's. This module contacts no server.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
+# As SQLAlchemy reads it: only ``@`` ends a password, which may contain ``:`` and ``/``.
 _URL = re.compile(
     r"(?P<driver>[\w+]+)://"
     r"(?:(?P<user>[^:/]*)(?::(?P<password>[^@]*))?@)?"
@@ -20,11 +21,11 @@ _URL = re.compile(
 )
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 LAST_PORT = 65535
-_PLAIN = " +"  # characters of a user or password that need no percent
+_PLAIN = " +"  # not percent-encoded in a user or a database's name, as SQLAlchemy writes them
 
 
 class URL(NamedTuple):
-    """The parts of an address. ``host`` of an IPv6 literal has no brackets."""
+    """The parts of an address. An IPv6 literal as ``host`` has no brackets."""
 
     driver: str
     user: str | None = None
@@ -35,16 +36,16 @@ class URL(NamedTuple):
     query: Mapping[str, str | tuple[str, ...]] = {}
 
     def without(self, keys: Collection[str]) -> URL:
-        """The same without these keys of the query."""
+        """This address without these keys of the query."""
         return self._replace(query={key: value for key, value in self.query.items() if key not in keys})
 
     def get(self, key: str, default: str | None = None) -> str | None:
-        """The value of a key of the query, the last one of several."""
+        """The value of a key of the query, the last one of several; ``default`` if there is none."""
         value = self.query.get(key, default)
         return value[-1] if isinstance(value, tuple) else value
 
     def __str__(self) -> str:
-        """The address for people: without the password."""
+        """The address for people, without passwords."""
         text = f"{self.driver}://"
         if self.user is not None:
             text += quote(self.user, safe=_PLAIN) + (":***" if self.password is not None else "") + "@"
@@ -60,34 +61,37 @@ class URL(NamedTuple):
             for key in sorted(self.query)
             for each in _all(self.query[key])
         )
-        written = "&".join(pairs)
-        return "?" + written if written else ""
+        query = "&".join(pairs)
+        return "?" + query if query else ""
 
 
 SECRET = ("password", "sslpassword")
-"""Keys of a query that hold what nobody is to see."""
+"""The keys of a query whose values must not be shown."""
 
 
 def parse_url(text: str) -> URL:
-    """The parts of an address. Raises: ValueError if it is none."""
-    found = _URL.fullmatch(text)
-    if found is None:
+    """Parse an address. Raises: ValueError."""
+    match = _URL.fullmatch(text)
+    if match is None:
         raise ValueError("not a URL")
-    port = found["port"]
+    port = match["port"]
     return URL(
-        found["driver"],
-        None if found["user"] is None else unquote(found["user"]),
-        None if found["password"] is None else unquote(found["password"]),
-        found["literal"] or found["host"],
+        match["driver"],
+        None if match["user"] is None else unquote(match["user"]),
+        None if match["password"] is None else unquote(match["password"]),
+        match["literal"] or match["host"],
         None if port is None else int(port),
-        None if found["database"] is None else unquote(found["database"]),
-        _query(found["query"] or ""),
+        None if match["database"] is None else unquote(match["database"]),
+        _query(match["query"] or ""),
     )
 
 
 def parse_strictly(text: str) -> URL:
-    """The parts of an address that nobody has tried yet. Raises: ValueError also for what no server can have; it says
-    what is wrong, and repeats nothing of the address, where a password may stand in any place."""
+    """Parse an address that somebody has just typed, and refuse what no server can have.
+
+    Raises: ValueError. Its message repeats nothing of the address, because any part of a mistyped one may be the
+    password.
+    """
     if _STRAY_PERCENT.search(text):
         raise ValueError("a % stands before two characters that are no hex digits")
     try:
@@ -108,13 +112,13 @@ def parse_strictly(text: str) -> URL:
 
 
 def server_arguments(url: URL) -> dict[str, Any]:
-    """What a server's driver is told, by libpq's names; what stands in the query wins.
+    """The arguments for a server's driver, by libpq's names. The query wins over the rest of the address.
 
-    Several hosts, ``?host=a:1&host=b:2`` or ``?host=a,b&port=1,2``, are one list to the driver.
-    Raises: ValueError where ports are given in both ways.
+    Several hosts, ``?host=a:1&host=b:2`` or ``?host=a,b&port=1,2``, become one list for the driver.
+    Raises: ValueError if ports are given in both ways.
     """
-    named = {"user": url.user, "password": url.password, "host": url.host, "port": url.port, "dbname": url.database}
-    arguments: dict[str, Any] = {key: value for key, value in named.items() if value}
+    parts = {"user": url.user, "password": url.password, "host": url.host, "port": url.port, "dbname": url.database}
+    arguments: dict[str, Any] = {key: value for key, value in parts.items() if value}
     arguments |= {key: ",".join(_all(value)) if key == "port" else url.get(key) for key, value in url.query.items()}
     hosts = url.query.get("host", "")
     if isinstance(hosts, str) and not ("port" not in url.query and _HOST_AND_PORT.fullmatch(hosts)):
@@ -128,7 +132,7 @@ def server_arguments(url: URL) -> dict[str, Any]:
     )
 
 
-_HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]*:[0-9]*")  # and no path of a socket
+_HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]*:[0-9]*")  # does not match the path of a socket
 
 
 def _query(text: str) -> dict[str, str | tuple[str, ...]]:

@@ -144,20 +144,22 @@ if TYPE_CHECKING:
     from headish.errors.remotes import *
 
 _LATE = ("formats", "records", "outside", "beside", "calls", "remotes")
-"""Loaded in this order, up to the first that has a name which no other has, and all of them by ``import *``: a command
-that reads or adds a turn raises none of their errors, and to make the classes takes a thirtieth of its start."""
+"""The modules that are loaded on demand: for an unknown name in this order, up to the first that has it; for
+``import *`` all of them. A command that reads or adds a turn raises none of their errors, and making the classes would
+take a thirtieth of its start."""
 
 
 def _name_as_one(kinds: Iterable[object]) -> None:
-    """Programs import errors from here, so tracebacks, pickles and the reference name this place."""
+    """Set the module of error classes to this package, where programs import them from: tracebacks, pickles and the
+    reference name it."""
     for kind in kinds:
         if isinstance(kind, type) and issubclass(kind, HeadishError):
             kind.__module__ = __name__
 
 
 def _load(late: str) -> None:
-    found = vars(import_module(f"{__name__}.{late}"))
-    kinds = {name: each for name, each in found.items() if isinstance(each, type)}
+    members = vars(import_module(f"{__name__}.{late}"))
+    kinds = {name: each for name, each in members.items() if isinstance(each, type)}
     _name_as_one(kinds.values())
     globals().update(kinds)
 
@@ -165,6 +167,7 @@ def _load(late: str) -> None:
 def __getattr__(name: str) -> Any:
     if name == "__all__":  # which ``import *`` asks for
         return [each for each in __dir__() if not each.startswith("_")]
+    # Python and its tools ask modules for private names, and no error has one.
     for late in () if name.startswith("_") else _LATE:
         _load(late)
         if name in globals():

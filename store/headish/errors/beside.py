@@ -1,5 +1,5 @@
-"""Nobody's fault: the call is good, but what stands beside the store has failed, has lost its place or may not do this:
-a reader, an adapter, a server or its caller, a model, another package.
+"""Nobody's fault: the call is good, but something beside the store has failed, has lost its place or lacks a right: a
+reader, an adapter, a server or its caller, a model, another package.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ class CallError(HeadishError):
     None of these shows a key: if a provider echoes one, ``***`` replaces it.
     """
 
-    transient = False
+    transient = False  # retry a call only if no part of its answer has arrived (docs/adr/0014-calls.md)
 
     def __init__(self, provider: str, reason: str) -> None:
         self.provider, self.reason = provider, reason

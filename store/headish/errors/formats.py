@@ -1,6 +1,6 @@
 """The fault of an outside format: it has no place for what the thread holds.
 
-Each names the word that gives up what the format cannot carry, where one does.
+Each names the word for ``drop`` that leaves out what the format cannot carry, if there is one.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ class Unrepresentable(HeadishError):
         more: Sequence[Unrepresentable] = (),
     ) -> None:
         self.target, self.what, self.turn, self.drop, self.more = target, what, turn, drop, tuple(more)
+        # Each word once, in the order of the losses.
         self.drops = tuple(dict.fromkeys(loss.drop for loss in (self, *more) if loss.drop))
         losses = [f"{loss.what} (turn {loss.turn})" if loss.turn else loss.what for loss in (self, *more)]
         self.reason = f"{target} cannot carry {', '.join(losses)}"
         super().__init__(self.advise(f"drop={_as_argument(self.drops)}"))
 
     def advise(self, words: str) -> str:
-        """The whole sentence; ``words`` is how the caller spells ``drops``."""
+        """The whole sentence. ``words`` are ``drops`` as the caller spells them: an argument or options."""
         what = "give it up with" if len(self.drops) == 1 else "give them up with"
         return f"{self.reason}; {what} {words}" if self.drops else self.reason
 

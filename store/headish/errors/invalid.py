@@ -62,10 +62,10 @@ class OverBudget(InputError):
     def __init__(self, budget: int, tokens: int, turns: Mapping[str, int]) -> None:
         self.budget, self.tokens, self.turns = budget, tokens, dict(turns)
         largest = ", ".join(f"{turn} with {count:,}" for turn, count in self.turns.items())
-        told = (
+        reason = (
             f"what must stay has about {tokens:,} tokens, and the budget is {budget:,}; the largest turns are {largest}"
         )
-        super().__init__(f"{told}: hide, replace or summarize one of them, or give a larger budget")
+        super().__init__(f"{reason}: hide, replace or summarize one of them, or give a larger budget")
 
 
 class UnknownFormat(InputError):

@@ -1,6 +1,6 @@
 """The caller's fault: a turn, a bookmark or a conversation that is not here, is one of several, or is gone.
 
-Mend the call: give another name, or make what it is to name.
+Mend the call: give another name, or make what it should name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class UnknownTurn(InputError):
         super().__init__(f"no turn is named {headish!r} in this space" + (f": {reason}" if reason else ""))
 
     def tell(self, more: str) -> None:
-        """Say more of it, at the end of its sentence."""
+        """Add ``more`` to the end of the sentence."""
         self.args = (f"{self}; {more}",)
 
 
@@ -35,6 +35,7 @@ class Ambiguous(InputError):
             super().__init__(f"several turns begin with {prefix!r}: {', '.join(candidates)}; give more digits")
 
 
+# A KeyError too, since ``store.bookmarks[name]`` is a look-up in a mapping; so are the others that look up a name.
 class UnknownBookmark(UnknownTurn, KeyError):
     """No bookmark of this name."""
 

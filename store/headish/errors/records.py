@@ -1,6 +1,6 @@
 """The caller's fault: a name of something beside the turns that names nothing here, and a name that is taken.
 
-Mend the call: give another name, or make what it is to name.
+Mend the call: give another name, or make what it should name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What goes wrong between stores: bundles that cannot be taken, and remotes that are not what they were."""
+"""Errors between stores: bundles that cannot be taken, and remotes that are not as they were."""
 
 from __future__ import annotations
 

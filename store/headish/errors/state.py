@@ -80,8 +80,8 @@ class KeyTaken(HeadishError):
     def __init__(self, key: str, holder: str, what: str = "") -> None:
         self.key, self.holder = key, holder
         advice = "which is another turn: give another key; a changed message takes KEY;2 and says supersedes="
-        told = f"belongs to {what} {holder!r}" if what else f"is that of {holder}, {advice}"
-        super().__init__(f"the key {key!r} {told}")
+        reason = f"belongs to {what} {holder!r}" if what else f"is that of {holder}, {advice}"
+        super().__init__(f"the key {key!r} {reason}")
 
 
 class RecordChanged(HeadishError):
@@ -93,6 +93,6 @@ class RecordChanged(HeadishError):
 
     def __init__(self, what: str, expected: int | None, actual: int | None) -> None:
         self.what, self.expected, self.actual = what, expected, actual
-        found = f"it has revision {actual}" if actual else "it is not there"
-        wanted = f"has no longer revision {expected}" if expected else "exists already"
-        super().__init__(f"{what} {wanted}: {found}; read it again")
+        now = f"it has revision {actual}" if actual else "it is not there"
+        problem = f"has no longer revision {expected}" if expected else "exists already"
+        super().__init__(f"{what} {problem}: {now}; read it again")

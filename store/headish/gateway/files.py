@@ -13,21 +13,22 @@ import msgspec
 from headish.values.forking import fcntl
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""The errors of decoding text that is not JSON, says something else, or is nested too deep."""
+"""The errors of decoding bytes that are not JSON, do not fit the type, or are nested too deep."""
 T = TypeVar("T")
 
 
 def write_whole(path: Path, value: Any) -> None:
-    """Write a value as JSON in one step: no reader meets half of it. One process at a time. Raises: OSError."""
+    """Write a value as JSON in one step: a reader sees the old file or the new one. Only one process at a time may
+    write. Raises: OSError."""
     part = path.with_name(f"{path.name}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
-    with open(os.open(part, flags, 0o600), "wb") as file:
+    with open(os.open(part, flags, 0o600), "wb") as file:  # one of these files holds the digests of tokens
         file.write(msgspec.json.encode(value))
     os.replace(part, path)
 
 
 def read_whole(path: Path, type: type[T]) -> T | None:
-    """What a file says; None where there is none, or it says something else. Raises: other OSError."""
+    """The value that a file holds; None if the file is missing or does not decode. Raises: other OSError."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=type)
     except (FileNotFoundError, *UNREADABLE):

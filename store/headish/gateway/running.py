@@ -34,7 +34,7 @@ STREAMS_SECONDS = 30.0
 CLOSE_SECONDS = 5.0
 """How long writing the last frames may take then."""
 TOLD_SECONDS = 60.0
-"""How often the gateway says that calls are not recorded, while they are not."""
+"""How often the gateway reports calls that were not recorded."""
 CONNECT_SECONDS = 30.0
 HEAD_SECONDS = 10.0
 """How long a client may take to send the head of a request, and may keep a connection without one."""
@@ -47,7 +47,7 @@ class GatewaySettings(Struct, frozen=True):
     """How the gateway runs. Plain data, so that it passes between processes.
 
     ``folder`` holds the spool and the file of tokens. ``origins`` are pages and apps that may send calls.
-    ``base_urls`` sends a word of the path to another place than the table's.
+    ``base_urls`` replaces base URLs of ``UPSTREAMS``, by the first word of the path.
     """
 
     folder: str
@@ -62,11 +62,11 @@ class GatewaySettings(Struct, frozen=True):
 
 
 class Health(Struct, frozen=True, kw_only=True):
-    """What ``/healthz`` says.
+    """The answer of ``/healthz``.
 
     ``status`` is ``unrecorded`` while calls pass that cannot be spooled, ``degraded`` if the gateway has missed calls
-    since it began or their way into the history is held up, else ``ok``; ``problems`` gives each reason in words. It
-    names no space, because anybody who reaches the gateway may ask.
+    since it began or something keeps recorded calls from the history, else ``ok``; ``problems`` gives each reason in
+    words. It names no space, because anybody who reaches the gateway may ask.
     """
 
     status: str
@@ -98,7 +98,7 @@ class Gateway:
         return await self._proxy.pass_on(request, passage)
 
     async def expect(self, request: web.Request) -> web.StreamResponse | None:
-        """Ask for the body that a client holds back until it is wanted; of a stranger, ask for none."""
+        """Answer ``Expect: 100-continue``: ask the client for the body that it holds back, unless it is a stranger."""
         try:
             self._gate.check_sender(request)
         except Refused as refused:
@@ -110,7 +110,7 @@ class Gateway:
         return None
 
     def health(self) -> Health:
-        """Its present health."""
+        """The gateway's health now."""
         failure, problems = self.spooler.failure, self._problems()
         return Health(
             status="unrecorded" if failure is not None else "degraded" if problems else "ok",
@@ -128,27 +128,27 @@ class Gateway:
         return own + find_problems(Path(self._settings.folder), now(), are_strangers=True)
 
     def stop(self) -> None:
-        """What breaks off from now on is the gateway's doing."""
+        """Note that the gateway ends: calls that break off from now on are recorded as broken by the gateway."""
         self._proxy.stopping.set()
 
     async def tell(self, say: Callable[[str], None]) -> None:
         """Report once a minute how many calls were not recorded since the last report, and what holds up the
         recorder."""
-        told = 0
+        reported = 0
         while True:
             await asyncio.sleep(TOLD_SECONDS)
-            if self.spooler.unrecorded > told:
-                say(f"headish gateway: {self.spooler.unrecorded - told} calls not recorded: {self.spooler.reason}")
-                told = self.spooler.unrecorded
+            if self.spooler.unrecorded > reported:
+                say(f"headish gateway: {self.spooler.unrecorded - reported} calls not recorded: {self.spooler.reason}")
+                reported = self.spooler.unrecorded
             for problem in find_problems(Path(self._settings.folder), now()):
                 say(f"headish gateway: {problem}")
 
 
 @asynccontextmanager
 async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> AsyncIterator[Gateway]:
-    """A gateway that serves on a listening socket until the block ends; then calls that have begun get their time.
+    """Serve on a listening socket until the block ends; begun calls then get ``STREAMS_SECONDS`` to finish.
 
-    Raises: OSError where the spool's folder cannot be made; InvalidAddress.
+    Raises: OSError if the spool's folder cannot be made; InvalidAddress.
     """
     folder = Path(settings.folder)
     spooler = Spooler(SpoolWriter(folder / SPOOL_FOLDER, limit_bytes=settings.spool_limit_bytes))
@@ -162,7 +162,7 @@ async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> As
         hosts=known_hosts(settings.port, settings.public_urls, host=settings.host),
         origins=settings.origins,
         peers=(*own_networks(settings.host), *settings.behind_proxy),
-        needs_token=bool(settings.behind_proxy),
+        needs_token=bool(settings.behind_proxy),  # through a proxy, others than the owner of this machine can call
     )
     async with _open_session() as session:
         gateway = Gateway(settings, gate, Proxy(session, spooler, require_record=settings.require_record), spooler)
@@ -174,7 +174,7 @@ async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> As
             access_log=None,  # a path may hold a token
             # Without this, an upstream would go on answering a client that has gone.
             handler_cancellation=True,
-            auto_decompress=False,
+            auto_decompress=False,  # here and in the session: a body passes as it was sent
             keepalive_timeout=HEAD_SECONDS,
             max_line_size=HEAD_BYTES,
             max_field_size=HEAD_BYTES,
@@ -187,6 +187,7 @@ async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> As
         finally:
             gateway.stop()
             await runner.cleanup()
+            # Last: the calls that the cleanup cuts off still hand over their ends.
             await spooler.close(CLOSE_SECONDS)
 
 
@@ -202,8 +203,8 @@ def _open_session() -> aiohttp.ClientSession:
         max_line_size=HEAD_BYTES,
         max_field_size=HEAD_BYTES,
     )
-    # aiohttp would ask again where a kept connection turns out to be closed, for methods that may be repeated. No
-    # public setting ends that; aiohttp's own test client sets the same attribute.
+    # aiohttp would send a request again, if its method may be repeated, when a kept connection turns out to be closed.
+    # No public setting ends that; aiohttp's own test client sets the same attribute.
     session._retry_connection = False
     return session
 
@@ -217,7 +218,8 @@ async def _serve(settings: GatewaySettings, listener: socket.socket) -> None:
     ended = asyncio.Event()
     for number in ENDING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)  # which whoever starts it may hold back until here
+    # The parent blocks them while a child starts: before its handlers are set, one would kill it without an end.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
     async with open_gateway(settings, listener) as gateway:
         telling = asyncio.create_task(gateway.tell(lambda line: print(line, file=sys.stderr, flush=True)))
         await ended.wait()

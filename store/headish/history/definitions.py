@@ -1,4 +1,4 @@
-"""Definitions as values: the provider pointers of a space, and the tools of its servers."""
+"""Read definitions as values: the provider pointers of a space, and the tools of its servers."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ ToolList = list[dict[str, Any]]
 
 
 def find_pointer(connection: Connection, space: int, name: bytes) -> Pointer:
-    """What a provider pointer points at. Raises: UnknownPointer, CorruptRecord."""
+    """The provider pointer of a name. Raises: UnknownPointer, CorruptRecord."""
     row = find_definition(connection, space, POINTER, name)
     if row is None:
-        known = (stored_name(each[0]) for each in list_definitions(connection, space, POINTER))
-        raise UnknownPointer(stored_name(name), did_you_mean(stored_name(name), islice(known, NAMES_COMPARED)))
+        names = (stored_name(each[0]) for each in list_definitions(connection, space, POINTER))
+        raise UnknownPointer(stored_name(name), did_you_mean(stored_name(name), islice(names, NAMES_COMPARED)))
     return read_pointer(row)
 
 
@@ -64,7 +64,7 @@ def read_pointer(row: Row) -> Pointer:
 
 
 def find_default(connection: Connection, space: int) -> str | None:
-    """The pointer for threads that have none of their own. Raises: CorruptRecord."""
+    """The pointer for threads that have none of their own; None if there is no default. Raises: CorruptRecord."""
     row = find_definition(connection, space, DEFAULT, DEFAULT_NAME)
     if row is None:
         return None
@@ -80,25 +80,26 @@ def encode_default(name: str) -> bytes:
 
 
 def pointer_named(options: Mapping[str, Any]) -> bytes | None:
-    """The provider pointer that a thread's options name."""
-    named = options.get("provider_ptr")
-    return None if named is None else check_name(named, "provider pointer")
+    """The name of the provider pointer in a thread's options; None if they name none."""
+    name = options.get("provider_ptr")
+    return None if name is None else check_name(name, "provider pointer")
 
 
 def pointer_as_model(connection: Connection, space: int, model: str | None) -> bytes | None:
-    """The pointer that a model's name is; None where it is the name of a model.
+    """The name of a pointer that was given as ``model``; None if it is not a pointer of the space.
 
     Raises: CorruptRecord.
     """
     try:
         name = None if model is None else check_name(model, "provider pointer")
     except InvalidName:
-        return None  # as "llama3:8b" is
+        return None  # "llama3:8b" is a model, and its colon is not allowed in a name
     return name if name is not None and find_definition(connection, space, POINTER, name) is not None else None
 
 
 def read_named_pointer(row: Row) -> NamedPointer:
-    """A pointer under its name, as a history lists it. Raises: CorruptRecord."""
+    """A row of a pointer's history, with its name and time. Raises: CorruptRecord."""
+    # Without a hash the row records a removal.
     pointer = None if row[2] is None else read_pointer(row)
     return NamedPointer(
         stored_name(row[0]), pointer, read_time(row[4], f"the provider pointer {stored_name(row[0])!r}")
@@ -119,11 +120,12 @@ def _listed(connection: Connection, space: int, servers: Any) -> Iterable[tuple[
         return []
     if not isinstance(servers, list | tuple) or not all(isinstance(each, str) for each in servers):
         raise InvalidArgument(f"the option servers={shown(servers)}: it is a list of names")
+    # Each server once: a request with two tools of one name is refused.
     return [(name, find_tools(connection, space, check_name(name, "server"))) for name in dict.fromkeys(servers)]
 
 
 DEFAULT_NAME = b"pointer"
-"""The one name of the kind ``default``."""
+"""The only name under the kind ``default``."""
 
 
 def _data(row: Row, kind: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Signatures: what one of a turn covers; and store them, whether they were made here or arrived."""
+"""Signatures: compute what one covers, and store those made here or received."""
 
 from __future__ import annotations
 
@@ -20,38 +20,39 @@ from headish.values.limits import SIGNATURES_LIMIT
 
 
 def message_of(connection: Connection, space: int, kind: str, stored: StoredTurn) -> bytes:
-    """The bytes that a signature of a kind covers: the seal of a turn, or those of all that leads to it, in walk order.
+    """The bytes that a signature covers: the turn's own seal, or for the kind ``THREAD`` the seals of its whole thread
+    in walk order.
 
-    Cost: none for a turn; for a thread a statement for each of its branches, and one.
+    Cost: none for a turn; for a thread one statement, and one for each range of its walk.
     """
     return signed_message(kind, seals_of(connection, space, stored) if kind == THREAD else [stored.seal])
 
 
 def seals_of(connection: Connection, space: int, stored: StoredTurn) -> list[bytes]:
-    """The seals of the turns that lead to one, in walk order. Cost: as ``message_of`` of a thread."""
+    """The seals of the turns that lead to ``stored``, in walk order. Cost: as ``message_of`` for a thread."""
     segments = arrange([stored.place], read_links_of(connection, space, [stored.place]))
     return [seal for segment in segments for seal in seals_of_range(connection, space, segment)]
 
 
 def store_signatures(connection: Connection, space: int, sent: Sequence[SentSignature], remote: bytes = b"") -> int:
-    """Store those signatures that are not here; how many. The space is locked.
+    """Store the signatures that are not stored yet, and return how many. The caller has locked the space.
 
-    Left out are those of turns that are not here or lost their meta, with which their signatures went, and further ones
-    of a turn that has ``SIGNATURES_LIMIT`` with the same ``remote`` (``StoredSignature``), so that nobody keeps out
-    those which are made here or come from elsewhere.
-    Cost: two statements for each 64 turns, and two.
+    Skips signatures of turns that are missing, or whose meta was erased (their signatures were erased with it). Also
+    skips further ones of a turn that has ``SIGNATURES_LIMIT`` of the same ``remote`` (see ``StoredSignature``): the
+    limit counts per remote, so that no remote can use up the room of the others or of this store.
+    Cost: two statements, and two for each 64 turns.
     """
     ids = [TurnId(each.turn) for each in sent]
-    here = turns_by_ids(connection, space, ids)
-    bare = without_meta(connection, space, here.values())
-    known = signatures_of(connection, space, here)
-    stored = {(each.turn, each.kind, each.data) for each in known}
-    counts = Counter(each.turn for each in known if each.remote == remote)
+    turns = turns_by_ids(connection, space, ids)
+    bare = without_meta(connection, space, turns.values())
+    present = signatures_of(connection, space, turns)
+    stored = {(each.turn, each.kind, each.data) for each in present}
+    counts = Counter(each.turn for each in present if each.remote == remote)
     new: list[StoredSignature] = []
     for turn, each in zip(ids, sent, strict=True):
-        told = turn, each.kind, each.data
-        if turn in here and turn not in bare and told not in stored and counts[turn] < SIGNATURES_LIMIT:
-            stored.add(told)
+        entry = turn, each.kind, each.data
+        if turn in turns and turn not in bare and entry not in stored and counts[turn] < SIGNATURES_LIMIT:
+            stored.add(entry)
             counts[turn] += 1
             key = read_signature(each.data).fingerprint
             new.append(StoredSignature(0, turn, each.kind, key, each.data, each.milliseconds, remote, b""))
@@ -60,12 +61,12 @@ def store_signatures(connection: Connection, space: int, sent: Sequence[SentSign
 
 
 def as_sent(stored: StoredSignature) -> SentSignature:
-    """A signature as it leaves."""
+    """The signature in the form that is sent to another store."""
     return SentSignature(stored.turn, stored.kind, stored.data, stored.milliseconds)
 
 
 def without_meta(connection: Connection, space: int, turns: Collection[StoredTurn]) -> set[TurnId]:
-    """Those of the turns whose erasure took their meta. Cost: one statement for each erasure."""
+    """The ids of those turns whose erasure removed their meta. Cost: one statement for each erasure."""
     numbers = {each.erased for each in turns if each.erased is not None}
     receipts = {number: read_receipt(connection, space, number) for number in numbers}
     bare = {number for number, receipt in receipts.items() if receipt is not None and receipt.meta}

@@ -1,5 +1,5 @@
-"""The receipt of an erasure as it begins; and tombstones (what an erasure leaves of a turn) with their receipts, copied
-into another space."""
+"""Begin the receipt of an erasure; copy tombstones (what an erasure leaves of a turn) with their receipts into another
+space."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headish.values.results.erasures import ARRIVED, ErasedTurn, Receipt
 
 
 class ErasureGrounds(NamedTuple):
-    """What a receipt also says: why, by whom, and which places no erasure reaches."""
+    """Why and by whom something was erased, and the places that no erasure reaches. All of it is in the receipt."""
 
     reason: str = ""
     by: str | None = None
@@ -30,7 +30,7 @@ class ErasureGrounds(NamedTuple):
 def begin_receipt(
     connection: Connection, space: int, scope: str, said: ErasureGrounds, mint: Mint
 ) -> tuple[Receipt, bytes]:
-    """A receipt of an erasure that begins now, and the hash of the one before it. Cost: two statements."""
+    """Return a receipt for an erasure that begins now, and the hash of the receipt before it. Cost: two statements."""
     seq, change = take_change(connection, space)
     number, before, _ = last_receipt(connection, space)
     receipt = Receipt(
@@ -47,7 +47,8 @@ def begin_receipt(
 
 
 def as_erased(stored: StoredTurn, *, meta: bool) -> ErasedTurn:
-    """A turn as the receipt of its erasure lists it; the row is as the erasure leaves it."""
+    """The entry of an erased turn in its receipt. ``stored`` is the row as the erasure leaves it; ``meta`` tells
+    whether the meta was erased, too."""
     rest = None
     if meta:
         rest = rest_of(stored.role, stored.type, stored.content_type, stored.cache, stored.key, stored.supersedes)
@@ -58,9 +59,9 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Tombstones(Generic[K]):
-    """The erased turns of a copy: each is proven, and listed in a receipt of the target.
+    """Verify the erased turns of a copy, and list them in receipts of the target space.
 
-    ``find`` gives the receipt of the source by what its turns call it: its number there, or its id.
+    ``find`` looks up a receipt of the source by the key that its turns carry: its number there, or its id.
     """
 
     def __init__(self, target: tuple[Connection, int], mint: Mint, find: Callable[[K], Receipt | None]) -> None:
@@ -71,9 +72,9 @@ class Tombstones(Generic[K]):
         self._last: int | None = None
 
     def is_proven(self, stored: StoredTurn, erased: K) -> bool:
-        """Whether a turn is as its receipt says, and nothing else can tell: it lost its meta.
+        """Compare a turn with its receipt. True if nothing else is left to verify it by, because its meta was erased.
 
-        Raises: CorruptTurn where the receipt does not know it, or says otherwise.
+        Raises: CorruptTurn if the receipt does not list it, or lists it differently.
         """
         receipt, listed = self._receipt(stored, erased)
         if listed.get(stored.id) != as_erased(stored, meta=receipt.meta):
@@ -81,7 +82,8 @@ class Tombstones(Generic[K]):
         return receipt.meta
 
     def take(self, stored: StoredTurn, erased: K) -> StoredTurn:
-        """The turn as it arrives, with the number of the receipt that will list it."""
+        """Return the turn to store, with the number of the target's receipt that will list it."""
+        # Turns are written before their receipts, so the receipts' numbers are assigned now.
         if self._last is None:
             self._last = last_receipt(*self._target)[0]
         if erased not in self._numbers:
@@ -92,14 +94,15 @@ class Tombstones(Generic[K]):
         return replace(stored, erased=self._numbers[erased])
 
     def write_receipts(self) -> None:
-        """One for each erasure of the source that a turn of the copy met, once all have arrived."""
+        """Write the receipts, one for each erasure of the source that erased a turn of the copy. Call it after the last
+        ``take``."""
         for erased, arrived in self._arrived.items():
             receipt, _ = self._receipts[erased]
             # Begun one by one: a receipt covers the hash of the one before it, and that was written just now.
-            said = ErasureGrounds(receipt.reason, receipt.by)
-            begun, before = begin_receipt(*self._target, ARRIVED, said, self._mint)
-            written = replace(begun, number=self._numbers[erased], meta=receipt.meta, turns=tuple(arrived))
-            add_receipt(*self._target, written, before)
+            grounds = ErasureGrounds(receipt.reason, receipt.by)
+            begun, before = begin_receipt(*self._target, ARRIVED, grounds, self._mint)
+            filled = replace(begun, number=self._numbers[erased], meta=receipt.meta, turns=tuple(arrived))
+            add_receipt(*self._target, filled, before)
 
     def _receipt(self, stored: StoredTurn, erased: K) -> tuple[Receipt, dict[TurnId, ErasedTurn]]:
         if erased not in self._receipts:
@@ -111,7 +114,7 @@ class Tombstones(Generic[K]):
 
 
 def now() -> datetime:
-    """This moment, to the millisecond, as receipts say it."""
+    """The current time to the millisecond, as in receipts."""
     moment = datetime.now(UTC)
     # Databases store milliseconds, and a receipt is hashed: what is written must equal what is read back.
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -1,7 +1,7 @@
-"""Twins: turns that say the same behind the same, of which one came from another store.
+"""Twins: turns with equal digests, of which one came from another store.
 
-Two stores that imported the same session hold each turn under an id of its own. Both are kept, since ids and times are
-facts of their own; lists and searches show one of them.
+Two stores that imported the same session give each turn a different id. After a sync both copies are kept, since ids
+and times differ; lists and searches show one of them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from headish.values.ids import TurnId
 
 
 def folded_twins(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
-    """Which of the turns lists leave out: those of which a twin was here first, or is continued while the turn is not.
-    There are none if nothing ever came from another store (``Unlisted.has_arrivals``): then do not ask.
+    """The turns that lists leave out: a twin was here first, or is continued while the turn itself is not.
+
+    There are none if nothing ever came from another store (``Unlisted.has_arrivals``): then skip the call.
     Cost: two statements for each 64 turns, and about three for each turn that has twins.
     """
-    stored = list(turns_by_ids(connection, space, ids).values())
+    turns = list(turns_by_ids(connection, space, ids).values())
     folded: set[TurnId] = set()
-    for start in range(0, len(stored), LOOKED_UP):
-        portion = stored[start : start + LOOKED_UP]
+    for start in range(0, len(turns), LOOKED_UP):
+        portion = turns[start : start + LOOKED_UP]
         found = places_by_digest(connection, space, list({each.digest for each in portion}))
         for turn in portion:
             twins = [each for each in found if each.digest == turn.digest and each.seq != turn.seq]
@@ -34,11 +35,12 @@ def folded_twins(connection: Connection, space: int, ids: Iterable[TurnId]) -> s
 
 
 def _is_folded(connection: Connection, space: int, turn: StoredTurn, twins: list[At]) -> bool:
+    # Two turns that were both written here are not twins: somebody said the same thing twice, and lists show both.
     is_from_elsewhere = arrived(connection, space, turn.seq)
     shown = [each for each in twins if is_from_elsewhere or arrived(connection, space, each.seq)]
     if not shown:
         return False
     if tip_of(connection, space, turn.place).continued:
-        # Of two that are both continued the older one is shown. Without an order each would leave out the other.
+        # If both are continued, the older one is shown. Without an order each would leave out the other.
         return any(each.seq < turn.seq and tip_of(connection, space, each.place).continued for each in shown)
     return any(each.seq < turn.seq or tip_of(connection, space, each.place).continued for each in shown)

@@ -1,4 +1,4 @@
-"""ZIP archives that are read where they lie: no member is ever written to a path, and none may swell without end.
+"""Read ZIP archives in place: no member is ever written to a path, and none may expand without end.
 
 A member whose name leads out of the archive is left out. An archive inside an archive, as some exports are, is opened
 too; one inside that is not.
@@ -21,24 +21,27 @@ from headish.values.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
 
 CHUNK_BYTES = 1024 * 1024
 SPOOLED_BYTES = 16 * 1024 * 1024
-"""What must be read twice is kept in memory up to here, then in an unnamed temporary file."""
+"""Data that must be read twice stays in memory up to this size, then in an unnamed temporary file."""
 MEMBERS_LIMIT = 500_000
 ZIP = b"PK\x03\x04"
 WHOLE_BYTES = 1024 * 1024 * 1024
-"""Up to here, or to ``RATIO_LIMIT`` times its size, an archive may give all in all, what lies inside it included."""
+"""An archive may unpack to this size in total, or to ``RATIO_LIMIT`` times its own size if that is more, nested
+archives included."""
 _ZSTD = 93
 _HEAD = struct.Struct("<4s5H3I2H")
-"""What stands before a member, up to the lengths of its name and of what is said of it further."""
+"""The local header of a member, up to the lengths of its name and its extra field, which follow it. Source: PKWARE's
+APPNOTE.TXT, section 4.3.7."""
 _FAILURES = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
-"""Of zipfile; ValueError is that of a name that is no UTF-8, among others."""
+"""What zipfile raises for a bad archive; ValueError among others for a name that is not UTF-8."""
 
 
 class Archive:
-    """An open archive; ``name`` is the file's, as errors say it. One inside another lives on the ``allowance`` of the
-    outer one."""
+    """An open archive; ``name`` is what errors call the file. A nested archive draws on the ``allowance`` of the outer
+    one."""
 
     def __init__(self, file: BinaryIO, name: str, allowance: Allowance | None = None) -> None:
-        """Raises: InvalidImport for what is no archive, has too many members, or two of one name."""
+        """Raises: InvalidImport for a file that is not an archive, has too many members, or has two different ones of
+        one name."""
         self._name = name
         size_bytes = file.seek(0, io.SEEK_END)
         self.allowance = allowance or Allowance(max(WHOLE_BYTES, size_bytes * RATIO_LIMIT))
@@ -53,24 +56,24 @@ class Archive:
             if each.header_offset < 0:  # the list of a file that was cut says so
                 reason = f"it is damaged: {each.filename[:200]!r} begins before the archive does"
                 raise InvalidImport(name, None, reason)
-            known = self._safe.setdefault(each.filename, each) if _is_safe(each.filename) else each
+            first = self._safe.setdefault(each.filename, each) if _is_safe(each.filename) else each
             # Programs disagree which of two members of one name they read, so headish does not choose.
-            if (known.CRC, known.file_size) != (each.CRC, each.file_size):
+            if (first.CRC, first.file_size) != (each.CRC, each.file_size):
                 reason = f"it holds {each.filename[:200]!r} twice, and they differ: unpack it, and import the right one"
                 raise InvalidImport(name, None, reason)
 
     @property
     def members(self) -> list[str]:
-        """The names of the members, sorted; folders and names that lead out of the archive are left out."""
+        """The names of the members, sorted, without folders and names that lead out of the archive."""
         return sorted(name for name in self._safe if not name.endswith("/"))
 
     @property
     def listing(self) -> bytes:
-        """What the archive says of its members: their names, sizes and checksums."""
+        """The names, sizes and checksums of the members, as the archive lists them."""
         return repr([(name, info.file_size, info.CRC) for name, info in sorted(self._safe.items())]).encode()
 
     def open(self, member: str) -> BinaryIO:
-        """A member, to be read to its end. Raises: InvalidImport for one that is encrypted or damaged, or a bomb."""
+        """Open a member, to be read to its end. Raises: InvalidImport for one that is encrypted, damaged, or a bomb."""
         info = self._safe[member]
         name = f"{self._name}:{member}"
         if info.flag_bits & 1:
@@ -88,9 +91,10 @@ class Archive:
         )
 
     def open_zstd(self, member: str) -> BinaryIO:
-        """A member that was packed with zstd, which zipfile reads from Python 3.14 on only; any other as ``open``.
+        """Open a member that may be packed with zstd, which zipfile reads only since Python 3.14; any other as ``open``
+        does.
 
-        Raises: as ``open``; InvalidImport where nothing here can unpack it.
+        Raises: as ``open``; InvalidImport if nothing installed can unpack zstd.
         """
         info = self._safe[member]
         if info.compress_type != _ZSTD or info.flag_bits & 1:
@@ -101,26 +105,27 @@ class Archive:
         return unpacked(io.BytesIO(self._packed(info, name)), name, self.allowance.take)
 
     def _packed(self, info: zipfile.ZipInfo, name: str) -> bytes:
-        """The bytes of a member as they lie in the archive: behind a head with the name and what else is said there."""
+        """The packed bytes of a member, which follow its header, its name and its extra field."""
         file = self._zip.fp
         assert file is not None
         file.seek(info.header_offset)
         head = file.read(_HEAD.size)
         if len(head) < _HEAD.size or not head.startswith(ZIP):
             raise InvalidImport(name, None, "it cannot be unpacked (its head is damaged)")
+        # Their lengths in the central directory may differ, so the local header decides.
         name_bytes, further_bytes = _HEAD.unpack(head)[-2:]
         file.seek(name_bytes + further_bytes, io.SEEK_CUR)
         return file.read(info.compress_size)
 
     def read(self, member: str, limit_bytes: int) -> bytes | None:
-        """The bytes of a member, None where it has more than ``limit_bytes``. Raises: as ``open``."""
+        """Return the bytes of a member, None if it has more than ``limit_bytes``. Raises: as ``open``."""
         with self.open(member) as file:
             data = file.read(limit_bytes + 1)
         return data if len(data) <= limit_bytes else None
 
 
 class ExportFile(NamedTuple):
-    """A file of conversations, its name, and the archive that it lies in."""
+    """A file of conversations, its name, and the archive that holds it."""
 
     file: BinaryIO
     name: str
@@ -128,7 +133,8 @@ class ExportFile(NamedTuple):
 
 
 def open_matching(file: BinaryIO, name: str, pattern: re.Pattern[str]) -> Generator[ExportFile, None, None]:
-    """The file itself; or of an archive the members whose last part matches, in order, also of an archive inside it.
+    """Yield the file itself; for an archive, its members whose file name matches, in order, then those of archives
+    inside it.
 
     Raises: InvalidImport.
     """
@@ -141,11 +147,11 @@ def open_matching(file: BinaryIO, name: str, pattern: re.Pattern[str]) -> Genera
 
 
 def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: bool) -> Iterator[ExportFile]:
-    found = [member for member in archive.members if pattern.fullmatch(PurePosixPath(member).name)]
-    for member in found:
+    matching = [member for member in archive.members if pattern.fullmatch(PurePosixPath(member).name)]
+    for member in matching:
         with archive.open(member) as file:
             yield ExportFile(file, f"{name}:{member}", archive)
-    for member in archive.members if inner and not found else ():
+    for member in archive.members if inner and not matching else ():
         if member.lower().endswith(".zip"):
             with _spooled(archive, member, f"{name}:{member}") as file:
                 # The outer allowance: a thousand small archives inside one would each have its own otherwise.
@@ -154,24 +160,25 @@ def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: b
 
 
 def _spooled(archive: Archive, member: str, name: str) -> BinaryIO:
-    """An archive inside an archive, in memory or an unnamed temporary file: its list of members stands at its end."""
-    kept = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))  # noqa: SIM115, the caller closes it
+    """Copy an inner archive to memory or an unnamed temporary file: its list of members is at its end, so reading it
+    takes a seek."""
+    spool = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))  # noqa: SIM115, the caller closes it
     size_bytes = 0
     with archive.open(member) as file:
         while chunk := file.read(CHUNK_BYTES):
             size_bytes += len(chunk)
             if size_bytes > STREAM_LIMIT_BYTES:
-                kept.close()
+                spool.close()
                 raise InvalidImport(
                     name, None, f"it has more than {STREAM_LIMIT_BYTES:,} bytes; unpack the outer archive"
                 )
-            kept.write(chunk)
-    kept.seek(0)
-    return kept
+            spool.write(chunk)
+    spool.seek(0)
+    return spool
 
 
 class _UnpackedMember(io.RawIOBase):
-    """A member while it is unpacked; what it says of its own size is not believed."""
+    """A member while it is unpacked. The size that the archive gives for it is not trusted."""
 
     def __init__(self, packed: BinaryIO, packed_bytes: int, name: str, allowance: Allowance) -> None:
         self._packed, self._name, self._allowance = packed, name, allowance

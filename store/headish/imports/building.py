@@ -1,7 +1,7 @@
-"""A conversation of another program as a tree of drafts: driven by the parent that each message names.
+"""Build the tree of drafts of a conversation from the parent that each message names.
 
-Lists of children are missing or wrong in several formats, so nobody reads them here. A node without content (a root, a
-progress line) is walked through: what names it as its parent continues the last message before it.
+Lists of children are missing or wrong in several formats, so headish ignores them. A node without content (a root, a
+progress line) is skipped: its children continue the last message before it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from headish.values.limits import TAGS_LIMIT, TITLE_LIMIT
 def build_tree(
     talk: SourceConversation, notes: ImportNotes, limit_bytes: int, *, is_sound: bool = False
 ) -> ImportedTree | None:
-    """The tree of a conversation, None where nobody says anything in it. ``is_sound`` as in ``draft_node``.
+    """Build the tree of a conversation, None if nobody says anything in it. ``is_sound`` as in ``draft_node``.
 
-    A message that cannot be kept is noted as broken, and walked through.
+    A message that cannot be kept is noted as broken, and its children continue the message before it.
     """
     listed = list(talk.messages)
     by_id = _by_id(listed)
@@ -34,13 +34,14 @@ def build_tree(
     untimed = 0
     for index in _ordered(parents):
         node = listed[index]
+        # A parent that this file lacks may be in another file, where its key finds it.
         before = _joined([built.get(parent) for parent in parents[index]]) if parents[index] else _elsewhere(talk, node)
         draft = draft_node(talk.format, node, notes, limit_bytes, is_sound=is_sound)
         built[index] = before if draft is None else len(drafts)
         if draft is not None:
             if node.covers:
-                found = (built.get(by_id[each]) if each in by_id else _key_of(talk, each) for each in node.covers)
-                covered = tuple(dict.fromkeys(each for each in found if isinstance(each, int | bytes)))
+                places = (built.get(by_id[each]) if each in by_id else _key_of(talk, each) for each in node.covers)
+                covered = tuple(dict.fromkeys(each for each in places if isinstance(each, int | bytes)))
                 covers |= {len(drafts): covered} if covered else {}
             drafts.append(draft)
             links.append(before)
@@ -55,14 +56,15 @@ def build_tree(
         untimed=untimed,
         about=about_of(talk, notes),
         logged=talk.logged,
+        edits=talk.edits,
         covers=covers,
     )
 
 
 def about_of(talk: SourceConversation, notes: ImportNotes) -> ImportedConversation:
-    """What is said of a conversation; the names that its tip may get, the first choice first."""
+    """Describe a conversation, with the candidates for the name of its tip, the first choice first."""
     title = " ".join((talk.title or "").split())[:TITLE_LIMIT]
-    # Of a part of a conversation, such as a sub-agent, what tells it from the others stands last.
+    # The id of a part of a conversation, such as a sub-agent, ends with what tells it from the other parts.
     short = (talk.id or "").rpartition(":")[2][:8].strip("-")
     base = name_from(title) or name_from(f"{talk.format}-{short}")
     names = [base, name_from(f"{base}-{short}"), name_from(f"{talk.format}-{talk.id}")] if base else []
@@ -92,22 +94,22 @@ def _by_id(listed: Sequence[SourceMessage]) -> dict[str, int]:
 
 def _parents_of(node: SourceMessage, by_id: Mapping[str, int]) -> tuple[int, ...]:
     if not node.parents:
-        found = None if node.parent is None else by_id.get(node.parent)
-        return () if found is None else (found,)
+        parent = None if node.parent is None else by_id.get(node.parent)
+        return () if parent is None else (parent,)
     return tuple(dict.fromkeys(by_id[each] for each in node.parents if each in by_id))
 
 
 def _joined(links: Sequence[Link]) -> Link:
-    """What a message continues: the turn or draft of each of its parents, each once, in order."""
+    """Join the links of a message's parents: each turn or draft once, in order."""
     if len(links) == 1:
         return links[0]
     each = (one for link in links for one in (link if isinstance(link, tuple) else (link,)) if one is not None)
-    found = tuple(dict.fromkeys(each))
-    return found if len(found) > 1 else found[0] if found else None
+    parents = tuple(dict.fromkeys(each))
+    return parents if len(parents) > 1 else parents[0] if parents else None
 
 
 def _elsewhere(talk: SourceConversation, node: SourceMessage) -> bytes | None:
-    """The key of a parent that another file holds."""
+    """The key of a parent that may be in another file."""
     return None if node.parent is None else _key_of(talk, node.parent)
 
 
@@ -117,26 +119,27 @@ def _key_of(talk: SourceConversation, id: str) -> bytes | None:
 
 
 def _ordered(parents: Sequence[Sequence[int]]) -> list[int]:
-    """The indexes, parents before children, else as they are listed. Where parents lead in a circle, the first of it
+    """Return the indexes with parents before children, otherwise as listed. If parents form a circle, its first member
     becomes a root."""
     if all(each < index for index, before in enumerate(parents) for each in before):  # as nearly every file has them
         return list(range(len(parents)))
-    done: dict[int, None] = {}
+    # A stack of our own: a thread may be longer than Python recurses.
+    order: dict[int, None] = {}
     open_: set[int] = set()
     for start in range(len(parents)):
-        stack = [] if start in done else [(start, iter(parents[start]))]
+        stack = [] if start in order else [(start, iter(parents[start]))]
         open_.update(index for index, _ in stack)
         while stack:
             index, rest = stack[-1]
-            further = next((each for each in rest if each not in done and each not in open_), None)
+            further = next((each for each in rest if each not in order and each not in open_), None)
             if further is None:
-                done[index] = None
+                order[index] = None
                 open_.discard(index)
                 stack.pop()
             else:
                 open_.add(further)
                 stack.append((further, iter(parents[further])))
-    return list(done)
+    return list(order)
 
 
 def _tip(
@@ -146,8 +149,11 @@ def _tip(
     drafts: Sequence[Draft],
     links: Sequence[Link],
 ) -> int:
-    """The message that the source shows last; else the end of the branch in which something was said last, of equals
-    the last listed. Some sources give the time of the first message alone: a branch has the latest of its times."""
+    """Return the message that the source shows last; without one, the end of the branch with the latest message, the
+    last listed among equals.
+
+    Some sources give a time to the first message alone, so a branch has the latest time on it.
+    """
     index = by_id.get(wanted) if wanted is not None else None
     shown = built.get(index) if index is not None else None
     if isinstance(shown, int):

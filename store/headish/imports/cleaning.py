@@ -1,6 +1,6 @@
-"""Clean what other programs wrote: repair half characters, remove keys from settings, make names of titles.
+"""Clean what other programs wrote: repair lone surrogates, remove secret keys from settings, make names of titles.
 
-An import does not refuse a conversation for what its program let through. Each repair is noted.
+An import does not refuse a conversation because of what its program let through. Each repair is noted.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from headish.values.names import RESERVED, new_refusal
 from headish.values.shapes import heal
 
 HIDDEN = "<hidden: it looked like a key>"
-"""Angle brackets: what stands in them is taken for no key (``secrecy``)."""
+"""In angle brackets, because ``secrecy`` does not take a text in them for a key."""
 NAME_CHARACTERS = 48
+# Below the limit of a mapping, because the format's name is added around them, and sizes are estimates.
 META_BYTES = MAPPING_LIMIT_BYTES - 4096
-"""So much of what a source says beside a message is kept with it, at the most."""
+"""The most bytes of a source's own fields that are kept with a message."""
 _APART = re.compile(r"[\s/…“”„«»" + re.escape(RESERVED) + r"\"'`<>|*?!,;()\[\]]+")
 
 
@@ -31,13 +32,13 @@ class NotJson(ValueError):
 
 
 def decode(data: bytes) -> tuple[Any, bool]:
-    """The value of a JSON text, and whether a lone surrogate in it was replaced by U+FFFD. Raises: NotJson."""
+    """Return the value of a JSON text, and whether a lone surrogate in it was replaced by U+FFFD. Raises: NotJson."""
     try:
         return msgspec.json.decode(data), False
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass  # a lone surrogate, which other programs write, or no JSON at all
     try:
-        # As UTF-8: from bytes, it would guess at UTF-16.
+        # As UTF-8: from bytes, ``json`` would guess at UTF-16. The standard library reads lone surrogates, msgspec not.
         return heal(json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_refuse)), True
     except json.JSONDecodeError as error:
         raise NotJson(f"it is not JSON: {error.msg}, character {error.pos + 1}") from None
@@ -48,15 +49,18 @@ def decode(data: bytes) -> tuple[Any, bool]:
 
 
 def without_secrets(meta: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """A mapping in which what looks like a key is hidden, and whether anything was: no key gets into a database."""
+    """Return a mapping with everything that looks like a secret key hidden, and whether anything was: no key gets into
+    a database."""
     if find_secret(meta, "$") is None:
         return dict(meta), False
     return _hide(meta, ""), True
 
 
 def within_limit(meta: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """A mapping that is small enough to be kept, and the keys of the values that were too large for it."""
+    """Return a mapping that is small enough to keep, and the names of the values that were dropped for it, largest
+    first."""
     kept, gone = dict(meta), []
+    # 100 for the key and the signs around a value, an estimate.
     sizes = {key: len(msgspec.json.encode(value)) + 100 for key, value in kept.items()}
     size_bytes = sum(sizes.values())
     # Sorted once: a message may have a hundred thousand keys.
@@ -70,11 +74,14 @@ def within_limit(meta: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def name_from(title: str) -> str | None:
-    """A bookmark's name from a title: lower case, words joined by hyphens; None where nothing of it can stay."""
+    """Make a bookmark's name from a title: lower case, words joined by hyphens; None if nothing of the title is allowed
+    in a name."""
+    # Equal titles must give equal names, however their program composed accents.
     text = unicodedata.normalize("NFC", title).lower()
     text = "".join(" " if unicodedata.category(each) in ("Cc", "Cf", "Cs", "Co", "Cn") else each for each in text)
     name = re.sub(r"\.{2,}", ".", _APART.sub("-", text)).strip("-.")
     if len(name) > NAME_CHARACTERS:
+        # Cut between words, unless that would leave less than half of the name.
         cut = name[: NAME_CHARACTERS + 1]
         name = (cut.rpartition("-")[0] if "-" in cut[NAME_CHARACTERS // 2 :] else cut[:-1]).strip("-.")
     return name if name and new_refusal(name) is None else None

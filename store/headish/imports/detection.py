@@ -1,4 +1,4 @@
-"""Formats of whole conversations: how each is recognised by its beginning."""
+"""Recognise formats of whole conversations by the beginning of a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headish.imports.reader import ImportSource
 
 SQLITE, PARQUET = b"SQLite format 3\0", b"PAR1"
 EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
-"""The files of ChatGPT's and of Claude.ai's exports, which have one name."""
+"""The files of ChatGPT's and of Claude.ai's exports; both use these names."""
 
 
 _NO_EXPORT = "no conversations.json of ChatGPT or Claude.ai is in this archive"
@@ -31,20 +31,21 @@ _EXPORTS = (
         ),
     ),
 )
-"""What stands in the beginning of an export, or of another file that is one JSON value."""
+"""Marks in the beginning of an export, or of another file that is a single JSON value."""
 _SERVICES = (
     ("inspect", re.compile(rb'"eval"\s*:\s*\{\s*"(?:eval_id|run_id|created|task)"\s*:')),
     ("otel", re.compile(rb'"(?:resourceSpans|resource_spans)"\s*:\s*\[')),
     ("librechat", re.compile(rb'"(?:messagesTree|isCreatedByUser|exportAt)"\s*:')),
     ("open-webui", re.compile(rb'"(?:currentId|childrenIds)"\s*:')),
-    # Before there were branches: a list of messages in each chat.
+    # Open WebUI before it had branches: a list of messages in each chat.
     ("open-webui", re.compile(rb'"chat"\s*:\s*\{.{0,4000}?"messages"\s*:\s*\[', re.S)),
-    # From the first message on: what looks like one of Gemini's has parts, too.
+    # Gemini's messages have parts, too, and the earliest mark wins: this one must match from the first message on.
     ("pydantic-ai", re.compile(rb'[\[{]\s*\{?\s*"(?:parts|kind)"\s*:.{0,100000}?"part_kind"\s*:', re.S)),
 )
-"""As ``_EXPORTS``, and before them: of frameworks and services."""
+"""Marks as in ``_EXPORTS``, for frameworks and services."""
 _BLANKS = re.compile(rb"\s{16,}")
-"""Long runs of blanks are looked at as one: a mark with blanks in two places would try each way to share them."""
+"""Long runs of blanks, replaced by one before matching: a mark with blanks in two places would backtrack over every way
+to split a run between them."""
 _BEGINNING_BYTES = 1024 * 1024
 _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("gemini-cli", re.compile(rb'"projectHash"\s*:')),
@@ -55,11 +56,11 @@ _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
         re.compile(rb'"(?:parentUuid|leafUuid|sessionId)"\s*:|"type"\s*:\s*"file-history-snapshot"'),
     ),
 )
-"""What stands in one of the first lines of a log."""
+"""Marks in the first lines of a log."""
 
 
 def open_exports(given: ImportSource) -> Iterator[ExportFile]:
-    """The files of an export, as ``open_matching``. Raises: InvalidImport for an archive without any."""
+    """Yield the files of an export, as ``open_matching``. Raises: InvalidImport if an archive has none."""
     opened = None
     for opened in open_matching(given.file, given.name, EXPORTS):
         yield opened
@@ -68,7 +69,7 @@ def open_exports(given: ImportSource) -> Iterator[ExportFile]:
 
 
 def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | None:
-    """The format of a file by its beginning, None where it is none of these.
+    """Return the format of a file by its beginning, None if it is none of these.
 
     Raises: InvalidImport for an archive or a database of another kind.
     """
@@ -76,14 +77,15 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
         file.seek(0)
         try:
             with closing(open_matching(file, name, EXPORTS)) as opened:
-                found = next((_detect_export(each.file.read(_BEGINNING_BYTES)) for each in opened), None)
+                format = next((_detect_export(each.file.read(_BEGINNING_BYTES)) for each in opened), None)
+        # The caller reads the file after this, from its beginning.
         finally:
             file.seek(0)
-        if found is None and _is_inspect(file, name):
+        if format is None and _is_inspect(file, name):
             return "inspect"
-        if found is None:
+        if format is None:
             raise InvalidImport(name, None, _NO_EXPORT)
-        return found
+        return format
     if beginning.startswith(SQLITE):
         return _detect_database(name)
     if beginning.startswith(PARQUET):
@@ -92,12 +94,14 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
 
 
 def detect_beginning(beginning: bytes) -> str | None:
-    """The format of a file that is neither an archive nor a database, by its beginning; None where it is none."""
+    """Return the format of a file that is neither an archive nor a database, by its beginning; None if it is none of
+    these."""
     return detect_log(beginning) or _detect_export(beginning) or _detect_rows(beginning)
 
 
 def _is_inspect(file: BinaryIO, name: str) -> bool:
-    """Whether an archive is a log of Inspect AI: what it begins with is written first."""
+    """Whether an archive is a log of Inspect AI. It writes ``_journal/start.json`` first, so an unfinished log has
+    that, too."""
     members = Archive(file, name).members
     file.seek(0)
     return "header.json" in members or "_journal/start.json" in members
@@ -108,7 +112,7 @@ _DATABASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("langgraph", ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint")),
     ("open-webui", ("id", "user_id", "title", "chat")),
 )
-"""The columns of a table that only one program has."""
+"""For each program, the columns of a table that only its databases have."""
 
 
 def is_log(tables: Mapping[str, object]) -> bool:
@@ -127,28 +131,31 @@ def _detect_database(name: str) -> str:
 
 
 def marks_of(beginning: bytes) -> set[str]:
-    """Every format of a text file whose mark stands in its beginning."""
+    """Return every format whose mark appears in the beginning of a text file."""
     lines = beginning.split(b"\n", _FIRST_LINES)[:_FIRST_LINES] if _LOG.match(beginning) else []
-    found = {format for format, mark in _LINES for line in lines if mark.search(line)}
+    formats = {format for format, mark in _LINES for line in lines if mark.search(line)}
     if _JSON.match(beginning):
         beginning = _BLANKS.sub(b" ", beginning)
-        found |= {format for format, mark in (*_SERVICES, *_EXPORTS) if mark.search(beginning)}
-        found |= {format for format, mark in _ROWS if mark.search(beginning[:_ROWS_BYTES])}
-    return found
+        formats |= {format for format, mark in (*_SERVICES, *_EXPORTS) if mark.search(beginning)}
+        formats |= {format for format, mark in _ROWS if mark.search(beginning[:_ROWS_BYTES])}
+    return formats
 
 
 def _detect_export(beginning: bytes) -> str | None:
-    """The one whose mark comes first: people paste the other one's exports into their messages."""
+    """Return the format whose mark comes first. A later mark may be in a message, because people paste exports into
+    messages."""
     if not _JSON.match(beginning):
         return None
     beginning = _BLANKS.sub(b" ", beginning)
-    known = (*_SERVICES, *_EXPORTS)
-    marks = [(found.start(), at) for at, (_, mark) in enumerate(known) if (found := mark.search(beginning)) is not None]
-    return known[min(marks)[1]][0] if marks else None
+    candidates = (*_SERVICES, *_EXPORTS)
+    marks = [
+        (found.start(), at) for at, (_, mark) in enumerate(candidates) if (found := mark.search(beginning)) is not None
+    ]
+    return candidates[min(marks)[1]][0] if marks else None
 
 
 def detect_log(beginning: bytes) -> str | None:
-    """The format of a log of JSON lines by what stands in its first lines, None where it is none of these."""
+    """Return the format of a log of JSON lines by its first lines, None if it is none of these."""
     if not _LOG.match(beginning):
         return None
     lines = beginning.split(b"\n", _FIRST_LINES)[:_FIRST_LINES]
@@ -166,7 +173,7 @@ _ROWS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ),
     ("hf", re.compile(rb'"(?:messages|conversations?|prompt|chosen)"' + _SAID % rb"role|content")),
 )
-"""What stands in the first rows of a data set; the first that fits."""
+"""Marks in the first rows of a data set; the first that matches decides."""
 _ROWS_BYTES = 64 * 1024
 
 

@@ -1,7 +1,7 @@
-"""A message of another program as a draft.
+"""Make a draft of a message of another program.
 
-What a file says came out of a decoder. So a value that comes back equal from its own encoding needs no look at each of
-its parts, and the text that will be stored shows at a glance whether a key may be in it. What is odd is looked at with
+A file's values come out of a JSON decoder. So a value that comes back equal from its own encoding needs no look at each
+of its parts, and the text to be stored shows at once whether a secret key may be in it. Anything else is checked with
 care, as everything that a caller gives.
 """
 
@@ -28,14 +28,17 @@ from headish.values.messages import ROLES
 
 _TEXT = {"type", "text"}
 _BESIDE_BYTES = 100
-"""What a key of a meta takes beside its value, at the most."""
+"""The most bytes that a key of a meta takes beside its value."""
 
 
 def draft_node(
     format: str, node: SourceMessage, notes: ImportNotes, limit_bytes: int, *, is_sound: bool = False
 ) -> Draft | None:
-    """The draft of a message; None for one that says nothing, or is noted as broken. ``is_sound``: its meta and its
-    reply were decoded of sound values (``strictjson``), and ``read_native`` read its blocks of such."""
+    """Make the draft of a message; None for one that says nothing, or that cannot be kept and is noted as broken.
+
+    ``is_sound``: its meta and its reply were decoded from sound JSON (``strictjson``), and ``read_native`` read its
+    blocks from such.
+    """
     if node.content is None:
         return None
     try:
@@ -52,7 +55,7 @@ def draft_node(
 def read_native(
     form: str, entry: Mapping[str, Any], notes: ImportNotes, where: str, *, is_sound: bool = False
 ) -> ForeignMessage | None:
-    """An API's message as its program has kept it; None, and noted as broken, where nothing can hold it."""
+    """Read an API's message as its program has kept it; None if it cannot be kept, which is noted as broken."""
     try:
         return read_kept(form, entry, is_sound=is_sound)
     except HeadishError as error:
@@ -61,7 +64,7 @@ def read_native(
 
 
 def _draft_content(node: SourceMessage, limit_bytes: int, *, is_sound: bool) -> Draft:
-    """What a message says, without what is known about it. Raises: as ``make_draft``."""
+    """Make a draft of what a message says, without the facts about it. Raises: as ``make_draft``."""
     assert node.content is not None
     attributes = _attributes(node)
     is_plain = node.inherited is None and node.cache is False and node.role in ROLES
@@ -75,7 +78,8 @@ def _draft_content(node: SourceMessage, limit_bytes: int, *, is_sound: bool) -> 
 
 
 def _encode_plain(content: Any, *, is_sound: bool) -> bytes | None:
-    """The payload of a text, or of blocks of the common kinds; None for what is to be looked at with care."""
+    """Return the payload of a text, or of blocks of the common kinds; None if the content must be checked with care."""
+    # A tuple holds blocks that were read before, so they are only encoded.
     if type(content) is tuple:
         return encoding.encode_read(content, is_sound=is_sound)
     block = content[0] if type(content) is list and len(content) == 1 else None
@@ -91,29 +95,31 @@ def _read_facts(node: SourceMessage) -> Facts:
 
 
 def _encode_system(node: SourceMessage, own: bytes | None, facts: Facts, *, is_sound: bool) -> bytes | None:
-    """headish's own keys of a turn: its provider's reply, how it was written, what it is, its facts.
+    """Encode headish's own keys of a turn: its provider's reply, its form, its type, its facts.
 
-    How it was written is left out where that is longer than a turn can keep.
+    The form is left out if a turn cannot hold it.
     """
-    rest = {**({} if own is None else strictjson.decode(own, "system")), **facts.to_system()}
+    others = {**({} if own is None else strictjson.decode(own, "system")), **facts.to_system()}
     reply = {"reply": dict(node.reply)} if node.reply else {}
     if node.form is not None:
-        # A layout nests deeper than what it is of.
+        # A layout nests deeper than the message it describes, so that the depth of that proves nothing.
         is_flat = is_sound and "layout" not in node.form
         try:
-            return _encode_mapping({**reply, "form": dict(node.form), **rest}, "system", is_sound=is_flat)
+            return _encode_mapping({**reply, "form": dict(node.form), **others}, "system", is_sound=is_flat)
         except TooLarge:
-            pass
-    return _encode_mapping({**reply, **rest}, "system", is_sound=is_sound)
+            pass  # without its form the message still says the same
+    return _encode_mapping({**reply, **others}, "system", is_sound=is_sound)
 
 
 def _encode_meta(format: str, node: SourceMessage, notes: ImportNotes, *, is_sound: bool) -> bytes | None:
-    """What the source says beside the message, without what looks like a key and what is too large, each noted."""
+    """Encode what the source says beside the message, without what looks like a secret key or is too large, each
+    noted."""
     if not node.meta:
         return None
-    kept = {format: node.meta}
-    encoded = strictjson.encode(kept) if is_sound else strictjson.encode_read(kept)
+    wrapped = {format: node.meta}
+    encoded = strictjson.encode(wrapped) if is_sound else strictjson.encode_read(wrapped)
     room = META_BYTES - _BESIDE_BYTES * len(node.meta)
+    # The usual case, decided on the text alone, without a look at each value.
     if encoded is not None and len(encoded) <= room and is_quiet(encoded.decode()):
         return encoded
     meta, hid = without_secrets(node.meta)
@@ -135,7 +141,7 @@ def _encode_mapping(given: Mapping[str, Any], what: str, *, is_sound: bool = Fal
 
 
 def _attributes(node: SourceMessage) -> dict[str, str] | None:
-    """A name that no header can hold is left in the meta."""
+    """The hidden mark and the speaker. A name that a header cannot hold stays in the meta alone."""
     if node.speaker is None and not node.hidden:
         return None
     named = node.speaker if node.speaker is not None and is_header_value(node.speaker) else None

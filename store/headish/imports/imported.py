@@ -1,4 +1,4 @@
-"""What every importer yields: trees of drafts, ready to be stored."""
+"""The trees of drafts that every importer yields, ready to be stored, and the results of an import."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from headish.values.ids import TurnId
 from headish.values.results.plain import PlainResult
 
 EDITION = 1
-"""Of the readers: where one learns to read more, every file is read again."""
+"""The edition of the readers. Raise it when a reader learns to read more: every file is then read again."""
 
 
 class ImportedConversation(Struct, frozen=True, kw_only=True):
-    """What a source says of a conversation. ``names`` are those that its tip may get, the first choice first.
+    """What a source says of a conversation. ``names`` are candidates for the tip's bookmark, the first choice first.
 
-    ``is_state``: ``app`` tells how the conversation stands now, and a later import says it anew.
+    ``is_state``: ``app`` is the conversation's current state, and a later import replaces it.
     """
 
     key: str | None
@@ -40,16 +40,19 @@ Link: TypeAlias = "int | bytes | tuple[int | bytes, ...] | None"
 
 
 class ImportedTree(Struct, frozen=True):
-    """A tree of messages. ``parents[i]`` is the index of what ``drafts[i]`` continues, or None for a root; or the key
-    of a turn that another file may hold, a root where there is none; or several of either, in order.
+    """A tree of messages. ``parents[i]`` says what ``drafts[i]`` continues: an index; or None for a root; or the key of
+    a turn that may be in another file (a root if there is none); or several indexes and keys, in order.
 
-    Parents come before children. ``bookmark`` is the name that ``drafts[named]`` gets: the root, or another.
-    ``untimed`` counts the messages whose time was left out, because nothing can have been said then (rule R29, two
-    times). With ``about`` the tree is a conversation, and ``drafts[named]`` is its tip (``naming``). ``logged``: it
-    comes from files that share messages and are read while they are written. One key is one message then, wherever it
-    stands, and what follows a message that has changed since is stored again behind the new version. ``goes_on``: it
-    is a part of a conversation that was counted with an earlier tree. ``covers[i]`` are the indexes of the messages
-    that ``drafts[i]`` sums up, or their keys where they stand in an earlier tree.
+    Parents come before children. ``bookmark`` is the name for ``drafts[named]``: the root, or another message.
+    ``untimed`` counts the messages whose time was impossible and left out (rule R29, two times). With ``about`` the
+    tree is a conversation, and ``drafts[named]`` is its tip (``naming``).
+    ``logged``: the tree comes from files that share messages and are read while a program writes them. A key then means
+    one message in whatever file, and what follows a message that has changed since is stored again after the new
+    version.
+    ``edits``: people edit their questions in the program, so first questions beside one another are versions of one.
+    ``goes_on``: a part of a conversation that an earlier tree has already counted.
+    ``covers[i]`` are the indexes of the messages that ``drafts[i]`` sums up, or their keys if they are in an earlier
+    tree.
     """
 
     drafts: tuple[Draft, ...]
@@ -59,31 +62,34 @@ class ImportedTree(Struct, frozen=True):
     untimed: int = 0
     about: ImportedConversation | None = None
     logged: bool = False
+    edits: bool = False
     goes_on: bool = False
     covers: Mapping[int, tuple[int | bytes, ...]] = {}
 
     def continues(self, index: int) -> tuple[int | bytes, ...]:
-        """What a message continues, in order."""
+        """The parents of a message, in order."""
         parents = self.parents[index]
         return () if parents is None else parents if isinstance(parents, tuple) else (parents,)
 
 
 def make_key(format: str, *parts: object) -> str | None:
-    """The key of a message that its source names: ``FORMAT:CONVERSATION:ID``, or ``FORMAT:ID`` where ids are global
-    (rule R35, keys). None where the source says no such thing, or nothing that can be a key."""
-    named = [part for part in parts if isinstance(part, str) and part]
-    if len(named) < len(parts):
+    """Return the key of a message that its source names: ``FORMAT:CONVERSATION:ID``, or ``FORMAT:ID`` if ids are global
+    (rule R35, keys). None if a part is missing, is not text, or makes an invalid key."""
+    texts = [part for part in parts if isinstance(part, str) and part]
+    # Without one of its parts, the key could be that of another conversation's message.
+    if len(texts) < len(parts):
         return None
     try:
-        return read_short("key", ":".join([format, *named]))
+        # A part may be too long for a key, or hold a NUL: the message is then recognised by its words, not refused.
+        return read_short("key", ":".join([format, *texts]))
     except InvalidArgument:
         return None
 
 
 class ThreadNaming(NamedTuple):
-    """What the caller of an import says of names: the one that the tip gets, and what the thread continues.
+    """The names that the caller of an import asks for: the bookmark of the tip, and what the thread continues.
 
-    Without ``force`` a name that exists only moves forward.
+    Without ``force`` an existing name only moves forward.
     """
 
     bookmark: str | None = None
@@ -102,14 +108,14 @@ class UnreadFiles(PlainResult, frozen=True):
     empty: int = 0
 
     def plus(self, other: UnreadFiles) -> UnreadFiles:
-        """Both together."""
+        """Add two reports."""
         files = (*self.files, *other.files)[:UNREAD_SHOWN]
         importable = {**self.importable, **other.importable}
         return UnreadFiles(self.count + other.count, files, importable, self.empty + other.empty)
 
 
 UNREAD_SHOWN = 10
-"""So many files that were passed over are named, beside those that another import takes."""
+"""The number of passed-over files to name, apart from those that another import would take."""
 
 
 class Imported(PlainResult, frozen=True):
@@ -133,7 +139,7 @@ class Imported(PlainResult, frozen=True):
     unread: UnreadFiles = UnreadFiles()
 
     def plus(self, other: Imported) -> Imported:
-        """Both together."""
+        """Add two results."""
         summed = [name for name in self.__struct_fields__ if name not in ("unmapped", "unread")]
         unmapped = dict(Counter(self.unmapped) + Counter(other.unmapped))
         return Imported(

@@ -1,8 +1,8 @@
-"""Notes on what an import could not map: counted for the summary, and passed one by one to a report if there is one.
+"""Notes on what an import could not map: counted for the summary, and passed one by one to a listener if there is one.
 
-``broken`` is a record that its format cannot explain: it was left out, and the rest was read. ``left out`` is a record
-that says nothing in a conversation. ``kept`` has no place among headish's own words and lies verbatim in the turn's
-meta. ``changed`` is what could not be kept as it was, and how it is kept now.
+``broken``: a record that its format cannot explain; it was left out, and the rest was read. ``left out``: a record that
+is not part of what was said. ``kept``: something without a field in headish, kept verbatim in the turn's meta.
+``changed``: something that could not be kept as it was, and how it is kept now.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ NoteListener = Callable[[ImportNote], None]
 
 
 KINDS_LIMIT = 1000
-"""So many kinds are told apart in the summary: a file may name a new one in each record."""
+"""The most kinds that the summary counts apart: a file may name a new kind in each record."""
 MORE_KINDS = "of more kinds"
 SHOWN_CHARACTERS = 300
-"""A place or a reason that holds a name of the file shows no more of it: a name may have a megabyte."""
+"""A place or a reason is cut after this many characters: it may hold a name from the file, which can be a megabyte
+long."""
 
 
 class ImportNotes:
-    """The notes of one import: memory holds the counts alone."""
+    """The notes of one import. Memory holds only the counts."""
 
     def __init__(self, source: str, told: NoteListener | None = None) -> None:
         self.source, self._told = source, told
@@ -50,11 +51,11 @@ class ImportNotes:
 
     @property
     def whole(self) -> ImportNotes:
-        """The notes that these are counted in."""
+        """The outermost notes, where inner ones are counted."""
         return self._outer or self
 
     def of(self, source: str) -> ImportNotes:
-        """Notes of a file inside this one, counted together with these."""
+        """Return notes for a file inside this one, counted together with these."""
         if source == self.source:
             return self
         inner = ImportNotes(source, self._told)
@@ -62,33 +63,35 @@ class ImportNotes:
         return inner
 
     def rewind(self, broken: int, counts: Mapping[str, int]) -> None:
-        """Count again from a point on: what was told is told again."""
+        """Reset the counts to an earlier state, for a reader that begins again. What was already reported is reported
+        again."""
         self.broken = broken
+        # In place: the notes of files inside share this counter.
         self.counts.clear()
         self.counts.update(counts)
 
     def break_off(self, where: str, reason: str) -> None:
-        """A record that cannot be read."""
+        """Note a record that cannot be read."""
         self.whole.broken += 1
         self._tell(where, "broken", reason)
 
     def leave_out(self, where: str, what: str) -> None:
-        """A record that says nothing in a conversation."""
+        """Note a record that is not part of what was said."""
         self._count(f"{_short(what)} (left out)")
         self._tell(where, "left out", what)
 
     def hold_back(self, where: str) -> None:
-        """The last answer of a session that is still written: a later import has it whole."""
+        """Note the last answer of a session that is still being written; a later import reads the whole answer."""
         self.whole.held_back += 1
         self._tell(where, "left out", "answer that may still be written; a later import has it whole")
 
     def keep(self, where: str, what: str) -> None:
-        """What lies verbatim in the turn's meta."""
+        """Note something that is kept verbatim in the turn's meta."""
         self._count(f"{_short(what)} (kept in meta)")
         self._tell(where, "kept", what)
 
     def change(self, where: str, what: str) -> None:
-        """What could not be kept as it was."""
+        """Note something that could not be kept as it was."""
         self._count(_short(what))
         self._tell(where, "changed", what)
 

@@ -45,14 +45,14 @@ READERS = {
 
 
 def list_formats() -> list[str]:
-    """The formats that have a reader: the built-in ones, then those of other packages. Loads none of them."""
+    """List the formats that have a reader: the built-in ones, then those of other packages. Loads no reader."""
     return [*READERS, *(name for name in list_extensions(GROUP) if name not in READERS)]
 
 
 def find_reader(format: str) -> ImportReader:
-    """The reader of a format, the built-in one where there is one.
+    """Return the reader of a format; a built-in reader comes before one of another package.
 
-    Raises: UnknownFormat where nothing reads it. A package that does not load is told when its reader is used.
+    Raises: UnknownFormat if no reader has this name. A package that fails to load raises when its reader is first used.
     """
     if format in READERS:
         built_in: ImportReader = import_module(f"headish.imports.readers.{READERS[format]}").read_conversations
@@ -64,23 +64,28 @@ def find_reader(format: str) -> ImportReader:
 
 
 def read_trees(reader: ImportReader, source: ImportSource) -> Iterator[ImportedTree]:
-    """The conversations of a file as trees, without those in which nobody says anything."""
-    for read in reader(source):
-        tree = build_tree(read, source.notes, source.limit_bytes) if isinstance(read, SourceConversation) else read
+    """Yield the conversations of a file as trees, without those in which nobody says anything."""
+    for talk in reader(source):
+        tree = build_tree(talk, source.notes, source.limit_bytes) if isinstance(talk, SourceConversation) else talk
         if tree is not None:
             yield tree
 
 
 def _read_brought(brought: Extension, source: ImportSource) -> Iterator[SourceConversation]:
-    """What a reader of another package yields, with keys under its own format's name: no other format's turns are
-    taken for its own. Raises: BrokenExtension where it fails in a way of its own."""
+    """Yield the conversations of another package's reader, with keys under its own format's name, so that it cannot
+    claim the turns of another format.
+
+    Raises: BrokenExtension if the reader fails with an error other than a HeadishError.
+    """
     reader = brought.load()
     try:
-        for read in reader(source):
-            if not isinstance(read, SourceConversation):
-                raise TypeError(f"it yields a {type(read).__name__}, not a SourceConversation")
-            messages = [replace(message, key=make_key(brought.name, read.id, message.id)) for message in read.messages]
-            yield replace(read, format=brought.name, messages=messages, logged=False)
+        for talk in reader(source):
+            if not isinstance(talk, SourceConversation):
+                raise TypeError(f"it yields a {type(talk).__name__}, not a SourceConversation")
+            messages = [replace(message, key=make_key(brought.name, talk.id, message.id)) for message in talk.messages]
+            # Not ``logged``: parents in other files would be looked for under FORMAT:ID, and these keys hold more.
+            yield replace(talk, format=brought.name, messages=messages, logged=False)
+    # InvalidImport and its kind are the reader's ordinary answers about a file, not a fault of the package.
     except HeadishError:
         raise
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Files to import: opened and closed, read in bounded pieces."""
+"""Open and close the files to import, and read them in bounded pieces."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ Progress = Callable[[int], None]
 
 
 class SourceFile:
-    """Opens and closes a path. An open file stays open; it is copied if it must be ``rewindable`` and is not. A file
-    packed with zstd is read unpacked.
-    """
+    """Opens a path and closes it again. An already open file stays open; it is copied if it must be ``rewindable`` and
+    cannot seek. A file packed with zstd is unpacked while it is read."""
 
     def __init__(self, source: str | os.PathLike[str] | BinaryIO, *, rewindable: bool) -> None:
         self._source, self._rewindable = source, rewindable
@@ -31,6 +30,7 @@ class SourceFile:
         file, name = self._opened()
         try:
             return unpacked(file, name), name
+        # ``with`` calls ``__exit__`` only once ``__enter__`` has returned: without this the file would stay open.
         except BaseException:
             self.__exit__()
             raise
@@ -65,7 +65,7 @@ class SourceFile:
 
 
 QUIET_SECONDS = 30 * 60
-"""A session's file that has not changed for so long is no longer written."""
+"""headish takes a session's file that has not changed for so long for finished (rule R40, grown versions)."""
 
 
 def is_running(path: str | os.PathLike[str]) -> bool:
@@ -77,7 +77,7 @@ def is_running(path: str | os.PathLike[str]) -> bool:
 
 
 def read_beginning(path: str | os.PathLike[str]) -> bytes | None:
-    """The beginning of a file, of a packed one unpacked; None where it cannot be read."""
+    """Return the beginning of a file, unpacked if it is packed; None if it cannot be read."""
     try:
         with SourceFile(path, rewindable=True) as (file, _):
             return file.read(CHUNK_BYTES)
@@ -90,10 +90,10 @@ BOM = b"\xef\xbb\xbf"
 
 
 def read_lines(file: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes | None]:
-    """The lines of a file, without the mark that some editors put before the first one; None for one that is longer
-    than memory should hold, which is passed over in pieces.
+    """Yield the lines of a file, without the byte order mark that some editors put before the first; None for a line
+    that is too long for memory, which is skipped in pieces.
 
-    Raises: InvalidImport for a line that goes on and on, as that of a device does.
+    Raises: InvalidImport for a line without end, such as that of a device.
     """
     number, beginning = 0, BOM
     while line := file.readline(IMPORT_LINE_BYTES + 1):

@@ -1,7 +1,7 @@
-"""Where the reading of a growing log stopped, and what its reader knows of the lines before.
+"""Remember where the reading of a growing log stopped, and what its reader knows of the lines before.
 
-Whoever watches a file keeps its tail, in memory, and reads on behind it. The tail fits a file that only grew: the same
-inode, not shorter, and with the same last block before the place. Anything else is read from its beginning.
+Whoever watches a file keeps its tail in memory and reads on from there. The tail fits a file that only grew: the same
+inode, not shorter, and with the same block before the place. Any other file is read from its beginning.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import BinaryIO
 from blake3 import blake3
 
 BLOCK_BYTES = 4096
-"""So much before the place is compared."""
+"""The number of bytes before the place to compare."""
 TAILS_LIMIT = 64
-"""So many files are watched so, the last ones that changed."""
+"""The most files that keep a tail: those that changed last."""
 
 
 class LogTail:
-    """A place in a file, with the number of lines before it. ``state`` is the reader's own; None at the beginning."""
+    """A place in a file, with the number of lines before it. ``state`` belongs to the reader; None at the beginning."""
 
     def __init__(self) -> None:
         self.state: object = None
@@ -29,12 +29,13 @@ class LogTail:
         self._block = b""
 
     def fits(self, file: BinaryIO, stamp: bytes | None) -> bool:
-        """Whether a file only grew since; ``stamp`` is how it is now."""
+        """Whether a file only grew since ``settle``; ``stamp`` is its state now."""
         now = os.fstat(file.fileno())
         if self._file != (now.st_dev, now.st_ino) or now.st_size < self._size_bytes:
             return False
         if now.st_size == self._size_bytes and stamp != self._stamp:
             return False  # it was written to, and did not grow
+        # A program may replace what it wrote and keep the inode: size alone would not show it.
         return self._read_block(file) == self._block
 
     def settle(self, file: BinaryIO, stamp: bytes | None) -> None:

@@ -1,7 +1,8 @@
-"""One transcript file becomes one thread, and a second import of the same file stores nothing.
+"""Import a transcript file as one thread, so that a second import of the same file stores nothing.
 
-A message stands for a stored turn that says the same behind the same turns, and that keeps the same beside it: the
-header of a transcript is no part of a digest, and must not be lost for that. Imported late: it brings every parser.
+A message is recognised as a stored turn that says the same after the same turns, and that has the same keys beside it:
+a digest does not cover the header of a transcript, and the header must not be lost. Import this module late: it loads
+every parser.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class ThreadImport:
         progress: Progress | None,
         settings: dict[str, Any],
     ) -> Imported:
-        """Import one file, which can be rewound, below the turn that it ``continues``.
+        """Import one file, which must be rewindable, after the turn that it ``continues``.
 
         Raises: InvalidTranscript, InvalidImport, InvalidName, BookmarkTaken; UnknownTurn.
         """
@@ -95,6 +96,7 @@ class ThreadImport:
         file.seek(0)
         added, total = 0, len(outlined.digests)
         new = drafts_from(file, outlined, first, self._limit_bytes, progress=half, **settings)
+        # A transaction for each batch: no transaction is held while the file is read, and memory holds one batch.
         for portion in in_batches(new) if first < total else ():
             digests = outlined.digests[first : first + len(portion)]
             part = ThreadPortion(drafts=portion, digests=digests, first=first, before=tip, beside=beside)
@@ -104,6 +106,7 @@ class ThreadImport:
         if bookmark is None and continues is not None and continues.bookmark is not None:
             carried = continues.bookmark.encode()
             self._store(lambda connection, _: _carry(connection, self._space, carried, base, tip))
+        # Names come last: until all of the thread is stored, no bookmark shows a part of it.
         name_tip = bind(
             self._name_tip, tip=tip, name=encoded, explicit=bookmark is not None, force=force, done=(total, added)
         )
@@ -120,26 +123,27 @@ class ThreadImport:
         force: bool,
         done: tuple[int, int],
     ) -> Imported:
-        """A name that was asked for is set or moved; that of the file only where it is free (rule R2, one name
-        moves)."""
+        """Set or move the bookmark that the caller asked for; one made of the file's name only if it is free (rule R2,
+        one name moves)."""
         stored = turn_at(connection, self._space, tip)
         assert stored is not None
         if name is not None and explicit:
             before = find_bookmark(connection, self._space, name)
-            named = before != tip
+            is_named = before != tip
             if before is not None and not force and not leads_to(connection, self._space, before, tip):
                 held = turn_at(connection, self._space, before)
                 raise BookmarkTaken(stored_name(name), "" if held is None else held.id)
-            if named:
+            if is_named:
                 set_bookmark(connection, self._space, name, stored)
         else:
-            named = name is not None and bookmark_if_free(connection, self._space, name, stored)
+            is_named = name is not None and bookmark_if_free(connection, self._space, name, stored)
         messages, added = done
-        return Imported(trees=1, messages=messages, added=added, bookmarks=int(named), tips=(stored.id,))
+        return Imported(trees=1, messages=messages, added=added, bookmarks=int(is_named), tips=(stored.id,))
 
     def _keep_raw(self, file: BinaryIO, name: str) -> None:
-        """A file that does not parse, as a document."""
+        """Store a file that does not parse, as a document."""
         file.seek(0)
+        # One byte more than allowed, to see whether there is more.
         data = file.read(self._limit_bytes + 1)
         if len(data) > self._limit_bytes:
             raise TooLarge("document", len(data), self._limit_bytes)
@@ -150,8 +154,8 @@ class ThreadImport:
 
 
 def detect_file(file: BinaryIO, name: str) -> str:
-    """The format of an open file, told by its beginning: conversations of another program, ``oasst``, or a
-    transcript's. The file is left where it was.
+    """Return the format of an open file by its beginning: conversations of another program, ``oasst``, or a
+    transcript's. The file's position is restored.
 
     Raises: InvalidTranscript (E-PARSE-DETECT); InvalidImport for an archive or a database of an unknown kind.
     """
@@ -160,9 +164,9 @@ def detect_file(file: BinaryIO, name: str) -> str:
     file.seek(place)
     if is_utf16(beginning):
         raise InvalidTranscript("E-PARSE-ENCODING", None, UTF16, 1, 1)
-    found = detect_conversations(file, beginning, name)
-    if found is not None:
-        return found
+    format = detect_conversations(file, beginning, name)
+    if format is not None:
+        return format
     if _JSON.match(beginning):
         if _TREE.search(beginning):
             return "oasst"
@@ -182,7 +186,8 @@ def detect_file(file: BinaryIO, name: str) -> str:
 def find_thread(
     connection: Connection, space: int, digests: Sequence[bytes], beside: Beside, base: StoredTurn | None = None
 ) -> tuple[int, Place | None]:
-    """How much of a thread is stored below ``base``, from its first message on, and where that ends.
+    """Return how many messages of a thread are already stored after ``base``, from its first on, and the place of the
+    last one.
 
     Cost: one statement for every 64 messages that are.
     """
@@ -195,7 +200,7 @@ def find_thread(
 
 
 class ThreadPortion(NamedTuple):
-    """Drafts that continue one another, the first one ``before``; ``first`` is its index in the thread."""
+    """Drafts that continue one another, the first of them ``before``; ``first`` is its index in the thread."""
 
     drafts: Sequence[Draft]
     digests: Sequence[bytes]
@@ -205,9 +210,10 @@ class ThreadPortion(NamedTuple):
 
 
 def store_portion(connection: Connection, mint: Mint, space: int, part: ThreadPortion) -> tuple[Place, int]:
-    """Store what is new of a portion; where its last turn lies, and how many were new.
+    """Store the new turns of a portion. Returns the place of its last turn, and how many were new.
 
-    It is matched again in the transaction that stores it: another import of the same file may be under way.
+    The portion is matched again inside the transaction that stores it: another import of the same file may run at the
+    same time.
     """
 
     def fits(index: int, stored: StoredTurn) -> bool:
@@ -228,8 +234,8 @@ def store_portion(connection: Connection, mint: Mint, space: int, part: ThreadPo
 
 
 def _carry(connection: Connection, space: int, name: bytes, base: StoredTurn | None, tip: Place) -> None:
-    """Move the name that was continued to the new tip, if it is still where it was (rule R5, a reply follows its
-    request)."""
+    """Move the bookmark that the thread continued to the new tip, if it is still where it was (rule R5, a reply follows
+    its request)."""
     if base is not None and base.place != tip and find_bookmark(connection, space, name) == base.place:
         stored = turn_at(connection, space, tip)
         assert stored is not None
@@ -237,7 +243,7 @@ def _carry(connection: Connection, space: int, name: bytes, base: StoredTurn | N
 
 
 def _beside(outlined: Outline) -> Beside:
-    """What each turn of a thread keeps beside its message, as it would be stored."""
+    """Return, for each index, what the turn keeps beside its message, as stored."""
 
     def encoded(index: int) -> tuple[bytes | None, bytes | None]:
         draft = outlined.draft(index, Message(role="user", content=()), 1024)
@@ -257,7 +263,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _name_of(source: str) -> bytes | None:
-    """The name of a file without its ending, where a bookmark may have it."""
-    name = unicodedata.normalize("NFC", Path(source).stem)  # file systems may have taken letters apart
+    """Return the name of a file without its ending, if it can be a bookmark."""
+    name = unicodedata.normalize("NFC", Path(source).stem)  # macOS may store accents apart from their letters
     is_file = not source.startswith("<")  # a stream has no name that anybody gave it
     return name.encode() if is_file and new_refusal(name) is None else None

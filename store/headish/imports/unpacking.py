@@ -1,6 +1,6 @@
-"""Files that were packed with zstd, read as if they were not: nothing is written, and none may swell without end.
+"""Read files that were packed with zstd as if they were not: nothing is written, and none may expand without end.
 
-Python 3.14 unpacks them by itself; before, the package ``zstandard`` does (the extra ``zstd``).
+Python 3.14 unpacks them by itself; older versions need the package ``zstandard`` (the extra ``zstd``).
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from headish.errors import InvalidImport
 from headish.values.limits import IMPORT_LINE_BYTES
 
 RATIO_LIMIT = 100
-"""How much a member may swell: JSON of conversations is packed to a tenth, a bomb to a thousandth."""
+"""How many times its size a member may expand to: JSON of conversations shrinks to a tenth, a bomb to a thousandth."""
 HARMLESS_BYTES = 32 * 1024 * 1024
-"""Up to here a member may swell as it likes."""
+"""A member may expand to this size whatever its ratio."""
 ZSTD = b"\x28\xb5\x2f\xfd"
 _BUFFER_BYTES = 1024 * 1024
+# A block of zstd may expand from four bytes to 128 KB, so 256 bytes of input give 8 MB at most.
 _BITE_BYTES = 256
 
 
 class Allowance:
-    """How many bytes an archive may still give. Members that are harmless one by one may be a flood together."""
+    """How many bytes an archive may still unpack to. Members that are harmless one by one may be a bomb together."""
 
     def __init__(self, left_bytes: int) -> None:
         self._left_bytes = left_bytes
 
     def take(self, size_bytes: int, name: str) -> None:
-        """Raises: InvalidImport once nothing is left."""
+        """Subtract a size. Raises: InvalidImport once nothing is left."""
         self._left_bytes -= size_bytes
         if self._left_bytes < 0:
             reason = (
@@ -39,11 +40,11 @@ class Allowance:
 
 
 def unpacked(file: BinaryIO, name: str, took: Callable[[int, str], None] = lambda size, name: None) -> BinaryIO:
-    """The content of a packed file; any other file itself, and one that cannot be read twice. ``took`` is called with
-    what it gave, and its name.
+    """Return the content of a packed file; any other file is returned itself, and so is one that cannot seek. ``took``
+    is called with the size of each unpacked piece, and ``name``.
 
-    What is returned can be rewound to its beginning. It does not close the file.
-    Raises: InvalidImport where nothing here can unpack it.
+    The result can be rewound to its beginning. It does not close the file.
+    Raises: InvalidImport if nothing installed can unpack it.
     """
     if not file.seekable():
         return file
@@ -78,6 +79,7 @@ class _UnpackedFile(io.RawIOBase):
             raise io.UnsupportedOperation("a packed file is read from its beginning")
         if offset < self._at:
             self._rewind()
+        # A stream of zstd has no index: to seek is to unpack and drop what is before the place.
         while self._at < offset and self._take(min(_BUFFER_BYTES, offset - self._at)):
             pass
         return self._at
@@ -105,7 +107,7 @@ class _UnpackedFile(io.RawIOBase):
 
 
 def _opener(name: str) -> Callable[[BinaryIO], Any]:
-    """What unpacks. Raises: InvalidImport with the line that installs it."""
+    """Return what opens an unpacking stream. Raises: InvalidImport with the command that installs it."""
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -117,15 +119,15 @@ def _opener(name: str) -> Callable[[BinaryIO], Any]:
     except ImportError:
         reason = "it is packed with zstd, which needs the extra: pip install 'headish[zstd]'"
         raise InvalidImport(name, None, reason) from None
-    # The window is memory that the file asks for.
+    # A file names the window that its unpacking needs: without a limit it could ask for any amount of memory.
     unpacker = zstandard.ZstdDecompressor(max_window_size=IMPORT_LINE_BYTES * 2)
     return lambda file: _Frames(file, unpacker.decompressobj)
 
 
 class _Frames:
-    """Unpacks frames one after the other, in small pieces, because four bytes may become 128 KB, and nothing limits the
-    output of a piece. The package's own stream ends without an error where a frame is cut off.
-    """
+    """Unpacks consecutive frames in small pieces of input, because four bytes may become 128 KB, and the package does
+    not limit the output of a piece. The package's own stream is not used: it ends without an error if a frame is cut
+    off."""
 
     def __init__(self, file: BinaryIO, new: Callable[[], Any]) -> None:
         self._file, self._new = file, new
@@ -147,6 +149,7 @@ class _Frames:
         while bite:
             self._frame = self._frame or self._new()
             yield self._frame.decompress(bite)
+            # A file may hold several frames one after the other; the rest of the piece begins the next one.
             bite = self._frame.unused_data
             if self._frame.eof:
                 self._frame = None

@@ -1,4 +1,4 @@
-"""Adapters: headish as the memory of other frameworks. Each is a module of its own, and an extra of the same name.
+"""Adapters: headish as the memory of other frameworks. Each has a package of its own, and an extra of the same name.
 
 ==================  ============================  ===============
 framework           import from                   extra

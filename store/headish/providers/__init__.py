@@ -5,10 +5,10 @@ The flow, which is also the way to read the code::
     window ──> ledger (calls and results paired) ──> mapping (blocks to parts) ──> request ──> Request
     events ──> reply (blocks grow, piece by piece) ──> Reply
 
-What is the same for all providers is in these modules; what is one provider's own is in a package of its id, a writer
-of requests and a reader of replies. All of it is pure: the same input gives the same output, and is left as it was.
+The common part is in these modules and ``shared``. Each provider has a package under its id, with a writer of requests
+and a reader of replies. All of it is pure: the same input gives the same output, and the input stays unchanged.
 
-A name below is loaded when it is first used: most processes ask nobody.
+A name below is loaded when it is first used: most processes never ask a provider.
 """
 
 from __future__ import annotations
@@ -59,5 +59,5 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
+    globals()[name] = value  # the next use finds it without this function
     return value

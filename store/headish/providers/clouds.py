@@ -1,5 +1,4 @@
-"""Clouds that serve a provider's models: which of them, and whose account. No key: credentials stay with the cloud's
-own tools.
+"""Clouds that serve a provider's models: the cloud and the account. Never a key: the cloud's own tools keep those.
 
 The words are those of each cloud: Bedrock has a *region* and a *profile*, Vertex AI a *region* (its location) and a
 *project*, Azure a *resource* and perhaps an *API version*.
@@ -17,7 +16,7 @@ from headish.values.checks.addresses import parse_address
 
 
 class Cloud(Struct, frozen=True, omit_defaults=True):
-    """Where a pointer's model is served: ``bedrock``, ``vertex`` or ``azure``, and whose account asks there."""
+    """The cloud that serves a pointer's model (``bedrock``, ``vertex`` or ``azure``), and the account to use there."""
 
     name: str
     region: str | None = None
@@ -32,12 +31,12 @@ class Cloud(Struct, frozen=True, omit_defaults=True):
         return record
 
     def __str__(self) -> str:
-        said = ", ".join(each for each in (self.region, self.project or self.resource) if each)
-        return f"{TITLES[self.name]} ({said})" if said else TITLES[self.name]
+        account = ", ".join(each for each in (self.region, self.project or self.resource) if each)
+        return f"{TITLES[self.name]} ({account})" if account else TITLES[self.name]
 
 
 class Terms(NamedTuple):
-    """What a cloud serves, and what must and may be said of it."""
+    """The providers that a cloud serves, and the settings that it needs and takes."""
 
     providers: tuple[str, ...]
     needs: tuple[str, ...]
@@ -45,23 +44,23 @@ class Terms(NamedTuple):
 
 
 def cloud_of_host(provider: str, base_url: str | None) -> str | None:
-    """The cloud that a server is known for by its host; None for any other. Raises: InvalidAddress."""
+    """The cloud that a server's host shows; None for any other host. Raises: InvalidAddress."""
     if provider != FOUNDRY_PROVIDER or base_url is None:
         return None
     return "azure" if parse_address(base_url).host.removesuffix(".").endswith(FOUNDRY_HOST) else None
 
 
 def cloud_at(provider: str, base_url: str | None) -> Cloud | None:
-    """The cloud of a server that is named for one call, by its host. Raises: InvalidAddress."""
+    """The cloud, by its host, of a server that is named for one call. Raises: InvalidAddress."""
     return make_cloud(provider, cloud_of_host(provider, base_url), base_url, {})
 
 
 def make_cloud(provider: str, name: str | None, base_url: str | None, given: dict[str, str | None]) -> Cloud | None:
     """The cloud of a pointer; None if ``name`` is None. Raises: InvalidArgument, which names the option."""
-    said = {key: value for key, value in given.items() if value is not None}
+    settings = {key: value for key, value in given.items() if value is not None}
     if name is None:
-        if said:
-            word = next(iter(said))
+        if settings:
+            word = next(iter(settings))
             raise InvalidArgument(f"{word} belongs to a cloud: give cloud, too, one of {', '.join(CLOUDS)}")
         return None
     terms = CLOUDS.get(name)
@@ -70,22 +69,22 @@ def make_cloud(provider: str, name: str | None, base_url: str | None, given: dic
     if provider not in terms.providers:
         served = " or ".join(terms.providers)
         raise InvalidArgument(f"{TITLES[name]} serves {served} here, not {provider}: write {served.split()[0]}/MODEL")
-    for key, value in said.items():
+    for key, value in settings.items():
         if key not in terms.takes:
             raise InvalidArgument(f"{TITLES[name]} has no {key}: it takes {', '.join(terms.takes)}")
         if not PATTERNS[key].fullmatch(value):
             raise InvalidArgument(f"{shown(value)} cannot be the {key} of {TITLES[name]}")
-    if "api_version" in said and provider == FOUNDRY_PROVIDER:
+    if "api_version" in settings and provider == FOUNDRY_PROVIDER:
         raise InvalidArgument(f"the models of {provider} at {TITLES[name]} have no api_version: leave it out")
-    missing = next((key for key in terms.needs if key not in said and not (key == "resource" and base_url)), None)
+    missing = next((key for key in terms.needs if key not in settings and not (key == "resource" and base_url)), None)
     if missing is not None:
         raise InvalidArgument(f"{TITLES[name]} needs a {missing}{HINTS.get(missing, '')}")
-    return Cloud(name, **said)
+    return Cloud(name, **settings)
 
 
 FOUNDRY_PROVIDER, FOUNDRY_HOST = "anthropic", ".services.ai.azure.com"
-"""Whose models are known by the host of Microsoft Foundry. Source: anthropic 2.12.0, ``lib/foundry.py``, 2026-11-22.
-OpenAI's are not: there a pointer without a cloud is a compatible server, and its key is named."""
+"""The provider that the host of Microsoft Foundry implies. Source: anthropic 2.12.0, ``lib/foundry.py``, 2026-11-22. It
+does not imply ``openai``: there a pointer without a cloud is a compatible server, and names its key."""
 TITLES = {"bedrock": "Amazon Bedrock", "vertex": "Vertex AI", "azure": "Microsoft Azure"}
 CLOUDS = {
     "bedrock": Terms(("anthropic",), ("region",), ("region", "profile")),
@@ -101,7 +100,7 @@ HINTS = {
     ),
 }
 PATTERNS = {
-    # Each of them becomes a part of a host or of a path: nothing that could leave its place there.
+    # Most become a part of a host or of a path, so they hold no character that could end that part.
     "region": re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?"),
     "project": re.compile(r"[a-z0-9](?:[a-z0-9.:-]{0,98}[a-z0-9])?"),
     "resource": re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"),

@@ -1,7 +1,7 @@
 """Provider pointers: a short name for a provider, a model and what goes with them (``milli`` for a small model, say).
 
-A pointer is kept as JSON and holds no key: the place of a key is the environment or a keyring. What looks like one is
-refused.
+A pointer is kept as JSON and holds no key: keys belong into the environment or a keyring. A pointer with anything that
+looks like a key is refused.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.results.plain import PlainResult
 
 AZURE = "azure"
-"""The cloud and the dialect of that name."""
+"""The name of a cloud, and of a dialect."""
 MODEL_LIMIT = 512
 """The longest name of a model, in characters."""
 CONTEXT_WINDOWS = (256, 2**31)
 """The smallest and the largest context window of a pointer, in tokens."""
 TIMEOUTS = ("connect", "first_byte", "silence", "total")
-"""The times that a call may be limited by."""
+"""The time limits of a call, by name."""
 LONGEST_SECONDS = 10**6
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Pointer(Struct, frozen=True, omit_defaults=True):
-    """What a provider pointer says. ``params`` are defaults below the thread's own option ``params``.
+    """The value of a provider pointer. ``params`` are defaults, which the thread's own option ``params`` overrides.
 
-    ``base_url`` is a compatible server's (Ollama, vLLM, a gateway), None for the provider's own. ``key_env`` names the
-    environment variable that holds the key for it. ``context_window`` is how many tokens the model takes, its answer
-    included. ``cloud`` is who serves the model, None for the provider itself. ``headers`` go with each request; names
-    in lower case. ``dialect`` is how the server speaks Chat Completions, if its host does not tell. ``timeouts`` are
-    seconds by their names: ``connect``, ``first_byte``, ``silence``, ``total``.
+    ``base_url`` is that of a compatible server (Ollama, vLLM, a gateway); None is the provider's own. ``key_env`` names
+    the environment variable that holds the key for it. ``context_window`` is the number of tokens that the model takes,
+    its answer included. ``cloud`` serves the model; None is the provider itself. ``headers`` go with each request;
+    their names are in lower case. ``dialect`` names the server's way of speaking Chat Completions, if its host does not
+    show it. ``timeouts`` are seconds by name: ``connect``, ``first_byte``, ``silence``, ``total``.
     """
 
     provider: str
@@ -60,7 +60,8 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
 
     @property
     def spoken(self) -> Spoken | None:
-        """The dialect that the server is spoken to in, and why; None for a provider that has none."""
+        """The dialect for the server, and why; None for a provider without dialects."""
+        # By the cloud: a pointer that names a resource has no URL whose host could show it.
         if self.dialect is None and self.cloud is not None and self.cloud.name == AZURE and self.provider == PROVIDER:
             return Spoken(AZURE, "it is a server of Azure's")
         return choose_dialect(self.provider, self.base_url, self.dialect)
@@ -73,11 +74,11 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
 
     @property
     def server(self) -> dict[str, Any]:
-        """Who is asked and what goes along, as arguments of ``headish.calls.open_call``."""
+        """The server and its headers, as arguments of ``headish.calls.open_call``."""
         return {"base_url": self.base_url, "key_env": self.key_env, "cloud": self.cloud, "headers": dict(self.headers)}
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, without what is not set."""
+        """As plain data, without absent values."""
         record: dict[str, Any] = msgspec.to_builtins(self)
         return record
 
@@ -86,7 +87,7 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
 
 
 class NamedPointer(PlainResult, frozen=True):
-    """A pointer under its name, since when it holds (UTC); ``pointer`` is None where the name was removed."""
+    """A pointer under its name, and the time (UTC) when it was set; ``pointer`` is None if the name was removed."""
 
     name: str
     pointer: Pointer | None
@@ -108,8 +109,8 @@ def make_pointer(
 ) -> Pointer:
     """The pointer to ``PROVIDER/MODEL``; a model's name may hold slashes of its own.
 
-    A server of Anthropic's models at Microsoft Foundry is known by its host: its pointer has the cloud ``azure``.
-    ``account`` is what the cloud must know: ``region``, ``project``, ``profile``, ``resource``, ``api_version``.
+    A server of Anthropic's models at Microsoft Foundry is recognised by its host: its pointer has the cloud ``azure``.
+    ``account`` has the settings of the cloud: ``region``, ``project``, ``profile``, ``resource``, ``api_version``.
     Raises: InvalidArgument for another form, an unknown provider, or anything that looks like a key; InvalidAddress;
     UnknownFormat for the dialect.
     """
@@ -119,11 +120,11 @@ def make_pointer(
     if len(model) > MODEL_LIMIT or not model.isprintable() or any(each.isspace() for each in model):
         raise InvalidArgument(f"{model[:80]!r} is no name of a model: printable, without spaces, {MODEL_LIMIT} at most")
     if key_env is not None and not _VARIABLE.fullmatch(key_env.removeprefix("keyring:")):
-        # What was given is not repeated: it may be the key itself.
+        # The message does not repeat the value: it may be the key itself.
         raise InvalidArgument("key_env is the name of an environment variable, or keyring:NAME; this is neither")
     if base_url is not None:
         parse_address(base_url)
-        base_url = base_url.rstrip("/")
+        base_url = base_url.rstrip("/")  # each path begins with a slash of its own
     if context_window is not None and not CONTEXT_WINDOWS[0] <= context_window <= CONTEXT_WINDOWS[1]:
         raise InvalidArgument(f"context_window is a number of tokens, {CONTEXT_WINDOWS[0]} or more")
     if dialect is not None:
@@ -141,6 +142,7 @@ def make_pointer(
         timeouts=_read_timeouts(timeouts),
     )
     strictjson.encode_mapping(pointer.params, "the parameters of a pointer", MAPPING_LIMIT_BYTES)
+    # Over the whole pointer: a key may sit in a URL or a header as well as in the parameters.
     secret = find_secret(pointer.to_dict(), "pointer")
     if secret is not None:
         raise InvalidArgument(f"{secret} looks like a key: keys stay in the environment or a keyring")
@@ -154,7 +156,7 @@ def dialect_of(provider: str, base_url: str | None, dialect: str | None = None) 
 
 
 def _read_timeouts(given: Mapping[str, float] | None) -> dict[str, float]:
-    """Time limits in the order of their names. Raises: InvalidArgument."""
+    """Time limits in the order of ``TIMEOUTS``. Raises: InvalidArgument."""
     limits = dict(given or {})
     for name, seconds in limits.items():
         if name not in TIMEOUTS:

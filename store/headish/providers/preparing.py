@@ -1,4 +1,4 @@
-"""Requests of all providers: prepared, or looked at beforehand."""
+"""Requests to all providers: prepared, or checked beforehand."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def prepare_request(
 ) -> Request:
     """The request that asks a provider to continue a window. ``settings`` are those of ``values.Settings``.
 
-    Deterministic: the same window gives the same bytes on every machine, and a message that is added leaves the content
-    blocks before it as they were. Six things break that on purpose: the place of a cache mark, an interrupted call
-    whose result came after all, a provider's own call that waits for its result at the end, a system message inside the
-    conversation where the provider takes them at its head only, the tools, and a compaction, which stands for all
+    Deterministic: the same window gives the same bytes on every machine, and an added message leaves the content blocks
+    before it as they were. Six things break that on purpose: the place of a cache mark, an interrupted call whose
+    result came after all, a provider's own call that waits for its result at the end, a system message inside the
+    conversation if the provider takes them only at its head, the tools, and a compaction, which replaces everything
     before it.
-    Raises: UnknownFormat; Unsupported for what can neither be sent nor be left out; InvalidArgument, InvalidContent.
+    Raises: UnknownFormat; Unsupported if a part can neither be sent nor be left out; InvalidArgument, InvalidContent.
     """
     writer = _writer(provider, window, {"tools": tools, "model": model, **settings})
     request = writer.write()
@@ -47,9 +47,10 @@ def prepare_request(
 
 @door(dialect=TEXT, model=TEXT)
 def lint(provider: str, window: Window, tools: Tools = None, **settings: Any) -> list[Finding]:
-    """What a request would repair, leave out or refuse, all of it; what it refuses first. Empty: sent as it is stored.
+    """List everything that a request would refuse, then all that it would repair or leave out. An empty list means that
+    the thread goes out as it is stored.
 
-    Raises: as ``prepare_request``, but for Unsupported.
+    Raises: as ``prepare_request``, except Unsupported.
     """
     writer = _writer(provider, window, {"tools": tools, **settings})
     notes = writer.write().notes
@@ -58,22 +59,23 @@ def lint(provider: str, window: Window, tools: Tools = None, **settings: Any) ->
 
 
 def rewritten_names(provider: str, options: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The tools of a thread whose names a provider refuses: the names that go out, and what the thread calls them.
+    """The rewritten names of a thread's tools: the name that goes out to the thread's own name.
 
-    What a name becomes depends on the name alone, so no message is needed. Refusals do not matter here.
+    A rewritten name depends on the name alone, so this needs no message. It ignores refusals.
     """
     return dict(_writer(provider, ContextWindow((), dict(options)), {"tools": tools}).write().tool_names)
 
 
 def _writer(provider: str, window: Window, settings: Mapping[str, Any]) -> RequestWriter:
     found = find_provider(provider)
+    # By hand: msgspec would pass over a setting that is misspelled.
     unknown = sorted(settings.keys() - set(Settings.__struct_fields__))
     if unknown:
-        known = ", ".join(Settings.__struct_fields__)
-        raise InvalidArgument(f"unknown setting {unknown[0]!r}: a request has {known}")
-    given = {key: value for key, value in settings.items() if value is not None}
+        names = ", ".join(Settings.__struct_fields__)
+        raise InvalidArgument(f"unknown setting {unknown[0]!r}: a request has {names}")
+    set_values = {key: value for key, value in settings.items() if value is not None}
     try:
-        checked = msgspec.convert(given, Settings, strict=True)
+        checked = msgspec.convert(set_values, Settings, strict=True)
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         raise InvalidArgument(f"a setting of the request cannot be taken: {error}") from None
     if checked.dialect is not None:
@@ -82,7 +84,7 @@ def _writer(provider: str, window: Window, settings: Mapping[str, Any]) -> Reque
 
 
 def as_window(window: Window) -> ContextWindow:
-    """A window from its JSON. Raises: InvalidArgument, InvalidContent for what is no window."""
+    """A window from its JSON. Raises: InvalidArgument, InvalidContent if it is not a window."""
     if isinstance(window, ContextWindow):
         return window
     messages = window.get("messages") if isinstance(window, Mapping) else None
@@ -104,7 +106,7 @@ def _as_message(message: Any) -> Message:
 
 
 def _own(body: dict[str, Any], list_name: str) -> dict[str, Any]:
-    """A body that shares nothing with the window and the settings. What its messages hold was copied as it came in."""
-    prove(body)  # which finds the texts that have no UTF-8
+    """A body that shares nothing with the window and the settings. The values in its messages are copies already."""
+    prove(body)  # finds texts with lone surrogates, which no writer looks for
     copied = owned({key: value for key, value in body.items() if key != list_name})
     return {key: value if key == list_name else copied[key] for key, value in body.items()}

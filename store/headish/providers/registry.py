@@ -1,4 +1,4 @@
-"""The providers that headish knows, by id. Each is a package of that name, imported when it is asked."""
+"""The providers that headish knows, by id. Each is a package of that name, imported when it is first used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROVIDERS = ("anthropic", "openai", "openai_responses", "gemini", "cohere", "cer
 
 
 def check_provider(name: str) -> None:
-    """Raises: UnknownFormat for a provider that nobody knows."""
+    """Check the name of a provider. Raises: UnknownFormat."""
     if name not in PROVIDERS:
         raise UnknownFormat(name, PROVIDERS, "provider")
 

@@ -1,1 +1,1 @@
-"""Places where bundles lie, and the keys that encrypt them. Knows no store."""
+"""Places that keep bundles, commands that reach another store, and the keys of remotes. It does not know stores."""

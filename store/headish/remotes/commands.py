@@ -1,7 +1,7 @@
-"""A store that a command reaches: ``ssh://host/path`` and ``cmd:…``, and the pipes through which a store talks.
+"""Reach another store by a command (``ssh://host/path`` or ``cmd:…``), and talk to it through pipes.
 
-ssh is the system's: its configuration, agent and jump hosts apply. Nothing of a URL can become an option of ssh, and no
-shell of this machine reads any of it.
+The ssh command is the system's, so its configuration, agent and jump hosts apply. No part of a URL can become an option
+of ssh, and no shell of this machine reads any of it.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from urllib.parse import unquote
 from headish.errors import InvalidArgument, RemoteUnavailable
 
 SILENCE_SECONDS = 60.0
-"""A store that says nothing for so long, or takes nothing, is given up."""
+"""The longest silence of the other store, in both directions, before headish gives up."""
 AT_WORK_SECONDS = 1800.0
-"""So is one that says for so long that it is at work, and neither takes nor answers anything."""
+"""The longest time for which the other store may only say that it is at work, and neither take nor answer anything."""
 _SSH = re.compile(
     r"ssh://(?:(?P<user>[A-Za-z0-9_][A-Za-z0-9._-]*)@)?"
     r"(?:(?P<host>[A-Za-z0-9_][A-Za-z0-9._-]*)|\[(?P<address>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9]+)?)\])"
     r"(?::(?P<port>[0-9]{1,5}))?(?P<path>/[^?#]*)?",
     re.ASCII,
 )
-"""What an ssh URL may be. A user, host or address begins with no ``-``, so ssh takes none of them for an option."""
+"""The form of an ssh URL. No user, host or address begins with ``-``, so ssh cannot take one for an option."""
 LAST_PORT = 65535
 _TOLD_BYTES = 2000
 _CHUNK_BYTES = 64 * 1024
 _LEAST_BYTES = 4096
-"""So much at least of what is read comes within the time of a silence. A store that is at work says less: where the
-length of a frame was altered on the way, the frame would be waited for as long as it says so."""
+"""The least part of a message that must arrive within a silence. Beats of a store at work are shorter: if the length of
+a frame was altered on the way, they would fill that frame, and headish would wait for it as long as they come."""
 _AHEAD_BYTES = 1024 * 1024
-"""So much is read of a store that talks while it is written to; what it says behind that waits."""
+"""The most that is read ahead from a store while headish writes to it. The rest waits in the pipe."""
 _WRITE_BYTES = 4096
-"""A pipe that can be written to takes so much at once, and does not wait (POSIX: PIPE_BUF is 512 or more; on Linux and
-macOS a pipe that polls writable has room for a page)."""
+"""A pipe that polls writable takes this much at once without blocking (POSIX: PIPE_BUF is 512 or more; on Linux and
+macOS such a pipe has room for a page)."""
 _END_SECONDS = 5.0
 
 
 def printable(text: str) -> str:
-    """What another machine says, without what would steer a terminal."""
+    """Return text of another machine without the characters that would steer a terminal."""
     return "".join(each if each.isprintable() else "�" for each in text)
 
 
 class SshAddress(NamedTuple):
-    """An ``ssh://`` URL, taken apart. ``path`` is that of the database there, empty for the usual one."""
+    """The parts of an ``ssh://`` URL. ``path`` is that of the database there, empty for the default one."""
 
     host: str
     user: str | None
@@ -59,15 +59,19 @@ class SshAddress(NamedTuple):
 
 
 def check_command(url: str) -> str:
-    """The URL of a live remote. Raises: InvalidArgument for one that could mean something else to ssh or to a shell."""
+    """Check the URL of a live remote, and return it. Raises: InvalidArgument if ssh or a shell could take it for
+    something else."""
     command_of(url, "default", trust=False)
     return url
 
 
 def command_of(url: str, space: str, *, trust: bool, writes: bool = True, create: bool = False) -> list[str]:
-    """The command that reaches a store, as its arguments. ``trust``: the store there takes what comes as that of a
-    device of its owner. ``writes``: something is to change there; else ssh has it opened read-only. ``create``: where
-    there is no database, or no such space, it is made. Raises: InvalidArgument."""
+    """Return the arguments of the command that reaches a store.
+
+    ``trust``: the store there treats this one as a device of its owner. ``writes``: the conversation may change the
+    store there; otherwise ssh opens it read-only. ``create``: a missing database or space is made there.
+    Raises: InvalidArgument.
+    """
     if _has_controls(url):
         raise InvalidArgument("the URL of a remote holds no control character")
     if url.startswith("cmd:"):
@@ -75,18 +79,18 @@ def command_of(url: str, space: str, *, trust: bool, writes: bool = True, create
             raise InvalidArgument("a command says itself whether a database is made: 'headish … serve-stdio --create'")
         return _split(url.removeprefix("cmd:"))
     address = _read_address(url)
-    asked = ["headish"]
+    words = ["headish"]
     if address.path:
-        asked.append(f"--db={address.path}")
+        words.append(f"--db={address.path}")
     if space != "default":
-        asked.append(f"--space={space}")
+        words.append(f"--space={space}")
     if not writes:
-        asked.append("--read-only")
-    asked += ["serve-stdio", *(["--trust"] if trust else []), *(["--create"] if create else [])]
+        words.append("--read-only")
+    words += ["serve-stdio", *(["--trust"] if trust else []), *(["--create"] if create else [])]
     port = ["-p", address.port] if address.port else []
     user = ["-l", address.user] if address.user else []
     # The shell of the other machine reads the command, so each word of it is quoted.
-    return ["ssh", "-T", *port, *user, "--", address.host, shlex.join(asked)]
+    return ["ssh", "-T", *port, *user, "--", address.host, shlex.join(words)]
 
 
 def _split(text: str) -> list[str]:
@@ -100,13 +104,14 @@ def _split(text: str) -> list[str]:
 
 
 def _read_address(url: str) -> SshAddress:
-    found = _SSH.fullmatch(url)
-    path = unquote(found["path"] or "") if found else ""
-    if found is None or _has_controls(path) or not 1 <= int(found["port"] or 22) <= LAST_PORT:
-        told = "a machine is ssh://[USER@]HOST[:PORT][/PATH]; passwords and options stay out of it"
-        raise InvalidArgument(f"{told}, not {url[:80]!r}")
+    match = _SSH.fullmatch(url)
+    path = unquote(match["path"] or "") if match else ""
+    if match is None or _has_controls(path) or not 1 <= int(match["port"] or 22) <= LAST_PORT:
+        form = "a machine is ssh://[USER@]HOST[:PORT][/PATH]; passwords and options stay out of it"
+        raise InvalidArgument(f"{form}, not {url[:80]!r}")
+    # ``/~/x`` is below the home there. No shell expands the ``~`` of a quoted path, but the command begins in the home.
     path = f"./{path[3:]}" if path.startswith("/~/") else path.rstrip("/")
-    return SshAddress(found["host"] or found["address"], found["user"], found["port"], path)
+    return SshAddress(match["host"] or match["address"], match["user"], match["port"], path)
 
 
 def _has_controls(text: str) -> bool:
@@ -114,10 +119,10 @@ def _has_controls(text: str) -> bool:
 
 
 class Pipes:
-    """Two directions of bytes to a store, with an end to silence: a file to read from and to write to.
+    """Bytes to and from a store over two pipes, with a limit to silence: a file to read from and to write to.
 
-    ``read`` gives fewer bytes where the other side has ended, and ``ended`` says so from then on.
-    Raises: RemoteUnavailable where it is silent for too long, says too little, or takes nothing any more.
+    ``read`` returns fewer bytes if the other side has ended; ``ended`` is True from then on.
+    Raises: RemoteUnavailable if the other side is silent for too long, sends too little, or takes nothing any more.
     """
 
     def __init__(self, name: str, reads: int, writes: int, errors: int | None = None) -> None:
@@ -130,9 +135,9 @@ class Pipes:
         while len(self._buffer) < length and self._fill_to(min(length, len(self._buffer) + _LEAST_BYTES)):
             pass
         self.ended = self.ended or len(self._buffer) < length
-        taken = bytes(self._buffer[:length])
+        data = bytes(self._buffer[:length])
         del self._buffer[:length]
-        return taken
+        return data
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -152,23 +157,23 @@ class Pipes:
         return bool(poll.poll(0))
 
     def told(self) -> str:
-        """The last line that the command wrote for people; it may hold anything but control characters."""
+        """The last line that the command wrote to stderr. It may say anything, but has no control characters."""
         self._drain()
         lines = self._told.decode(errors="replace").splitlines()
         last = next((each for each in reversed(lines) if each.strip()), "")
         return printable(last)[:300]
 
     def _fill_to(self, wanted: int) -> bool:
-        """Read until so many bytes are here, for no longer than a silence; whether they are."""
+        """Read until ``wanted`` bytes are in the buffer, for no longer than a silence. Returns whether they are."""
         until = time.monotonic() + SILENCE_SECONDS
         while len(self._buffer) < wanted and self._fill():
             if len(self._buffer) < wanted and until <= time.monotonic():
-                told = f"it said only a part of a message in {SILENCE_SECONDS:g} seconds"
-                raise RemoteUnavailable(self.name, told)
+                reason = f"it said only a part of a message in {SILENCE_SECONDS:g} seconds"
+                raise RemoteUnavailable(self.name, reason)
         return len(self._buffer) >= wanted
 
     def _fill(self) -> bool:
-        """Read what has come; whether anything has."""
+        """Wait for bytes, and read what has come. Returns whether there was anything before the end."""
         if self._is_at_end:
             return False
         self._wait(self._reads, select.POLLIN)
@@ -184,8 +189,11 @@ class Pipes:
         return bool(data)
 
     def _wait(self, ready: int, event: int) -> None:
-        """Wait until a direction is ready. What the command writes for people is read meanwhile, so that it never waits
-        for us; and what the store says while it takes nothing, since it is there then and at work."""
+        """Wait until a direction is ready, and read the others meanwhile.
+
+        If nobody read stderr, the command would block once that pipe is full. What the store sends while it takes
+        nothing shows that it is there and at work.
+        """
         poll = select.poll()
         poll.register(ready, event)
         if self._errors is not None:
@@ -194,13 +202,14 @@ class Pipes:
             poll.register(self._reads, select.POLLIN)
         until, last = time.monotonic() + SILENCE_SECONDS, time.monotonic() + AT_WORK_SECONDS
         while True:
-            found = dict(poll.poll(max(0, (until - time.monotonic()) * 1000)))
-            if ready in found:
+            events = dict(poll.poll(max(0, (until - time.monotonic()) * 1000)))
+            if ready in events:
                 return
-            if self._errors in found and not self._drain_once():
+            # A pipe at its end is always ready: left in the poll, it would make this loop spin.
+            if self._errors in events and not self._drain_once():
                 poll.unregister(self._errors)
                 self._errors = None
-            if self._reads in found:
+            if self._reads in events:
                 until = time.monotonic() + SILENCE_SECONDS
                 if not self._take_in() or len(self._buffer) >= _AHEAD_BYTES:
                     poll.unregister(self._reads)
@@ -216,7 +225,7 @@ class Pipes:
         return bool(data)
 
     def _drain(self) -> None:
-        """Take what the command has written for people and nobody has read."""
+        """Read what is left on the command's stderr."""
         poll = select.poll()
         if self._errors is not None:
             poll.register(self._errors, select.POLLIN)
@@ -226,7 +235,7 @@ class Pipes:
 
 
 class Command:
-    """A command that reaches a store, while it runs. ``pipes`` are how to talk with it."""
+    """A running command that reaches a store. Talk to it through ``pipes``."""
 
     def __init__(self, url: str, arguments: list[str]) -> None:
         self.url = url
@@ -249,7 +258,7 @@ class Command:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End it: it ends by itself once nobody talks to it any more, and is killed where it does not."""
+        """End the command: closing its pipes ends it. If it goes on, it is terminated, then killed."""
         for stream in self._streams[:2]:
             with suppress(OSError):
                 stream.close()
@@ -265,13 +274,13 @@ class Command:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the command has."""
+        """Whether the command has ended."""
         return self._process.poll() is not None
 
     def why(self, reason: str) -> str:
-        """Why it ended, as far as it is known; else ``reason``."""
+        """Return why the command ended, with its last line on stderr; ``reason`` if it still runs."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
-        code, told = self._process.poll(), self.pipes.told()
+        code, last_line = self._process.poll(), self.pipes.told()
         how = reason if code is None else f"the command ended with exit code {code}"
-        return f"{how}: {told}" if told else how
+        return f"{how}: {last_line}" if last_line else how

@@ -1,7 +1,7 @@
-"""The keys of a remote, by age: one that encrypts its objects, and one of this machine, for which the first is wrapped.
+"""The keys of a remote, by age: one encrypts its objects, and one belongs to this machine and unwraps the first.
 
-age does not say who wrote: everybody may encrypt for a recipient. So the sums of the frames inside use a key that is
-derived from the same secret: without it, nobody can add or alter anything.
+age does not say who wrote a file: anybody may encrypt for a recipient. So the sums of the frames inside are keyed with
+the same secret: without it, nobody can add or alter anything.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from headish.errors import InvalidArgument, NotADevice, shown
 
 SUMS = "headish 2026-11 sums of a remote's frames"
 FINGERPRINT = "headish 2026-11 fingerprint of a remote's key"
-"""What the derived keys are for, as BLAKE3's ``derive_key_context``."""
+"""The contexts of BLAKE3's key derivation, one per use. With another text, no existing remote could be read."""
 PASSPHRASE, PASSPHRASE_FILE = "HEADISH_PASSPHRASE", "HEADISH_PASSPHRASE_FILE"
 _REMOTE_ID = re.compile(r"[0-9a-f]{1,16}")
 
 
 class KeyPair(Struct, frozen=True):
-    """What a machine keeps of a remote: its own secret, and the secret of the remote once it has it."""
+    """The secrets that a machine keeps for a remote: its own, and that of the remote once it has it."""
 
     own: str
     remote: str | None = None
 
 
 class RemoteKey(NamedTuple):
-    """The key of a remote, from its secret."""
+    """The key of a remote, made of its secret."""
 
     secret: str
 
@@ -41,12 +41,12 @@ class RemoteKey(NamedTuple):
         return bytes(_age().encrypt(data, [_identity(self.secret).to_public()]))
 
     def open(self, data: bytes, name: str) -> bytes:
-        """Decrypt what was sealed. Raises: NotADevice."""
+        """Decrypt the bytes of ``seal``. Raises: NotADevice."""
         return _decrypt(data, self.secret, name)
 
     @property
     def sums(self) -> bytes:
-        """The key of the frames' sums: 32 bytes."""
+        """The key for the sums of frames: 32 bytes."""
         return bytes(blake3(self.secret.encode(), derive_key_context=SUMS).digest())
 
     @property
@@ -56,22 +56,23 @@ class RemoteKey(NamedTuple):
 
 
 def new_secret() -> str:
-    """A new age identity."""
+    """Make a new age identity."""
     return str(_age().x25519.Identity.generate())
 
 
 def recipient_of(secret: str) -> str:
-    """What others encrypt for: ``age1…``."""
+    """The public recipient of a secret, for whom others encrypt: ``age1…``."""
     return str(_identity(secret).to_public())
 
 
 def wrap(key: RemoteKey, recipient: str) -> bytes:
     """Wrap the key of a remote for one machine. Raises: InvalidArgument."""
+    age = _age()
     try:
-        to = _age().x25519.Recipient.from_str(recipient)
+        target = age.x25519.Recipient.from_str(recipient)
     except Exception:
         raise InvalidArgument(f"{recipient[:80]!r} is no recipient: 'headish remote add' prints it (age1…)") from None
-    return bytes(_age().encrypt(key.secret.encode(), [to]))
+    return bytes(age.encrypt(key.secret.encode(), [target]))
 
 
 def unwrap(data: bytes, own: str, name: str) -> RemoteKey:
@@ -85,7 +86,7 @@ def wrap_by_passphrase(key: RemoteKey, passphrase: str) -> bytes:
 
 
 def unwrap_by_passphrase(data: bytes, passphrase: str, name: str) -> RemoteKey:
-    """Unwrap the key of a remote. Raises: NotADevice for another passphrase."""
+    """Unwrap the key that was wrapped for a passphrase. Raises: NotADevice for another passphrase."""
     try:
         return _read_key(bytes(_age().passphrase.decrypt(data, passphrase)), name)
     except _age().DecryptError:
@@ -93,10 +94,11 @@ def unwrap_by_passphrase(data: bytes, passphrase: str, name: str) -> RemoteKey:
 
 
 def read_passphrase() -> str | None:
-    """Read the passphrase from the environment, for a machine that nobody sits at. Raises: InvalidArgument."""
-    given, file = os.environ.get(PASSPHRASE), os.environ.get(PASSPHRASE_FILE)
-    if given or not file:
-        return given or None
+    """Read the passphrase from the environment, or from the file that the environment names. Returns None without one.
+    Raises: InvalidArgument."""
+    phrase, file = os.environ.get(PASSPHRASE), os.environ.get(PASSPHRASE_FILE)
+    if phrase or not file:
+        return phrase or None
     try:
         with open(file, encoding="utf-8") as opened:
             return opened.read(4096).strip() or None
@@ -105,18 +107,17 @@ def read_passphrase() -> str | None:
 
 
 def key_folder() -> str:
-    """The folder with the keys of remotes: ``HEADISH_KEYS``, else ``keys`` in the platform's folder for
-    configuration."""
-    given = os.environ.get("HEADISH_KEYS")
-    if given:
-        return given
+    """The folder for keys of remotes: ``HEADISH_KEYS``, else ``keys`` in the platform's folder for configuration."""
+    folder = os.environ.get("HEADISH_KEYS")
+    if folder:
+        return folder
     from platformdirs import user_config_path
 
     return str(user_config_path("headish", appauthor=False) / "keys")
 
 
 def load_keys(remote_id: str) -> KeyPair | None:
-    """What this machine keeps of a remote. Raises: InvalidArgument."""
+    """The keys that this machine has of a remote, None without. Raises: InvalidArgument."""
     path = _path(remote_id)
     try:
         with open(path, "rb") as file:
@@ -128,19 +129,20 @@ def load_keys(remote_id: str) -> KeyPair | None:
 
 
 def save_keys(remote_id: str, keys: KeyPair) -> None:
-    """Write the keys of a remote to a file that only its owner may read, whole or not at all."""
+    """Write the keys of a remote to a file that only its owner may read. The file is replaced as a whole."""
+    # Not in the keyring: a machine without a desktop has none, and two places would have to agree (ADR 0089).
     _write(_path(remote_id), msgspec.json.encode(keys))
 
 
 def allow_command(remote_id: str, url: str, key_env: str | None = None) -> None:
-    """Note that a person of this machine has named the command or the server that reaches a remote, and the place of
-    the token for it."""
+    """Note that a user named this command or server on this machine, and the place of the token for it."""
+    # Here and not in the database, which may come from anybody: it could name any command to run.
     _write(_command_path(remote_id), "\n".join([url, *([key_env] if key_env else [])]).encode())
 
 
 def is_allowed(remote_id: str, url: str) -> bool:
-    """Whether a person of this machine has named a command or a server: a database that came from elsewhere may name
-    any.
+    """Whether a user named this command or server on this machine. A database that came from elsewhere may name any, so
+    only this file counts.
 
     Raises: InvalidArgument for an id that no remote has.
     """
@@ -148,7 +150,7 @@ def is_allowed(remote_id: str, url: str) -> bool:
 
 
 def key_env_of(remote_id: str) -> str | None:
-    """The place of the token that a person has named. Raises: InvalidArgument for an id that no remote has."""
+    """The place of the token, as the user named it, or None. Raises: InvalidArgument for an id that no remote has."""
     return _read_allowed(remote_id)[1] or None
 
 
@@ -165,12 +167,12 @@ def _read_allowed(remote_id: str) -> tuple[str, str]:
 def _write(path: str, data: bytes) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     part = f"{path}.part-{os.urandom(4).hex()}"
-    opened = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
-        with os.fdopen(opened, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            # Without its key, this machine could not read the remote any more.
+            # A power cut must not lose the file: without its key, this machine cannot read the remote any more.
             os.fsync(file.fileno())
         os.replace(part, path)
     except BaseException:
@@ -180,7 +182,7 @@ def _write(path: str, data: bytes) -> None:
 
 
 def forget_keys(remote_id: str) -> None:
-    """Remove what this machine keeps of a remote. Raises: InvalidArgument for an id that no remote has."""
+    """Remove the files of a remote from this machine. Raises: InvalidArgument for an id that no remote has."""
     for path in (_path(remote_id), _command_path(remote_id)):
         with suppress(FileNotFoundError):
             os.unlink(path)
@@ -195,7 +197,8 @@ def _command_path(remote_id: str) -> str:
 
 
 def _file_of(remote_id: str, kind: str) -> str:
-    """A file of a remote. Its id comes from a database, which may be a stranger's: it names no other folder."""
+    """The path of a file of a remote. Raises: InvalidArgument for an id that no remote has."""
+    # The id comes from a database, which may be a stranger's: a path in it would lead to another folder.
     if _REMOTE_ID.fullmatch(remote_id) is None:
         raise InvalidArgument(
             f"the id of a remote is 16 hex digits, not {shown(remote_id)}: its keys are not looked for"

@@ -1,4 +1,4 @@
-"""What kind of remote a URL names: a place for objects, a command, a server, or a database."""
+"""Tell from a URL what kind of remote it names: a place for objects, a command, a server, or a database."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 from headish.errors import InvalidArgument
 
 SCHEMES = ("file", "s3", "s3a", "gs", "az", "azure", "abfs", "abfss")
-"""Those of a place for objects."""
+"""The schemes of places for objects."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SERVERS = ("postgresql:", "postgresql+psycopg:")
 
 
 def is_live(url: str) -> bool:
-    """Whether a URL names a store that answers, and not a place for objects."""
+    """Whether a URL names a store that answers; otherwise it names a place for objects."""
     return url.startswith(("ssh:", "cmd:")) or is_http(url) or is_database(url)
 
 
@@ -24,7 +24,7 @@ def is_http(url: str) -> bool:
 
 
 def is_database(url: str) -> bool:
-    """Whether a URL names a database that is opened here: by the path of its file, or on a server."""
+    """Whether a URL names a database that this process opens: the path of a file, or a database on a server."""
     return is_server(url) or _SCHEME.match(url) is None
 
 
@@ -34,13 +34,14 @@ def is_server(url: str) -> bool:
 
 
 def check_url(url: str) -> str:
-    """The URL of a place. Raises: InvalidArgument for another scheme, or for a key in it."""
+    """Check the URL of a place for objects, and return it. Raises: InvalidArgument for another scheme or for a key."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
         raise InvalidArgument(f"the URL of a remote, {url[:80]!r}, cannot be read ({error})") from None
     if parts.scheme not in SCHEMES:
         raise InvalidArgument(f"a remote is a folder or a bucket (file:///…, s3://…, gs://…, az://…), not {url[:80]!r}")
+    # The database stores the URL, and no key may be in a database.
     if parts.password or parts.username or parts.query:
         raise InvalidArgument("keys stay out of a remote's URL: they come from the environment or the provider's files")
     if parts.scheme == "file" and (parts.netloc not in ("", "localhost") or not parts.path.startswith("/")):

@@ -1,4 +1,4 @@
-"""A place for objects: a folder, or a bucket, by obstore (extra ``remote``). Nothing there runs code of ours."""
+"""A place for objects: a folder or a bucket, by obstore (extra ``remote``). The place runs no code of headish."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from headish.remotes.kinds import check_url
 
 T = TypeVar("T")
 OBJECT_LIMIT_BYTES = 512 * 1024 * 1024
-"""The largest object that is read: no device writes a larger one."""
+"""The largest object that is read, since memory holds it whole. No device writes a larger one."""
 
 
 _BEGUN_BY = set[int]()
-"""The process whose first request began obstore's threads. A forked child has none of them, and would wait for ever."""
+"""The process whose first request started obstore's threads. A forked child has none of them and would wait forever."""
 
 
 class ObjectPlace:
@@ -33,7 +33,7 @@ class ObjectPlace:
         self._store = self._try(lambda: from_url(check_url(url), **options))
 
     def put(self, path: str, data: bytes) -> None:
-        """Store an object, in place of the one that is there."""
+        """Store an object, replacing any that is there."""
         self._try(lambda: self._obstore.put(self._store, path, data))
 
     def put_new(self, path: str, data: bytes) -> bool:
@@ -47,16 +47,16 @@ class ObjectPlace:
         return True
 
     def get(self, path: str) -> bytes | None:
-        """The bytes of an object; None where there is none."""
-        found = self._try(lambda: self._get(path))
-        if found is None:
+        """The bytes of an object; None if there is none."""
+        answer = self._try(lambda: self._get(path))
+        if answer is None:
             return None
-        if found.meta["size"] > OBJECT_LIMIT_BYTES:
+        if answer.meta["size"] > OBJECT_LIMIT_BYTES:
             raise RemoteUnavailable(self.url, f"{path} has more than {OBJECT_LIMIT_BYTES:,} bytes")
-        return bytes(self._try(found.bytes))
+        return bytes(self._try(answer.bytes))
 
     def list(self, prefix: str) -> list[str]:
-        """The paths of the objects below a prefix, in order."""
+        """The paths of the objects below a prefix, sorted."""
 
         def read() -> list[str]:
             return sorted(each["path"] for page in self._obstore.list(self._store, prefix) for each in page)
@@ -81,13 +81,14 @@ class ObjectPlace:
         from obstore.exceptions import AlreadyExistsError, BaseError
 
         if _BEGUN_BY - {os.getpid()}:
-            told = "this process was forked from one that had reached a remote before, which cannot go on in a child"
-            raise RemoteUnavailable(self.url, f"{told}: fork first, or start it by 'spawn'")
+            cause = "this process was forked from one that had reached a remote before, which cannot go on in a child"
+            raise RemoteUnavailable(self.url, f"{cause}: fork first, or start it by 'spawn'")
         _BEGUN_BY.add(os.getpid())
         try:
             return work()
-        except AlreadyExistsError:
+        except AlreadyExistsError:  # a BaseError, but an answer to ``put_new`` and not a failure of the place
             raise
         except (BaseError, OSError, ValueError) as error:
+            # obstore adds its debug output in further lines.
             reason = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise RemoteUnavailable(self.url, reason) from None

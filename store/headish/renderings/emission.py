@@ -1,4 +1,4 @@
-"""``emit``: one door to every outside form of a window, transcripts and provider requests alike."""
+"""``emit`` writes a window in any outside form: as a transcript, or as the request of a provider."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def emit(window: ContextWindow, target: str, **settings: Any) -> Written:
 
 
 def _write_thread(window: ContextWindow, target: str, **settings: Any) -> str:
+    # Without keys of an import beside it, each message is written from the model.
     thread = [TranscriptMessage(message, {}) for message in window.messages]
     return threads.write_thread(thread, target, options=window.options, **settings)
 
@@ -48,4 +49,4 @@ TARGETS: dict[str, Callable[..., Written]] = {
     **dict.fromkeys(threads.TARGETS, _write_thread),
     **dict.fromkeys(PROVIDERS, _write_request),
 }
-"""All that a window can be written as. A provider's request comes before an API's messages of the same name."""
+"""Everything that a window can be written as. A name of both an API and a provider means the provider's request."""

@@ -1,12 +1,12 @@
 """Make a message's text harmless before it goes into a page of Markdown: it runs nothing and loads nothing.
 
-Who opens the page may have a reader that lets raw HTML through. So outside code ``<`` is written as an entity, which
-stops tags, comments and autolinks; an image becomes a link; a link that leads elsewhere than to http, https or mailto
-becomes text. Code stays as it was said: it is code to every reader of CommonMark.
+The program that shows the page may let raw HTML through. So outside code ``<`` is written as an entity, which stops
+tags, comments and autolinks; an image becomes a link; a link to anything but http, https or mailto becomes text. Code
+stays as it was said: it is code to every reader of CommonMark.
 
-Where a line is code is decided with caution. A fenced or indented block is what markdown-it says. A code span counts
-only where it begins and ends on its line and nothing in its paragraph leaves a backtick open; otherwise its ``<`` is
-written as an entity too, which a reader then shows as ``&lt;``. That is ugly, and safe.
+The check for code is cautious. A fenced or indented block is what markdown-it takes for one. A code span counts only if
+it begins and ends on its line and its paragraph leaves no backtick open; otherwise its ``<`` becomes an entity too,
+which a reader then shows as ``&lt;``. That is ugly, and safe.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# A backslash before the character would escape the entity's ampersand instead: it is taken along.
+# Tags and autolinks; an image; the target of a link or of its definition that is not on the web. The match includes
+# the backslashes before the character: they would escape the ampersand of its entity instead.
 _LIVE = re.compile(r"(?<!\\)(\\*+)(<|!(?=\[)|\](?= ?[(:]\s*+(?!https?://|mailto:)))", re.IGNORECASE)
 _ENTITIES = {"<": "&lt;", "!": "&#33;", "]": "&#93;"}
 _TICKS = re.compile(r"`+")
 
 
 def disarm(text: str) -> str:
-    """Markdown of a message that can neither run nor load anything, with every fence of it closed."""
+    """Return a message's Markdown so that it can neither run nor load anything, with its last fence closed."""
+    # Readers of CommonMark end a line at a bare carriage return, too.
     lines = re.sub("\r\n?", "\n", text).rstrip("\n").split("\n")
     blocks = [token for token in _parser().parse("\n".join(lines)) if token.type in ("fence", "code_block")]
     written: list[str] = []
@@ -43,16 +45,16 @@ def disarm(text: str) -> str:
 
 
 def disarm_line(text: str) -> str:
-    """Text that is no Markdown, on one line: a name, a title."""
+    """A name or title as one line that holds no Markdown."""
     line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     return re.sub(r"([\\`\[\]])", r"\\\1", line)
 
 
 def _code_lines(blocks: Sequence[Token], count: int) -> list[bool]:
-    """Which lines stand in a fenced or indented block of code, its fences included."""
+    """For each line, whether it is in a fenced or indented block of code, fences included."""
     inside = [False] * count
     for block in blocks:
-        # {=html} makes raw HTML of a block of code in Pandoc's Markdown.
+        # Pandoc turns a block of code marked {=html} into raw HTML.
         if block.map is not None and "{=" not in block.info:
             start, end = block.map
             inside[start:end] = [True] * (min(end, count) - start)
@@ -60,9 +62,9 @@ def _code_lines(blocks: Sequence[Token], count: int) -> list[bool]:
 
 
 def _closing_fence(blocks: Sequence[Token], lines: Sequence[str]) -> list[str]:
-    """The line that closes a fence which the message left open: it would swallow the messages that follow.
+    """The line that closes a fence which the message left open, if any: the fence would swallow the next messages.
 
-    A fence inside a list or quotation ends with it.
+    A fence inside a list or quotation needs none: it ends with the list.
     """
     last = blocks[-1] if blocks else None
     if last is None or last.type != "fence" or last.level or last.map is None:
@@ -74,7 +76,7 @@ def _closing_fence(blocks: Sequence[Token], lines: Sequence[str]) -> list[str]:
 
 
 def _disarm_lines(lines: Sequence[str]) -> list[str]:
-    """Lines outside blocks of code. A paragraph is searched as a whole: a link's target may be on the next line."""
+    """Disarm lines outside blocks of code, a paragraph at a time: a link's target may be on the next line."""
     if not lines:
         return []
     return "".join(_disarm_paragraph(part) for part in re.split(r"(\n[ \t]*(?=\n))", "\n".join(lines))).split("\n")
@@ -90,13 +92,13 @@ def _disarm_paragraph(paragraph: str) -> str:
 
 
 def _code_spans(paragraph: str) -> list[tuple[int, int]]:
-    """The beginnings and ends of code spans, each on one line. There are none if some reader could pair the backticks
-    in another way."""
+    """The beginnings and ends of code spans, each on one line; none if some reader could pair the backticks in another
+    way."""
     spans: list[tuple[int, int]] = []
     at = 0
     for line in paragraph.split("\n"):
         runs = list(_TICKS.finditer(line))
-        # An escaped backtick, and a cell of a table, end a span for some readers.
+        # For some readers an escaped backtick or a table cell ends a span; {=html} after one makes it raw HTML.
         if runs and ("\\`" in line or "|" in line or "{=" in line):
             return []
         opening: re.Match[str] | None = None
@@ -114,6 +116,7 @@ def _code_spans(paragraph: str) -> list[tuple[int, int]]:
 
 def _as_entity(found: re.Match[str]) -> str:
     backslashes, character = found.groups()
+    # Pairs of backslashes are text. A single one escaped the character, and no entity needs it.
     return backslashes[: len(backslashes) // 2 * 2] + _ENTITIES[character]
 
 
@@ -121,5 +124,5 @@ def _as_entity(found: re.Match[str]) -> str:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # late: only a page needs it
 
-    # Without HTML, for its ``<`` will be an entity; so the blocks are those of the finished page.
+    # Without HTML, because each ``<`` becomes an entity: so the blocks are those of the finished page.
     return MarkdownIt("commonmark", {"html": False}).disable(["html_block", "inline"])

@@ -2,7 +2,7 @@
 
 Three walls: every text is escaped (``marking.clean``; Markdown with raw HTML and images off), links lead to the web or
 to mail only, and the page's own Content-Security-Policy allows this one style and this one script, by their hashes.
-What a function here is given is a page's text; what it returns is HTML. A name that ends in ``_html`` holds HTML.
+Functions here take a page's text and return HTML. A variable whose name ends in ``_html`` holds HTML.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ def render_html(page: ThreadPage) -> str:
 
 
 def stream_html(page: ThreadPage, sections: Iterable[str]) -> Iterator[str]:
-    """The same in pieces, with sections of HTML instead of the page's own."""
+    """Yield the file in pieces, with ``sections`` of HTML instead of the page's own.
+
+    So a long thread is written as it is read, without the whole page in memory.
+    """
     yield _head(page)
     yield from sections
     yield (
@@ -36,7 +39,7 @@ def stream_html(page: ThreadPage, sections: Iterable[str]) -> Iterator[str]:
 
 
 def open_section(anchor: str) -> str:
-    """What stands before the entries of a section without a heading."""
+    """The HTML before the entries of a section without a heading."""
     return f'<section id="{clean(anchor)}">\n'
 
 
@@ -45,11 +48,13 @@ CLOSE_SECTION = "</section>\n"
 
 def _head(page: ThreadPage) -> str:
     style, script, title_html = _asset("page.css"), _asset("page.js"), clean(page.title)
+    # By hashes: a file cannot have a fresh nonce for each reader.
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     model_html = f'<p class="model">Model: <bdi>{clean(page.model)}</bdi></p>' if page.model else ""
+    # The search field is hidden until the script runs: without it, the field would do nothing.
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{clean(policy)}">\n'
@@ -63,12 +68,13 @@ def _head(page: ThreadPage) -> str:
 
 
 def _write_section(section: Section, at: int) -> str:
+    # The first section is the thread: the page's title is its heading.
     heading_html = f'<h2 dir="auto">Branch: {clean(section.title)}</h2>\n' if at else ""
     return open_section(section.anchor) + heading_html + "".join(map(write_entry, section.entries)) + CLOSE_SECTION
 
 
 def write_entry(entry: PageMessage) -> str:
-    """The HTML of one message."""
+    """The HTML of one message, or of a line between messages."""
     if entry.role == BOUNDARY:
         return f'<p class="cut">{clean(entry.who)}</p>\n'
     about_html = f' <span class="model">{clean(entry.model)}</span>' if entry.model else ""
@@ -95,7 +101,7 @@ def _write_branches(entry: PageMessage) -> str:
 
 
 def write_part(part: Part) -> str:
-    """The HTML of one piece of a message: calls, results and reasoning are folded."""
+    """The HTML of one part of a message; calls, results and reasoning are folded."""
     if part.kind == "text":
         return f'<div class="text" dir="auto">{write_markdown(part.body)}</div>\n'
     if part.kind in ("erased", "document"):

@@ -1,4 +1,4 @@
-"""What a message says, as HTML that cannot run: Markdown without raw HTML and pictures, every other text escaped."""
+"""Write a message's text as HTML that cannot run: Markdown without raw HTML and pictures, any other text escaped."""
 
 from __future__ import annotations
 
@@ -11,44 +11,45 @@ from markupsafe import escape
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-# What HTML refuses to hold: controls but tab and line breaks, and halves of surrogate pairs.
+# Characters that HTML does not allow: controls except tab and line breaks, and halves of surrogate pairs.
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-# What reorders, hides or joins text without being seen, and what steers a terminal. Joiners stay between letters of the
-# scripts and the emoji that need them, and so do the tags of a flag.
+# Invisible characters that reorder, hide or join text, and those that control a terminal. Joiners stay between letters
+# of the scripts and emoji that need them, and so do the tags of a flag.
 _UNSEEN = re.compile(
     "(?P<flag>\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f)|[^\x00-\x7f][\u200c\u200d](?=[^\x00-\x7f])|"
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
-# Up to the last place where a text may be cut: nothing of ``_UNSEEN`` stands on both sides of it.
+# Up to the last place where a text may be cut: no match of ``_UNSEEN`` can cross it.
 _SETTLED = re.compile("(?s:.*)(?:(?=[\x00-\x7f])|(?<![\u200c\u200d])(?=[^\u200c\u200d\U000e0020-\U000e007f]))")
 _LINK = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[\w+#-]*")
-"""What a fence says where it names a language alone, or nothing."""
+"""The info of a fence that names only a language, or nothing."""
 
 
 def clean(text: str) -> str:
-    """Text that HTML can hold, escaped: for an element or for an attribute in quotes."""
+    """Escape text for an element or a quoted attribute; characters that HTML does not allow become ``�``."""
     return str(escape(_REFUSED.sub("�", text)))
 
 
 def write_markdown(text: str) -> str:
-    """The HTML of a message's Markdown. It holds no tag and no picture of the message's, and links to the web or to
-    mail alone."""
+    """The HTML of a message's Markdown. None of the message's own tags or pictures comes through, and links lead only
+    to the web or to mail."""
     rendered: str = _markdown().render(_REFUSED.sub("�", text))
     return rendered
 
 
 def show_unseen(text: str) -> str:
-    r"""The text with every character that works without being seen written out: ``‹U+202E›``.
+    r"""The text with every character that has an effect but no shape written out: ``‹U+202E›``.
 
-    These are controls, what sets the direction, invisible spaces and joiners, tags and halves of surrogate pairs.
+    These are controls, marks of direction, invisible spaces and joiners, tags and halves of surrogate pairs.
     """
+    # Matches of several characters are the flags and joiners that stay.
     return _UNSEEN.sub(lambda found: found.group() if len(found.group()) > 1 else f"‹U+{ord(found.group()):04X}›", text)
 
 
 def count_settled(text: str) -> int:
-    """How many characters of a text ``show_unseen`` shows as it does now, whatever follows the text."""
+    """The number of leading characters that ``show_unseen`` shows the same, whatever text follows."""
     found = _SETTLED.match(text)
     return 0 if found is None else found.end()
 
@@ -58,7 +59,9 @@ def _markdown() -> MarkdownIt:
     from markdown_it import MarkdownIt  # late: only a page needs it
 
     renderer = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    # A page loads nothing, so a picture becomes a link.
     renderer.disable(["image", "html_block", "html_inline"])
+    # markdown-it's own check refuses only javascript:, vbscript:, file: and most data: links.
     renderer.validateLink = lambda url: _LINK.match(url.strip()) is not None  # type: ignore[method-assign]
     renderer.add_render_rule("link_open", _open_link)
     renderer.add_render_rule("fence", _write_fence)
@@ -66,7 +69,7 @@ def _markdown() -> MarkdownIt:
 
 
 def _write_fence(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
-    """A block of code, below the name of its file where the fence says more than a language."""
+    """The HTML of a block of code, below its file's name if the fence says more than a language."""
     info = " ".join(tokens[index].info.split())
     label = "" if _LANGUAGE.fullmatch(info) else f'<p class="file">{escape(info)}</p>\n'
     return label + str(self.fence(tokens, index, options, env))

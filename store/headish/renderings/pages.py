@@ -1,7 +1,7 @@
 """The entries that a page shows of a thread, in sections, for people.
 
-The thread is the first section. Where the page is given branches too, each is a section of its own, linked from the
-turn where it leaves. Hidden text is left out here, so no renderer can let it through: not as an attribute, not folded.
+The thread is the first section. If the page gets branches too, each is a section of its own, linked from the turn where
+it leaves. Hidden text is left out here, so no renderer can let it through: not as an attribute, not folded.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from headish.values.messages import NO_ATTRIBUTES, Face, Message
 from headish.values.turns import TreeTurn
 
 BOUNDARY = "boundary"
-"""The role of an entry that tells of an overlay."""
+"""The role of an entry that is not a message but a line about an overlay."""
 EDITED = "edited"
-"""What a page says beside the model of a reply whose words somebody changed."""
+"""The note beside the model of a reply whose words somebody changed."""
 FIRST_SECTION = "b0"
 """The anchor of the thread's own section."""
 INCOMPLETE = "This reply is incomplete."
-"""What a page says below a reply that was cut off."""
+"""The line below a reply that was cut off."""
 
 
 class Part(Struct, frozen=True):
@@ -61,9 +61,9 @@ class Branch(Struct, frozen=True):
 
 
 class PageMessage(Struct):
-    """One message. ``branches`` lead to what else continues it; ``model`` is what replied; ``time`` is when it was
-    said, in UTC; ``version`` is ``2/3`` where it is one of several in its place; ``edited``: somebody changed the words
-    of a reply. Of the role ``BOUNDARY`` it is no message: ``who`` says what is to be known of what follows."""
+    """One message. ``branches`` link to the other turns that continue it; ``model`` is what replied; ``time`` is when
+    it was said, in UTC; ``version`` is ``2/3`` for the second of three in its place; ``edited``: somebody changed the
+    words of a reply. With the role ``BOUNDARY`` it is a line about what follows, and ``who`` is its text."""
 
     id: TurnId
     who: str
@@ -87,9 +87,9 @@ class Section(Struct, frozen=True):
 
 
 class ThreadPage(Struct, frozen=True):
-    """A thread for people. ``head`` is the turn that was named; ``debug`` tells that hidden text is shown.
+    """A thread for people. ``head`` is its last turn; ``debug``: hidden text is shown.
 
-    ``model`` is what the thread asks; what really answered stands at each reply.
+    ``model`` is the one that the thread asks; each reply names the one that answered.
     """
 
     title: str
@@ -110,19 +110,19 @@ def make_page(
 ) -> ThreadPage:
     """The page of a thread (ids in walk order). ``tree`` holds its turns, and those of every branch to be shown.
 
-    ``faces`` are the turns that overlays let people see otherwise; a debugging view shows the hidden ones, too.
+    ``faces`` are the turns that people see differently because of overlays. A debugging view shows hidden ones, too.
     """
     turns = {turn.id: turn for turn in tree}
     builder = _PageBuilder(turns, debug, faces or {})
     sections = builder.build([each for each in thread if each in turns])
-    named = title or find_title(entry for each in sections for entry in each.entries)
-    return ThreadPage(named, thread[-1], tuple(sections), debug, model)
+    heading = title or find_title(entry for each in sections for entry in each.entries)
+    return ThreadPage(heading, thread[-1], tuple(sections), debug, model)
 
 
 def find_title(entries: Iterable[PageMessage]) -> str:
-    """What a page is called that has no title: the first words of the user. It reads no further than to them."""
-    asked = (part for entry in entries if entry.role == "user" for part in entry.parts)
-    return _words_of(asked) or "A conversation"
+    """The title of a page that was given none: the user's first words. Reads ``entries`` no further than these."""
+    parts = (part for entry in entries if entry.role == "user" for part in entry.parts)
+    return _words_of(parts) or "A conversation"
 
 
 def read_entries(turns: Iterable[TreeTurn], faces: Mapping[TurnId, Face], debug: bool) -> Iterator[PageMessage]:
@@ -132,7 +132,7 @@ def read_entries(turns: Iterable[TreeTurn], faces: Mapping[TurnId, Face], debug:
 
 
 def _entries_of(turn: TreeTurn, face: Face | None, debug: bool) -> Iterator[PageMessage]:
-    """The lines that stand above a turn, and its own entry, if anything of it is shown."""
+    """The lines above a turn, then its own entry if any part of it is shown."""
     if face is not None:
         yield from (_boundary(turn, words) for words in face.boundaries)
         turn = _as_seen(turn, face, debug)
@@ -142,7 +142,7 @@ def _entries_of(turn: TreeTurn, face: Face | None, debug: bool) -> Iterator[Page
 
 
 def _words_of(parts: Iterable[Part], limit: int = 80) -> str:
-    """The first words among parts; if there are none, the name of the first document."""
+    """The first words of the parts; without words, the name of the first document."""
     document = ""
     for part in parts:
         if part.kind == "document":
@@ -159,7 +159,7 @@ def one_line(text: str, limit: int = 80) -> str:
 
 
 class _PageBuilder:
-    """Walks the thread, then every branch that leaves it, then what leaves those."""
+    """Builds a section of the thread, then one of each branch that leaves it, then of the branches that leave those."""
 
     def __init__(self, turns: Mapping[TurnId, TreeTurn], debug: bool, faces: Mapping[TurnId, Face]) -> None:
         self._turns, self._debug, self._faces = turns, debug, faces
@@ -168,10 +168,15 @@ class _PageBuilder:
     def build(self, thread: list[TurnId]) -> list[Section]:
         self._placed |= set(thread)
         waiting: deque[tuple[list[TurnId], PageMessage | None]] = deque([(thread, None)])
+        # No turn leads to the other versions of a first turn that continues nothing.
+        roots = [each for each in self._turns.values() if each.versions > 1 and not each.continues]
+        waiting += [(self._follow(each.id), None) for each in roots if each.id not in self._placed]
         sections: list[Section] = []
         while waiting:
             path, origin = waiting.popleft()
-            entries, leaving = self._read(path)
+            entries, leaving = self._read(path, origin)
+            waiting += leaving
+            # A branch with nothing to show gets no link: that would tell that it is there.
             if not entries and sections:
                 continue
             anchor = f"b{len(sections)}" if sections else FIRST_SECTION
@@ -179,26 +184,30 @@ class _PageBuilder:
             if origin is not None:
                 origin.branches.append(Branch(anchor, title))
             sections.append(Section(anchor, title, tuple(entries)))
-            waiting += leaving
         return sections
 
-    def _read(self, path: list[TurnId]) -> tuple[list[PageMessage], list[tuple[list[TurnId], PageMessage | None]]]:
-        """The entries of a path, and the paths that leave it, each with the last entry before it."""
+    def _read(
+        self, path: list[TurnId], before: PageMessage | None
+    ) -> tuple[list[PageMessage], list[tuple[list[TurnId], PageMessage | None]]]:
+        """The entries of a path, and the paths that leave it, each with the last entry before it; ``before`` is that of
+        the path itself."""
         entries: list[PageMessage] = []
         leaving: list[tuple[list[TurnId], PageMessage | None]] = []
         for turn_id in path:
             turn = self._turns[turn_id]
             entries += _entries_of(turn, self._faces.get(turn_id), self._debug)
             others = [child for child in turn.children if child not in self._placed]
-            origin = next((entry for entry in reversed(entries) if entry.role != BOUNDARY), None)
+            # A line about an overlay has no place for links.
+            origin = next((entry for entry in reversed(entries) if entry.role != BOUNDARY), before)
             leaving += [(self._follow(child), origin) for child in others]
         return entries, leaving
 
     def _follow(self, turn_id: TurnId) -> list[TurnId]:
-        """A turn and what continues it first, as far as no other path has it."""
+        """The path from a turn along each first child, up to a turn that is on another path already."""
         path: list[TurnId] = []
         following: TurnId | None = turn_id
         while following is not None and following not in self._placed:
+            # Several branches may lead to a merge. Its id is an anchor, so it is on the page once.
             self._placed.add(following)
             path.append(following)
             following = next(iter(self._turns[following].children), None)
@@ -206,6 +215,7 @@ class _PageBuilder:
 
 
 def _entry(turn: TreeTurn, parts: tuple[Part, ...]) -> PageMessage:
+    # Only a bare sequence of OpenChatML 0.1 has no role.
     role, model = turn.role or "sequence", turn.reply.get("model")
     return PageMessage(
         id=turn.id,
@@ -227,28 +237,31 @@ def _boundary(turn: TreeTurn, words: str) -> PageMessage:
 
 
 def _as_seen(turn: TreeTurn, face: Face, debug: bool) -> TreeTurn:
-    """A turn in the words that people see; without any where it is hidden."""
+    """The turn with the words that people see; without content if it is hidden from them."""
     if face.hidden and not debug:
         return replace(turn, content=(), reply={}, attributes=NO_ATTRIBUTES)
     return turn if face.content is None else replace(turn, content=face.content)
 
 
 def _is_empty_answer(turn: TreeTurn) -> bool:
-    """Whether an answer was cut off before anything that may be seen: the page tells that it is missing."""
-    given = turn.attributes
-    return turn.is_cut_off and turn.role == "assistant" and may_be_seen(turn.role, given.channel, given.intent)
+    """Whether an answer that people may see was cut off before its first word: the page shows it as incomplete."""
+    attributes = turn.attributes
+    return (
+        turn.is_cut_off and turn.role == "assistant" and may_be_seen(turn.role, attributes.channel, attributes.intent)
+    )
 
 
 def _visible_parts(turn: TreeTurn) -> Iterator[Part]:
-    given = turn.attributes
+    attributes = turn.attributes
     if erased_in(turn.content) is not None:
-        if may_be_seen(turn.role, given.channel, given.intent):
+        # When and why it was erased is said in the open, but not of a turn that was never shown.
+        if may_be_seen(turn.role, attributes.channel, attributes.intent):
             yield from _debug_parts(turn.content)
         return
     text = visible_text(Message(role=turn.role, content=turn.content, attributes=turn.attributes))
     if text:
         yield Part("text", "", text)
-    if may_be_seen(turn.role, given.channel, given.intent):
+    if may_be_seen(turn.role, attributes.channel, attributes.intent):
         yield from (_document(block) for block in turn.content if isinstance(block, Document))
 
 

@@ -1,5 +1,5 @@
-"""A page as text: Markdown (front matter, a heading per message, calls and reasoning folded), or the true text, plain,
-which a program that writes to a terminal escapes first. Nothing reads either back."""
+"""A page as text: Markdown (front matter, a heading per message, calls and reasoning folded), or plain text as it was
+said, which a program must escape before it writes to a terminal. Nothing reads either back."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from headish.values.times import local_time
 
 
 def render_markdown(page: ThreadPage) -> str:
-    """Markdown with YAML front matter, whose values are JSON strings of text that is no Markdown.
+    """Markdown with YAML front matter, whose values are JSON and hold no Markdown.
 
-    The text of a message keeps its Markdown, but for what could run or load something (``harmless``).
+    The text of a message keeps its Markdown, except what could run or load something (``harmless``).
     """
     count = sum(entry.role != BOUNDARY for entry in page.sections[0].entries)
-    # Programs that read front matter put its title into a page of their own.
+    # Programs that read front matter put the title into a page of their own, so it may hold no markup.
     facts = {"title": disarm_line(page.title), "turn": page.head, "messages": count}
     facts |= {"model": disarm_line(page.model)} if page.model else {}
     front = "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items())
@@ -47,13 +47,14 @@ def _write_part(part: Part) -> str:
         return disarm(part.body.strip("\n")) + "\n"
     if part.kind in ("erased", "document"):
         return f"*{disarm_line(f'{part.title}: {part.body}')}*\n"
+    # Blank lines around the fence: inside an HTML element, Markdown is read only after one.
     fence = _fence(part.body)
     title = html.escape(" ".join(part.title.split()), quote=False)
     return f"<details><summary>{title}</summary>\n\n{fence}\n{part.body}\n{fence}\n\n</details>\n"
 
 
 def _fence(body: str) -> str:
-    """More backticks than stand anywhere in the body."""
+    """A fence of more backticks than the body has in a row."""
     longest = run = 0
     for character in body:
         run = run + 1 if character == "`" else 0
@@ -62,7 +63,7 @@ def _fence(body: str) -> str:
 
 
 def render_plain(page: ThreadPage) -> str:
-    """The messages, each under who said it; branches are counted, not followed."""
+    """The messages, each below its speaker's name; branches are counted, not followed."""
     entries = page.sections[0].entries
     return "\n".join(_write_plain_entry(entry) for entry in entries)
 
@@ -72,10 +73,10 @@ def _write_plain_entry(entry: PageMessage) -> str:
         return f"({entry.who})\n"
     facts = [entry.model or "", EDITED if entry.edited else "", entry.version]
     who = f"{entry.who} ({', '.join(filter(None, facts))})" if any(facts) else entry.who
-    said = "\n".join(map(_write_plain_part, entry.parts))
+    body = "\n".join(map(_write_plain_part, entry.parts))
     cut = f"\n({INCOMPLETE})" if entry.incomplete else ""
     others = f"\n(also continued by {len(entry.branches)} other)" if entry.branches else ""
-    return f"{who}:\n{said.strip(chr(10))}{cut}{others}\n"
+    return f"{who}:\n{body.strip(chr(10))}{cut}{others}\n"
 
 
 def _write_plain_part(part: Part) -> str:

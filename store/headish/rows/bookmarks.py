@@ -1,6 +1,6 @@
 """Rows of ``bookmark`` and its log: names, where they point, and every move (rule I6, every move is logged).
 
-Whoever moves a name has locked the space, so a name that was read stays where it is until the commit.
+Every caller that moves a name has locked the space, so a name that it read stays where it is until the commit.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from headish.rows.turns import StoredTurn
 from headish.values.places import Place
 
 ALL = 2**63 - 1
-"""The largest limit that both databases take: no limit."""
+"""No limit: the largest number that both databases take for one."""
 
 
 class Named(msgspec.Struct, frozen=True, gc=False):
-    """Where a name points, and the end of its log."""
+    """Where a name points, the number of its last move, and the running hash of its log."""
 
     place: Place
     move: int
@@ -31,8 +31,11 @@ class Named(msgspec.Struct, frozen=True, gc=False):
 
 
 class NameMove(msgspec.Struct, frozen=True, gc=False):
-    """A move of a name to a turn. ``own``: the turn itself says so (``turn.head``), so the move needs no number of its
-    own among the space's changes. ``recent`` orders lists, in Unix milliseconds; None is now."""
+    """A move of a name to a turn.
+
+    ``own`` is true if the turn itself says so (``turn.head``). Then the move needs no number among the changes of the
+    space. ``recent`` orders lists, in Unix milliseconds; None is now.
+    """
 
     place: Place
     digest: bytes
@@ -43,7 +46,7 @@ class NameMove(msgspec.Struct, frozen=True, gc=False):
 
 
 def find_bookmark(connection: Connection, space: int, name: bytes) -> Place | None:
-    """Where a name points."""
+    """The place that a name points at; None if there is no such name."""
     named = find_named(connection, space, name)
     return None if named is None else named.place
 
@@ -52,7 +55,7 @@ FIND = Query("find bookmark", "SELECT chain, pos, move, running FROM bookmark WH
 
 
 def find_named(connection: Connection, space: int, name: bytes) -> Named | None:
-    """Where a name points, and the end of its log."""
+    """Look up a name; None if there is no such name."""
     row = connection.row(FIND, space=space, name=name)
     return None if row is None else Named(Place(row[0], row[1]), row[2], row[3])
 
@@ -64,8 +67,8 @@ FIND_SOME = Query(
 
 
 def find_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Named]:
-    """Where names point, of those that there are. Cost: one statement for each ``LOOKED_UP`` names."""
-    # Nearly every append mentions one name: 64 parameters that all say the same would be bound for nothing.
+    """Look up names; those that do not exist are left out. Cost: one statement for each ``LOOKED_UP`` names."""
+    # Nearly every append has one name: ``in_portions`` would bind it 64 times.
     if len(names) == 1:
         [name] = names
         named = find_named(connection, space, name)
@@ -75,7 +78,7 @@ def find_bookmarks(connection: Connection, space: int, names: Collection[bytes])
     return {name: Named(Place(chain, pos), move, end) for name, chain, pos, move, end in rows}
 
 
-# A name that moved with the turn stands in the turn; the sparse index has the others.
+# The turn itself has the name that moved with it (``head``); the sparse index ``bookmark_place`` has the others.
 FIND_AT = Query(
     "find bookmarks at a place",
     """
@@ -87,7 +90,7 @@ FIND_AT = Query(
 
 
 def bookmarks_at(connection: Connection, space: int, place: Place, head: bytes | None, limit: int) -> list[bytes]:
-    """The names that point at a place, ``limit`` at the most; ``head`` is the name that moved with its turn."""
+    """The names that point at a place, in order; at most ``limit``. ``head``: the name that moved with its turn."""
     rows = connection.rows(FIND_AT, space=space, chain=place.chain, pos=place.pos, head=head, limit=limit)
     return [row[0] for row in rows]
 
@@ -106,7 +109,8 @@ LIST_BY_NAME = Query(
 def list_bookmarks(
     connection: Connection, space: int, *, prefix: bytes = b"", after: bytes = b"", limit: int = ALL
 ) -> Sequence[Row]:
-    """``(name, id, chain, pos)`` of the names that begin so, by name, those behind ``after``; ``limit`` at the most."""
+    """``(name, id, chain, pos)`` of the names after ``after`` that begin with ``prefix``, by name; at most
+    ``limit``."""
     return connection.rows(LIST_BY_NAME, space=space, after=after, limit=limit, **_beginning(prefix))
 
 
@@ -121,12 +125,12 @@ NAMED_TURNS = Query(
 
 
 def named_turns(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
-    """``(name, id, digest, chain, pos)`` of the names behind one, in order, ``limit`` at the most."""
+    """``(name, id, digest, chain, pos)`` of the names after ``after``, by name; at most ``limit``."""
     return connection.rows(NAMED_TURNS, space=space, after=after, limit=limit)
 
 
-# In the order of the index, which says of itself that no time is below 0: a batch moves many names in one
-# millisecond, and a page must not sort them all.
+# ``recent >= 0`` is the condition of ``bookmark_recent``, so that the rows come in its order. Otherwise a page would
+# sort all names, and a batch can move many in one millisecond.
 LIST_BY_RECENCY = Query(
     "list bookmarks, the last moved first",
     """
@@ -142,7 +146,10 @@ RECENCY = Query("when a bookmark moved last", "SELECT recent FROM bookmark WHERE
 def list_recent_bookmarks(
     connection: Connection, space: int, *, prefix: bytes = b"", after: bytes | None = None, limit: int = ALL
 ) -> Sequence[Row] | None:
-    """As ``list_bookmarks``, the last moved first, of one millisecond the last name; None if there is no ``after``."""
+    """List as ``list_bookmarks`` does, but the last moved first, and within one millisecond the last name first.
+
+    None if there is no bookmark ``after``.
+    """
     recent = ALL
     if after is not None:
         row = connection.row(RECENCY, space=space, name=after)
@@ -155,7 +162,8 @@ def list_recent_bookmarks(
 
 
 def recent_names(connection: Connection, space: int, limit: int) -> list[str]:
-    """The names that moved last, ``limit`` at the most. Those that are no text are left out."""
+    """The names that moved last, the last one first; at most ``limit``. A damaged name, which is not bytes, is left
+    out."""
     rows = list_recent_bookmarks(connection, space, limit=limit) or ()
     return [row[0].decode(errors="replace") for row in rows if isinstance(row[0], bytes)]
 
@@ -169,7 +177,7 @@ COUNT = Query("count bookmarks", "SELECT count(*) FROM bookmark WHERE space = :s
 
 
 def count_bookmarks(connection: Connection, space: int) -> int:
-    """How many names there are."""
+    """The number of names."""
     [(count,)] = connection.rows(COUNT, space=space)
     return int(count)
 
@@ -201,11 +209,11 @@ ADD_LOG = Query(
 def move_bookmark(
     connection: Connection, space: int, name: bytes, steps: Sequence[NameMove], before: Named | None
 ) -> Named:
-    """Move a name along the steps: it ends at the last, each is logged. ``before`` is where it is, None if it is not.
+    """Move a name to the last of the steps, and log each step. ``before`` is where it points now; None makes the name.
 
-    Returns where it is then. Cost: two statements, two more for a name that is made.
+    Returns where it points then. Cost: two statements, two more for a new name.
     """
-    # A name that is made again goes on from its old log, in which each number stands once.
+    # A name that is made again continues its old log: the number of a move must not come twice.
     move, running = (before.move, before.running) if before else _last_log(connection, space, name)
     now, logged = _now(), []
     for number, step in enumerate(steps, move + 1):
@@ -215,7 +223,7 @@ def move_bookmark(
     (chain, pos), recent = last.place, now if last.recent is None else last.recent
     if before is None:
         connection.run_rows(ADD, [(space, name, chain, pos, number, recent, int(last.own), running)])
-        from headish.rows.conversations import take_record_over  # late: most names that move are there
+        from headish.rows.conversations import take_record_over  # late: most names that move exist already
 
         take_record_over(connection, space, name, last.place)
     else:
@@ -225,7 +233,7 @@ def move_bookmark(
 
 
 def move_on(space: int, name: bytes, step: NameMove, before: Named) -> tuple[Named, tuple[Statement, Statement]]:
-    """Move a name by one step from where it is known to be: where it is then, and the statements that do it."""
+    """Move a name by one step from a place that the caller knows. Returns where it points then, and the statements."""
     now, number, (chain, pos) = _now(), before.move + 1, step.place
     running = run_on(MOVE_LOG, before.running, number, hexlify(step.digest), now)
     recent = now if step.recent is None else step.recent
@@ -235,9 +243,9 @@ def move_on(space: int, name: bytes, step: NameMove, before: Named) -> tuple[Nam
 
 
 def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTurn, recent: int | None = None) -> int:
-    """Set a name onto a turn, made where it is missing; the number of the move. ``recent`` is that of ``NameMove``.
+    """Set a name onto a turn; a missing name is made. Returns the number of the move.
 
-    Cost: four statements, or five.
+    ``recent`` is that of ``NameMove``. Cost: four statements, or five.
     """
     before = find_named(connection, space, name)
     seq, change = take_change(connection, space)
@@ -248,7 +256,7 @@ def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTu
 def bookmark_if_free(
     connection: Connection, space: int, name: bytes, turn: StoredTurn, recent: int | None = None
 ) -> bool:
-    """Whether the name was free, and now points at the turn; a name that exists stays where it is.
+    """Set a name onto a turn if no bookmark has it. False if one has: it stays where it is.
 
     ``recent`` is that of ``NameMove``.
     """
@@ -262,7 +270,7 @@ REMOVE = Query("remove bookmark", "DELETE FROM bookmark WHERE space = :space AND
 
 
 def remove_bookmark(connection: Connection, space: int, name: bytes) -> int | None:
-    """The number of the move that removed the name, None where there is no such name; its log stays."""
+    """Remove a name; its log stays. Returns the number of the removal in the log, or None if there is no such name."""
     before = find_named(connection, space, name)
     if before is None:
         return None
@@ -289,6 +297,6 @@ LAST_LOG = Query(
 
 
 def _last_log(connection: Connection, space: int, name: bytes) -> tuple[int, bytes]:
-    """A name that was removed and is made again continues its log."""
+    """The last number and running hash of the log of a name; 0 and empty if the name is new."""
     row = connection.row(LAST_LOG, space=space, name=name)
     return (0, b"") if row is None else (int(row[0]), row[1])

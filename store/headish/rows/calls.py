@@ -1,4 +1,4 @@
-"""Rows of ``call``: what passed the gateway, a row for each request."""
+"""Rows of ``call``: one for each request that passed through the gateway."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StoredCall(NamedTuple):
 
     @property
     def seal(self) -> bytes:
-        """The seal that the row has to have."""
+        """The seal that the row must have."""
         tip, answer = (None if each is None else each.encode() for each in (self.tip, self.answer))
         texts = (self.client, self.session, self.lane, tip, answer, self.response)
         return seal_call(self.id, self.milliseconds, texts, self.data)
@@ -50,7 +50,7 @@ FIND = Query("call by id", f"SELECT {_COLUMNS} FROM call WHERE space = :space AN
 
 
 def find_call(connection: Connection, space: int, id: str) -> StoredCall | None:
-    """The call with this id."""
+    """The call with this id; None if there is none."""
     return _read(connection.row(FIND, space=space, id=id))
 
 
@@ -58,8 +58,8 @@ KNOWN = Query("calls that are stored", f"SELECT id FROM call WHERE space = :spac
 
 
 def known_calls(connection: Connection, space: int, ids: Iterable[str]) -> set[str]:
-    """Which of these ids are calls of a space. Cost: a statement for each 64."""
-    listed = [TurnId(each) for each in ids]  # they are made like those of turns
+    """The ids among these that calls of the space have. Cost: one statement for each 64 ids."""
+    listed = [TurnId(each) for each in ids]  # ids of calls are made like those of turns
     return {row[0] for portion in in_portions(listed) for row in connection.rows(KNOWN, space=space, **portion)}
 
 
@@ -70,7 +70,7 @@ BY_RESPONSE = Query(
 
 
 def call_of_response(connection: Connection, space: int, response: bytes) -> StoredCall | None:
-    """The last call whose answer the provider gave this id."""
+    """The last call whose answer has this id from its provider; None if there is none."""
     rows = connection.rows(BY_RESPONSE, space=space, response=response)
     return _read(rows[-1]) if rows else None
 
@@ -93,12 +93,12 @@ LIST_OF_LANE = Query(
 
 
 def list_calls_of_lane(connection: Connection, space: int, lane: bytes, before: str, limit: int) -> list[StoredCall]:
-    """As ``list_calls``, those of one lane."""
+    """The calls of one lane before an id, the newest first."""
     rows = connection.rows(LIST_OF_LANE, space=space, lane=lane, before=before, limit=limit)
     return [StoredCall(*row) for row in rows]
 
 
-# An id that was emptied stands at the beginning: it is damage, and is read to be named.
+# The first page begins with an empty id, if there is one: it is damage, and must be read to be reported.
 PAGE = Query(
     "calls, a page",
     f"""
@@ -109,7 +109,7 @@ PAGE = Query(
 
 
 def calls_page(connection: Connection, space: int, after: str, limit: int) -> Sequence[Row]:
-    """The rows behind an id with their seals, in the order of the ids."""
+    """The rows after an id, each with its seal, by id."""
     return connection.rows(PAGE, space=space, after=after, limit=limit)
 
 
@@ -131,7 +131,10 @@ FORGET_ANSWERS = Query(
 
 
 def forget_calls(connection: Connection, space: int, turns: Iterable[TurnId]) -> None:
-    """Remove the calls that sent or answered with one of these turns. Cost: two statements for each 64 turns."""
+    """Remove the calls that sent one of these turns last, or got one as their answer.
+
+    Cost: two statements for each 64 turns.
+    """
     for portion in in_portions(list(turns)):
         connection.run(FORGET_TIPS, space=space, **portion)
         connection.run(FORGET_ANSWERS, space=space, **portion)

@@ -1,7 +1,8 @@
-"""Rows of ``conversation``, and what tells conversations apart (rule R33, conversations).
+"""Rows of ``conversation``, and the first turns that tell conversations apart (rule R33, conversations).
 
-A conversation without a name begins with a *first* turn: on the way to it along first parents, the first that is
-neither system nor developer. What people say of it stands under that turn's id, and goes to the first name given to it.
+The *first* turn of a conversation is the first one along first parents whose role is neither system nor developer. The
+*record* of a conversation is what people say of it: title, tags and the like. Without a name, the record is stored
+under the id of the first turn; the first name that the conversation gets takes it over.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class First(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredRecord(msgspec.Struct, frozen=True, gc=False):
-    """What a row says of a conversation."""
+    """The record of a conversation. ``subject`` is its name, or the id of its first turn; ``data`` is JSON."""
 
     subject: bytes
     revision: int
@@ -42,7 +43,7 @@ FIND = Query(
 
 
 def find_record(connection: Connection, space: int, subject: bytes) -> StoredRecord | None:
-    """The record of a conversation: title, tags and the like."""
+    """The record of a conversation, or None."""
     return _read(connection.row(FIND, space=space, subject=subject))
 
 
@@ -57,8 +58,9 @@ FIND_OF_BOOKMARK = Query(
 
 
 def record_of_bookmark(connection: Connection, space: int, name: bytes) -> tuple[bool, StoredRecord | None]:
-    """Whether there is such a bookmark, and the record of its conversation."""
+    """Return whether there is such a bookmark, and the record of its conversation or None."""
     row = connection.row(FIND_OF_BOOKMARK, space=space, name=name)
+    # No row: no bookmark. Nulls of the outer join: a bookmark without a record.
     return row is not None, None if row is None or row[0] is None else _read(row)
 
 
@@ -69,7 +71,7 @@ FIND_DATED = Query(
 
 
 def find_dated_record(connection: Connection, space: int, subject: bytes) -> tuple[int, int, bytes] | None:
-    """The revision of a record, when it was said, and its JSON."""
+    """The revision of a record, the time when it was written in Unix milliseconds, and its JSON; or None."""
     row = connection.row(FIND_DATED, space=space, subject=subject)
     return None if row is None else (int(row[0]), int(row[1]), bytes(row[2]))
 
@@ -81,9 +83,9 @@ FIND_SOME = Query(
 
 
 def find_records(connection: Connection, space: int, subjects: Iterable[bytes]) -> dict[bytes, StoredRecord]:
-    """What is said of conversations, of those of which something is. Cost: one statement for each 64 of them."""
+    """The records of conversations, by subject; those without one are left out. Cost: one statement for each 64."""
     rows = [row for portion in in_portions(subjects) for row in connection.rows(FIND_SOME, space=space, **portion)]
-    return {stored.subject: stored for stored in map(_read, rows) if stored is not None}
+    return {record.subject: record for record in map(_read, rows) if record is not None}
 
 
 ALL_RECORDS = Query(
@@ -96,7 +98,7 @@ ALL_RECORDS = Query(
 
 
 def records_after(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
-    """``(subject, revision, milliseconds, data)`` of what is said of the conversations behind a subject, in order."""
+    """``(subject, revision, milliseconds, data)`` of the records after a subject, in order; at most ``limit``."""
     return connection.rows(ALL_RECORDS, space=space, after=after, limit=limit)
 
 
@@ -107,7 +109,7 @@ BY_KEY = Query(
 
 
 def record_by_key(connection: Connection, space: int, key: bytes) -> StoredRecord | None:
-    """The record of the conversation that has this key."""
+    """The record of the conversation that has this key; None if there is none."""
     return _read(connection.row(BY_KEY, space=space, key=key))
 
 
@@ -122,7 +124,7 @@ BY_KEYS = Query(
 
 
 def records_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
-    """``(key, data)`` of the records of conversations that have a name, and one of the keys.
+    """``(key, data)`` of the records with one of the keys, if their conversation has a name.
 
     Cost: one statement for each 64 keys.
     """
@@ -140,10 +142,10 @@ BELOW_KEY = Query(
 
 
 def records_below_key(connection: Connection, space: int, key: bytes, limit: int) -> list[StoredRecord]:
-    """The records of conversations whose keys are ``KEY:…``, in the order of the keys."""
+    """The records of conversations whose keys are ``KEY:…``, by key; at most ``limit``."""
     # `;` is the byte after `:`, so the range has all keys that begin with this one and a colon.
     rows = connection.rows(BELOW_KEY, space=space, low=key + b":", high=key + b";", limit=limit)
-    return [stored for stored in map(_read, rows) if stored is not None]
+    return [record for record in map(_read, rows) if record is not None]
 
 
 WRITE = Query(
@@ -167,9 +169,9 @@ def write_record(
     pinned: bool,
     key: bytes | None,
 ) -> None:
-    """Let this be said of a conversation from now on. The rest are copies of what ``data`` says.
+    """Store the record of a conversation in place of an earlier one.
 
-    Cost: three statements.
+    ``archived``, ``pinned`` and ``key`` are copies of what ``data`` says. Cost: three statements.
     """
     now = time.time_ns() // 1_000_000
     connection.run(
@@ -204,16 +206,17 @@ def rename_record(connection: Connection, space: int, old: bytes, new: bytes) ->
 
 
 def _settle(connection: Connection, space: int, subject: bytes, moved: Sequence[Row]) -> None:
-    """Seal and log what came under another subject, if anything did."""
+    """Seal and log the record that an UPDATE moved to another subject, if it moved one."""
+    # The seal covers the subject, and SQL cannot compute it: hence a second statement.
     for revision, milliseconds, data in moved:
         seal = seal_record(subject, revision, milliseconds, data)
         connection.run(RESEAL, space=space, subject=subject, seal=seal)
         _log(connection, space, subject)
 
 
-# The way back along first parents: how far into each chain. A parent's chain has the lower number, always. Then the
-# first turn that is neither system nor developer. An outer join, because it fixes the order: left to itself, SQLite
-# begins with every turn of the space.
+# ``path`` goes back along first parents: how far into each chain. A parent's chain always has a lower number; the
+# condition ends the recursion even in a damaged database that has a cycle. ``first`` is the first turn that is neither
+# system nor developer. The outer join fixes the order: left to itself, SQLite begins with every turn of the space.
 _FIRST = """
     WITH RECURSIVE path(chain, pos) AS (
       SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT)
@@ -233,9 +236,9 @@ _FIRST = """
 
 _OF_FIRST = "FROM first LEFT JOIN turn AS t ON t.space = :space AND t.chain = first.chain AND t.pos = first.pos"
 
-# The first turn, and those that it supersedes: something is said of one of them, the newest counts. A turn that
-# supersedes another was stored later. Python's sqlite3 does not count the rows of a statement that begins with WITH:
-# RETURNING tells whether there was one.
+# The record may be under the first turn, or under a turn that it supersedes: the newest of them counts. A turn always
+# has a higher number than the one that it supersedes, so ``seq`` ends the recursion.
+# RETURNING, because Python's sqlite3 does not count the rows that a statement beginning with WITH has changed.
 _TAKE_OVER = f"""{_FIRST},
     versions(id, supersedes, seq) AS (
       SELECT t.id, t.supersedes, t.seq {_OF_FIRST}
@@ -259,16 +262,16 @@ TAKE_OVER = Query(
 
 
 def take_record_over(connection: Connection, space: int, name: bytes, place: Place) -> None:
-    """A name was made: what is said of the nameless conversation that it lies in is said of the name from now on."""
-    taken = connection.rows(TAKE_OVER, space=space, name=name, chain=place.chain, pos=place.pos)
-    _settle(connection, space, name, taken)
+    """Move the record of a conversation without a name to the name that was just given to a place in it."""
+    rows = connection.rows(TAKE_OVER, space=space, name=name, chain=place.chain, pos=place.pos)
+    _settle(connection, space, name, rows)
 
 
 FIRST = Query("first turn of a conversation", f"{_FIRST} SELECT t.chain, t.pos, t.id {_OF_FIRST}")
 
 
 def find_first(connection: Connection, space: int, place: Place) -> First | None:
-    """The first turn of the conversation that a place belongs to; None where only system turns lead to it."""
+    """The first turn of the conversation that a place belongs to; None if only system or developer turns lead to it."""
     row = connection.row(FIRST, space=space, chain=place.chain, pos=place.pos)
     return None if row is None else First(Place(row[0], row[1]), row[2])
 
@@ -291,7 +294,10 @@ NAMES_IN = Query(
 
 
 def names_in(connection: Connection, space: int, place: Place, limit: int) -> list[bytes]:
-    """The names in what grew from a place. Cost: a step for each branch, and one look at every name."""
+    """The names at a place and at what grew from it, by name; at most ``limit``.
+
+    Cost: a step for each branch, and one look at every name.
+    """
     rows = connection.rows(NAMES_IN, space=space, chain=place.chain, pos=place.pos, limit=limit)
     return [name for (name,) in rows]
 
@@ -306,7 +312,7 @@ NEWEST_IN = Query(
 
 
 def newest_in(connection: Connection, space: int, place: Place) -> TurnId | None:
-    """The end of the newest branch of what grew from a place."""
+    """The id of the last turn in the newest chain that grew from a place, or None."""
     row = connection.row(NEWEST_IN, space=space, chain=place.chain, pos=place.pos)
     return None if row is None else row[0]
 
@@ -323,8 +329,8 @@ PAGE = Query(
 
 
 def records_page(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
-    """A page of rows behind a subject: what is said, its copies, the time, the seal, and whether the subject is a name
-    and whether it ever was."""
+    """A page of rows after a subject: the record, its copies, the time, the seal, whether the subject is a bookmark,
+    and whether it ever was one."""
     return connection.rows(PAGE, space=space, subject=after, limit=limit)
 
 
@@ -338,7 +344,7 @@ LOG = Query(
 
 
 def _log(connection: Connection, space: int, subject: bytes, now: int | None = None) -> None:
-    """Number what was said among the changes of the space, so that whoever follows it hears of it."""
+    """Log a change of a record under a number of its own, so that readers who follow the space see it."""
     seq, change = take_change(connection, space)
     milliseconds = time.time_ns() // 1_000_000 if now is None else now
     seal = seal_entry(change, seq, subject, milliseconds)
@@ -355,7 +361,7 @@ ENTRIES = Query(
 
 
 def entries_page(connection: Connection, space: int, after: int, limit: int) -> Sequence[Row]:
-    """A page of the log behind a change: ``(change, seq, subject, milliseconds, seal)``."""
+    """A page of the log of records after a change: ``(change, seq, subject, milliseconds, seal)``."""
     return connection.rows(ENTRIES, space=space, change=after, limit=limit)
 
 
@@ -373,7 +379,10 @@ RESEAL_ENTRY = Query(
 
 
 def move_entries(connection: Connection, space: int, old: bytes, new: bytes) -> None:
-    """What the log says of a subject it says of another one. Cost: a statement, and one more where it says anything."""
+    """Give the rows of the log with the subject ``old`` the subject ``new``.
+
+    Cost: one statement, and one more if there are such rows.
+    """
     moved = connection.rows(MOVE_ENTRIES, space=space, subject=old, to_subject=new)
     seals = [
         {"space": space, "change": change, "seal": seal_entry(change, seq, new, milliseconds)}

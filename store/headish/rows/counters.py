@@ -1,4 +1,4 @@
-"""Rows of ``counter``: one for each space. A writer locks it, and takes from it the numbers that order the commits."""
+"""Rows of ``counter``, one for each space. A writer locks its row and takes the numbers that order commits from it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from headish.values.results.reports import Quota
 
 REMOVED = "removed"
-"""The state of a space that was removed: its number is never given out again."""
+"""The state of a removed space. Its number is never given to another space."""
 
 ERASED = "erased"
-"""The state of a space whose rows were erased: its receipts stay, and its number is never given out again."""
+"""The state of a space whose rows were erased. Its receipts stay, and its number is never given to another space."""
 
 
 class SpaceNumbers(msgspec.Struct, frozen=True, gc=False):
-    """How far a space is: the number of its last turn, and that of the last change beside the turns."""
+    """The last numbers of a space: ``seq`` of its turns, and ``change`` of everything else that changed."""
 
     seq: int
     change: int
 
 
 class Taken(msgspec.Struct, frozen=True, gc=False):
-    """How far a space is once it has taken commit numbers, and how many hashes it bars."""
+    """The last numbers of a space after it has taken commit numbers, and how many hashes it bars."""
 
     seq: int
     change: int
@@ -36,7 +36,7 @@ class Taken(msgspec.Struct, frozen=True, gc=False):
 
 
 class Counter(msgspec.Struct, frozen=True, gc=False):
-    """The numbers of a space: ``seq`` of its turns, ``change`` of what else changed; and what every append counts."""
+    """The last numbers of a space (``SpaceNumbers``), ``seq`` of its newest turn, and the totals that appends keep."""
 
     seq: int
     change: int
@@ -53,8 +53,9 @@ LOCK_SPACE = Query(
 
 
 def lock_space(connection: Connection, space: int) -> None:
-    """Let one writer at a time into the space, until it commits: every write begins so (rule R1, commit order).
+    """Lock a space until the commit, so that it has one writer at a time (rule R1, commit order).
 
+    A write begins with this, or with ``take_next``, which locks too: what it read earlier might have changed by then.
     Raises: RemovedSpace.
     """
     if connection.row(LOCK_SPACE, space=space) is None:
@@ -65,7 +66,7 @@ LOCK_COUNTER = Query("lock the counter of a space", "SELECT seq FROM counter WHE
 
 
 def lock_counter(connection: Connection, space: int) -> None:
-    """As ``lock_space``, also of a space that takes nothing any more: its receipts go on."""
+    """Lock a space as ``lock_space`` does, even if it takes no turns any more: its receipts still grow."""
     connection.row(LOCK_COUNTER, space=space)
 
 
@@ -85,19 +86,20 @@ TAKE_SEQ = Query(
 def take_seq(
     connection: Connection, space: int, count: int, *, roots: int = 0, heads: int = 0, given_bytes: int = 0
 ) -> Taken:
-    """How far the space is once it has taken ``count`` commit numbers. It is locked, so commits come in their order
-    (rule R1, commit order). The rest is what these turns add to the counts of the space.
+    """Take ``count`` commit numbers; returns the last one, among others.
 
-    Raises: QuotaExceeded where the space may not hold them.
+    The caller has locked the space, so commits come in the order of their numbers (rule R1, commit order). ``roots``,
+    ``heads`` and ``given_bytes`` are what the new turns add to the totals of the space.
+    Raises: QuotaExceeded if the quota of the space has no room for them.
     """
     row = connection.row(TAKE_SEQ, space=space, count=count, more_roots=roots, more_heads=heads, more_bytes=given_bytes)
     if row is None:
-        # The limit is a condition of the UPDATE, so no writer can pass it; only a refusal pays for the words.
+        # The UPDATE itself checks the quota, so no writer can pass it. Only a refusal reads it again, for its message.
         _refuse(read_quota(connection, space), count, given_bytes)
     return Taken(*row)
 
 
-# What arrives is not what was said here last, so ``@`` stays where it is.
+# Without ``latest``: turns that arrive from another store were not written here, so ``@`` stays where it is.
 TAKE_ARRIVED = Query(
     "take commit numbers for what arrives",
     """
@@ -112,7 +114,7 @@ TAKE_ARRIVED = Query(
 
 
 def take_arrived(connection: Connection, space: int, count: int, *, roots: int, heads: int, given_bytes: int) -> int:
-    """How far the space is once it has taken commit numbers for turns from elsewhere, as ``take_seq``.
+    """Take commit numbers as ``take_seq`` does, for turns from another store. Returns the last one.
 
     Raises: QuotaExceeded.
     """
@@ -131,12 +133,13 @@ BEGIN_LATEST = Query(
 
 
 def begin_latest(connection: Connection, space: int) -> None:
-    """In a space in which nothing was said yet, make the turn that came last the newest one."""
+    """Make the turn with the last commit number the newest one (``@``) of a space in which nothing was written."""
     connection.run(BEGIN_LATEST, space=space)
 
 
-# Where hashes are barred, the careful way looks for what is said. Whoever copies another file over an open one, or
-# repairs rows by hand, may leave the numbers as they were; the running hash of the name is of one history alone.
+# ``bars = 0``: if an erasure has barred hashes, the careful way compares the new ones with them.
+# The numbers alone prove too little: another file copied over an open one, or rows repaired by hand, may have the same.
+# The running hash of the name, or the turn's id and digest, belong to one history alone.
 _TAKE = """
     UPDATE counter SET seq = :following, latest = :following, given_bytes = counter.given_bytes + :more_bytes
     WHERE counter.space = :space AND counter.seq = :known AND counter.change = :changes AND counter.state IS NULL
@@ -166,11 +169,11 @@ TAKE_BEHIND = Query(
 def take_next(
     space: int, known: SpaceNumbers, given_bytes: int, named: tuple[bytes, int, int, int, bytes], count: int = 1
 ) -> Statement:
-    """Take commit numbers for turns that continue a head, one behind the other, and lock the space, if it is as far as
-    is known.
+    """The statement that locks the space and takes commit numbers for turns that continue a head, one after the other.
 
-    ``named`` is a name, its chain and position, the number of its last move and the running hash of its log. It changes
-    no row if anything was written since, if the name is not there, or if the space may not hold one more.
+    ``named`` is a name, its chain and position, the number of its last move and the running hash of its log. The
+    statement changes no row if anything was written since ``known``, if the name is elsewhere, or if the quota has no
+    room.
     """
     return _take(TAKE_NEXT, space, known, given_bytes, named, count)
 
@@ -178,7 +181,7 @@ def take_next(
 def take_behind(
     space: int, known: SpaceNumbers, given_bytes: int, end: tuple[int, int, str, bytes], count: int = 1
 ) -> Statement:
-    """``take_next`` behind a turn without a name: its chain and position, its id and digest."""
+    """``take_next`` for a turn without a name: ``end`` is its chain and position, its id and digest."""
     return _take(TAKE_BEHIND, space, known, given_bytes, end, count)
 
 
@@ -197,7 +200,7 @@ TAKE_CHANGE = Query(
 
 
 def take_change(connection: Connection, space: int) -> tuple[int, int]:
-    """The space's last commit number, and a new number for something that changed beside the turns."""
+    """Take a number for a change that is not a turn. Returns the last commit number of the space, and the new one."""
     row = connection.row(TAKE_CHANGE, space=space)
     assert row is not None
     return int(row[0]), int(row[1])
@@ -210,7 +213,7 @@ READ_COUNTER = Query(
 
 
 def read_counter(connection: Connection, space: int) -> Counter:
-    """The counter of a space; zeros where its row is missing."""
+    """The counter of a space; zeros if its row is missing."""
     row = connection.row(READ_COUNTER, space=space)
     return Counter(*([0] * 6 if row is None else row))
 
@@ -228,7 +231,7 @@ READ_STATE = Query("state of a space", "SELECT state FROM counter WHERE space = 
 
 
 def state_of(connection: Connection, space: int) -> str | None:
-    """Why the space takes no turns; None where it does."""
+    """The reason why a space takes no turns: ``REMOVED``, ``ERASED`` or a restore's mark. None if it takes turns."""
     row = connection.row(READ_STATE, space=space)
     return None if row is None else row[0]
 
@@ -240,8 +243,8 @@ READ_QUOTA = Query(
 
 
 def read_quota(connection: Connection, space: int) -> Quota:
-    """What a space may hold, and what it holds."""
-    from headish.values.results.reports import Quota  # late: few ask, and its module has seven other reports
+    """The quota of a space, with what it holds now."""
+    from headish.values.results.reports import Quota  # late: rarely needed, and its module has seven other reports
 
     row = connection.row(READ_QUOTA, space=space)
     return Quota(None, None, 0, 0) if row is None else Quota(*row)
@@ -254,7 +257,7 @@ SET_QUOTA = Query(
 
 
 def set_quota(connection: Connection, space: int, turns: int | None, given_bytes: int | None) -> None:
-    """Set what a space may hold; None is any number."""
+    """Set the quota of a space; None is no limit."""
     connection.run(SET_QUOTA, space=space, turns=turns, bytes=given_bytes)
 
 
@@ -269,7 +272,7 @@ ADD_COUNTER = Query(
 
 def add_counter(connection: Connection, space: int) -> None:
     """Make the counter of a new space; two processes may do so at once."""
-    # Random, so that the cursor of a reader does not fit another history that has the same numbers.
+    # Random: the cursor of a reader must not fit another history that has the same numbers.
     connection.run(ADD_COUNTER, space=space, random=os.urandom(16))
 
 
@@ -280,7 +283,7 @@ RETIRE_COUNTER = Query(
 
 
 def retire_counter(connection: Connection, space: int) -> bool:
-    """Whether nothing was ever counted: then nobody writes into the space any more."""
+    """Close a space to writers if it never counted anything. False if it did."""
     return connection.run(RETIRE_COUNTER, space=space, became=REMOVED) == 1
 
 

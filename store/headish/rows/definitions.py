@@ -14,8 +14,8 @@ from headish.rows.counters import take_change
 from headish.rows.payloads import add_payloads, refuse_barred, split_payload
 
 POINTER, TOOLS, DEFAULT = "pointer", "tools", "default"
-"""The kinds."""
-# Each table is bound to the space itself, so that a distributed database finds all rows in one place.
+"""The kinds of definitions."""
+# Each table is compared with the space itself, so that a distributed database finds all rows on one server.
 FIND = Query(
     "find definition",
     """
@@ -31,8 +31,9 @@ FIND = Query(
 
 
 def find_definition(connection: Connection, space: int, kind: str, name: bytes) -> Row | None:
-    """``(name, number, hash, data, milliseconds, running)`` of what is set under a name, or None."""
+    """``(name, number, hash, data, milliseconds, running)`` of the value under a name, or None."""
     row = connection.row(FIND, space=space, kind=kind, name=name)
+    # A removal is a row, too, without a hash.
     return row if row is not None and row[2] is not None else None
 
 
@@ -52,7 +53,7 @@ LIST = Query(
 
 
 def list_definitions(connection: Connection, space: int, kind: str) -> Sequence[Row]:
-    """As ``find_definition``, all of a kind, by name."""
+    """The rows of ``find_definition`` for all names of a kind, by name."""
     return connection.rows(LIST, space=space, kind=kind)
 
 
@@ -67,7 +68,8 @@ HISTORY = Query(
 
 
 def definition_history(connection: Connection, space: int, kind: str, name: bytes) -> Sequence[Row]:
-    """As ``find_definition``, every value that was ever set, the last first; hash and data are null for a removal."""
+    """The rows of ``find_definition`` for every value that a name ever had, the last first. In the row of a removal,
+    hash and data are null."""
     return connection.rows(HISTORY, space=space, kind=kind, name=name)
 
 
@@ -81,14 +83,14 @@ ADD = Query(
 
 
 def set_definition(connection: Connection, space: int, kind: str, name: bytes, data: bytes | None) -> int | None:
-    """Let something hold under a name from now on, or nothing (None): its number. None where it holds already.
+    """Set the value under a name; None removes it. Returns its number, or None if the name has this value already.
 
-    Cost: four statements, five for a large one. Raises: BarredContent.
+    Cost: four statements, five for a large value. Raises: BarredContent.
     """
     last = connection.row(FIND, space=space, kind=kind, name=name)
     number, before, holds = (0, b"", None) if last is None else (int(last[1]), last[5], last[2])
     hash = None if data is None else hash_payload(data)
-    # Setting what is set already leaves no row, so a program may do it at each start.
+    # Setting the same value again leaves no row, so a program may do it at each start.
     if hash == holds:
         return None
     seq, change = take_change(connection, space)
@@ -115,7 +117,7 @@ def set_definition(connection: Connection, space: int, kind: str, name: bytes, d
 def definition_is(
     connection: Connection, space: int, kind: str, name: bytes, number: int | None, data: bytes | None
 ) -> bool:
-    """Whether the definition of this number says this: what is asked if the answer to its commit was lost."""
+    """Whether the definition with this number has this value. For a commit whose answer was lost."""
     wanted = None if data is None else hash_payload(data)
     rows = definition_history(connection, space, kind, name)
     return any(row[1] == number and row[2] == wanted for row in rows)

@@ -1,7 +1,7 @@
-"""Turns by what names them from outside: their keys, what they supersede, and their handles (rules R25, handles; R35,
-keys).
+"""Look up turns by key, by the turn that they supersede, and by handle (rules R25, handles; R35, keys).
 
-A handle is made of a digest: of the digests next to it, and of turns whose digests begin alike.
+A handle is the beginning of a digest. Its length depends on the neighbouring digests, and on turns whose digests begin
+alike.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ BY_KEY = Query("turn by its key", f"SELECT {COLUMNS} FROM turn WHERE space = :sp
 
 
 def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
-    """The turn with a key; one that lost its meta has the key's hash."""
+    """The turn with a key; None if there is none. A turn whose meta was erased is found by the hash of its key."""
     return next(iter(read_turns(connection.rows(BY_KEY, space=space, key=key, key_hash=hash_key(key)))), None)
 
 
-# A turn that lost its meta has the hash of its key.
+# A turn whose meta was erased has the hash of its key in place of the key.
 _HASHED = ", ".join(f":{each}_hash" for each in PORTION)
 BY_KEYS = Query(
     "turns by their keys",
@@ -35,17 +35,17 @@ BY_KEYS = Query(
 
 def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> dict[bytes, StoredTurn]:
     """The turns with one of the keys, by key. Cost: one statement for each ``LOOKED_UP`` keys."""
-    # An erasure with the meta leaves only the hash; without it an import would store again what was erased.
+    # An erasure that takes the meta leaves only this hash. Without it an import would store the erased turn again.
     hashes = {key: hash_key(key) for key in keys}
     rows: list[Row] = []
     for portion in in_portions(hashes):
         hashed = {f"{name}_hash": hashes[key] for name, key in portion.items()}
         rows += connection.rows(BY_KEYS, space=space, **portion, **hashed)
-    known = {each: key for key, hash in hashes.items() for each in (key, hash)} if rows else {}
-    return {known[bytes(stored.key)]: stored for stored in read_turns(rows) if stored.key is not None}
+    key_of = {each: key for key, hash in hashes.items() for each in (key, hash)} if rows else {}
+    return {key_of[bytes(turn.key)]: turn for turn in read_turns(rows) if turn.key is not None}
 
 
-# Without an order: to save the sort, SQLite would read the whole space by its commit numbers.
+# No ORDER BY: to save the sort, SQLite would read the whole space in the order of its commit numbers.
 SUPERSEDING = Query(
     "turns that supersede a turn",
     f"SELECT {COLUMNS} FROM turn WHERE space = :space AND supersedes = :id",
@@ -53,16 +53,16 @@ SUPERSEDING = Query(
 
 
 def superseding(connection: Connection, space: int, turn_id: TurnId) -> list[StoredTurn]:
-    """The turns that take the place of a turn, in commit order."""
-    return sorted(read_turns(connection.rows(SUPERSEDING, space=space, id=turn_id)), key=lambda stored: stored.seq)
+    """The turns that supersede a turn, in commit order."""
+    return sorted(read_turns(connection.rows(SUPERSEDING, space=space, id=turn_id)), key=lambda turn: turn.seq)
 
 
 _LISTED_IDS = {
     "sqlite": "SELECT value FROM json_each(:ids)",
     "postgresql": "SELECT value FROM json_array_elements_text(CAST(:ids AS json))",
 }
-# The outer join fixes the order: left to itself, SQLite begins with every turn of the space. What is compared is made
-# before: under a policy, no index answers a condition that computes.
+# The outer join fixes the order: left to itself, SQLite begins with every turn of the space. The ids are materialized
+# before they are compared: under a policy, PostgreSQL uses no index for a condition that computes.
 _JOINED_TO_IDS = f"""
     WITH wanted(id) AS MATERIALIZED (%s)
     SELECT {T_COLUMNS} FROM wanted LEFT JOIN turn AS t ON t.space = :space AND t.%s = wanted.id
@@ -74,7 +74,7 @@ SUPERSEDING_SOME = Query(
 
 
 def superseding_some(connection: Connection, space: int, ids: Iterable[TurnId]) -> list[StoredTurn]:
-    """The turns that take the place of one of some turns, in no order. Cost: one statement; none for no ids."""
+    """The turns that supersede any of these turns, in no order. Cost: one statement; none without ids."""
     return _joined_to(connection, SUPERSEDING_SOME, space, ids)
 
 
@@ -82,7 +82,7 @@ IDS = Query("ids that are known", f"SELECT id FROM turn WHERE space = :space AND
 
 
 def known_ids(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
-    """Which of the ids are those of turns. Cost: one statement for each ``LOOKED_UP`` ids."""
+    """The ids that turns have, among these. Cost: one statement for each ``LOOKED_UP`` ids."""
     return {row[0] for portion in in_portions(ids) for row in connection.rows(IDS, space=space, **portion)}
 
 
@@ -92,22 +92,23 @@ BY_IDS = Query(
 
 
 def turns_by_ids(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, StoredTurn]:
-    """The turns that have one of the ids, by id. Cost: one statement; none for no ids."""
-    return {stored.id: stored for stored in _joined_to(connection, BY_IDS, space, ids)}
+    """The turns with one of the ids, by id. Cost: one statement; none without ids."""
+    return {turn.id: turn for turn in _joined_to(connection, BY_IDS, space, ids)}
 
 
 def _joined_to(connection: Connection, query: Query, space: int, ids: Iterable[TurnId]) -> list[StoredTurn]:
     listed = list(dict.fromkeys(ids))
     rows = connection.rows(query, space=space, ids=as_list(listed)) if listed else ()
+    # The outer join gives a row of nulls for each id that found nothing.
     return read_turns(row for row in rows if row[0] is not None)
 
 
 SHORT_BYTES = 8
-"""So much of a digest is indexed."""
+"""How much of a digest the index ``turn_digest`` has."""
 
 
 class NearDigests(msgspec.Struct, frozen=True, gc=False):
-    """A turn's digest, the beginnings of those next to it, and the id of another turn that has the same beginning."""
+    """A turn's digest, the beginnings of the digests next to it, and the id of a turn whose digest begins alike."""
 
     digest: bytes
     before: bytes | None
@@ -115,8 +116,8 @@ class NearDigests(msgspec.Struct, frozen=True, gc=False):
     twin: TurnId | None
 
 
-# Under a policy, no index answers a condition on a part of a digest. A secured database has an index of whole ones;
-# this makes the beginning of a digest the highest digest that begins so.
+# Under a policy, PostgreSQL uses no index for a condition on a part of a digest, so a secured database has an index of
+# whole digests. Behind the beginning of a digest, these 24 bytes make the highest digest with that beginning.
 _ABOVE = "'\\x" + "ff" * 24 + "'::bytea"
 AROUND = Query(
     "digests next to those of turns, and whether one is shared",
@@ -156,7 +157,10 @@ AROUND = Query(
 
 
 def digests_around(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, NearDigests]:
-    """What is around the digests of turns; nothing for an id that is not stored. One statement for each 64 ids."""
+    """The surroundings of the digests of turns, by id; an id that is not stored is left out.
+
+    Cost: one statement for each 64 ids.
+    """
     rows = [row for portion in in_portions(ids) for row in connection.rows(AROUND, space=space, **portion)]
     return {row[0]: NearDigests(*row[1:]) for row in rows}
 
@@ -172,10 +176,11 @@ TWINS = Query(
 
 
 def twins_of(connection: Connection, space: int, digest: bytes, limit: int) -> list[TurnId]:
-    """The ids of turns whose digests begin with the same eight bytes, in no order; ``limit`` at the most."""
+    """The ids of turns whose digests begin with the same eight bytes as ``digest``, in no order; at most ``limit``."""
     return [row[0] for row in connection.rows(TWINS, space=space, short=digest[:SHORT_BYTES], limit=limit)]
 
 
+# The comparisons of eight bytes only lead to the index; those of whole digests decide.
 BY_HANDLE = Query(
     "turns by handle",
     f"""
@@ -194,16 +199,16 @@ BY_HANDLE = Query(
 def turns_by_handle(
     connection: Connection, space: int, bounds: tuple[bytes, bytes], end: str, limit: int
 ) -> list[StoredTurn]:
-    """Turns whose digests lie between two, both included, and whose ids have this end, in commit order.
+    """The turns whose digests are within ``bounds``, both included, and whose ids end with ``end``, in commit order.
 
-    Cost: one statement, which looks at every turn between the bounds if there are fewer than ``limit`` with this end.
+    Cost: one statement. It looks at every turn within the bounds if fewer than ``limit`` ids have this end.
     """
     low, high = bounds
     rows = connection.rows(
         BY_HANDLE, space=space, low_short=low[:SHORT_BYTES], high_short=high[:SHORT_BYTES], low=low, high=high,
         ending=f"%{end}", limit=limit,
     )  # fmt: skip
-    return sorted(read_turns(rows), key=lambda stored: stored.seq)
+    return sorted(read_turns(rows), key=lambda turn: turn.seq)
 
 
 LOGGED = Query(
@@ -213,5 +218,5 @@ LOGGED = Query(
 
 
 def names_with_log(connection: Connection, space: int, names: Iterable[bytes]) -> set[bytes]:
-    """Which of these names are or were those of bookmarks. One statement for each 64 names."""
+    """The names among these that a bookmark has or had. Cost: one statement for each 64 names."""
     return {row[0] for portion in in_portions(names) for row in connection.rows(LOGGED, space=space, **portion)}

@@ -1,6 +1,7 @@
-"""The log of the names: where they were, and how they are renamed (rule I6, every move is logged).
+"""The log of the names: where they pointed, and renames (rule I6, every move is logged).
 
-Whoever renames has locked the space. What takes a name out of every row but those of turns stands here, too.
+Every caller that renames has locked the space. ``replace_name``, which takes a name out of every row except those of
+turns, is here, too.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ RENAME_LOG = Query(
 
 
 def rename_bookmark(connection: Connection, space: int, old: bytes, new: bytes, before: Named, turn: ParentTurn) -> int:
-    """Give a name another one that never was: its log, and what is said of it, go with it. The number of the move.
+    """Rename a bookmark to a name that never existed. Its log and the record of its conversation go along.
 
-    Cost: five statements, seven where something is said of it.
+    Returns the number of the move. Cost: five statements, seven if there is a record.
     """
     seq, change = take_change(connection, space)
     number, now = before.move + 1, time.time_ns() // 1_000_000
     running = run_on(MOVE_LOG, before.running, number, turn.digest.hex().encode(), now)
-    own = int(turn.head == new)  # the turn goes on saying the old name: under the new one it is found by its place
+    own = int(turn.head == new)  # the turn still has the old name, so the new one is found by its place
     connection.run(RENAME_LOG, space=space, name=old, to_name=new)
     connection.run(RENAME, space=space, name=old, to_name=new, to_move=number, to_own=own, to_running=running)
     connection.run_rows(ADD_LOG, [(space, new, number, *before.place, now, seq, change, running, old)])
@@ -46,7 +47,7 @@ def rename_bookmark(connection: Connection, space: int, old: bytes, new: bytes, 
 
 
 def has_log(connection: Connection, space: int, name: bytes) -> bool:
-    """Whether there ever was such a name."""
+    """Whether a bookmark has or had this name."""
     return connection.row(LAST_LOG, space=space, name=name) is not None
 
 
@@ -73,7 +74,8 @@ AHEAD = Query(
 
 
 def find_overtaken(connection: Connection, space: int) -> bytes | None:
-    """A name whose row is damaged: its log has later moves, so that it cannot move any more."""
+    """A name whose row is damaged: its log has later moves, so the next move would repeat a number. None if all are
+    sound."""
     row = connection.row(AHEAD, space=space)
     return None if row is None else bytes(row[0])
 
@@ -85,12 +87,12 @@ LOG_AT_MOVE = Query(
 
 
 def logged_place(connection: Connection, space: int, name: bytes, move: int) -> tuple[bool, Place | None]:
-    """Whether there is a move of this number, and where it led (None: the name was removed)."""
+    """Return whether there is a move of this number, and the place that it led to (None: it removed the name)."""
     row = connection.row(LOG_AT_MOVE, space=space, name=name, move=move)
     return row is not None, Place(row[1], row[2]) if row and row[1] is not None else None
 
 
-# A rename is no move: its row says the name before, and leads where the one before it does.
+# ``was IS NULL`` leaves out renames: each leads to the same place as the row before, and would count as a step back.
 LOG_BACK = Query(
     "log of a bookmark so many moves ago",
     """
@@ -108,9 +110,9 @@ LOG_AT_TIME = Query(
 
 
 def past_place(connection: Connection, space: int, name: bytes, past: int | float) -> Place | None:
-    """Where a name pointed: ``past`` moves ago (int), or at a Unix time in milliseconds (float).
+    """Where a name pointed: ``past`` moves ago (int), or at a Unix time in milliseconds (float). None if nowhere.
 
-    The moves of a removed name are counted from its removal, which is its last. Cost: reads ``past`` rows of its log.
+    The moves of a removed name are counted from its removal, which is the last. Cost: reads ``past`` rows of its log.
     """
     if isinstance(past, float):
         row = connection.row(LOG_AT_TIME, space=space, name=name, milliseconds=int(past))
@@ -144,7 +146,7 @@ REACHED = Query(
 
 
 def places_reached(connection: Connection, space: int, name: bytes) -> list[Place]:
-    """The places that a name ever pointed at: in each chain the last one. Cost: reads its log once."""
+    """The last place in each chain that a name ever pointed at. Cost: reads its log once."""
     return [Place(int(chain), int(pos)) for chain, pos in connection.rows(REACHED, space=space, name=name)]
 
 
@@ -159,7 +161,7 @@ def former_names(connection: Connection, space: int, name: bytes) -> list[bytes]
     return [row[0] for row in connection.rows(FORMER, space=space, name=name)]
 
 
-# Only moves that no turn made can be renames, and a sparse index has those.
+# ``change IS NOT NULL`` leads to a sparse index: only a move that no turn made can be a rename.
 RENAMED_FROM = Query(
     "bookmarks that had a name before",
     "SELECT DISTINCT name FROM bookmark_log WHERE space = :space AND change IS NOT NULL AND was = :was ORDER BY name",
@@ -178,7 +180,7 @@ FIRST_MOVE = Query(
 
 
 def first_move(connection: Connection, space: int, name: bytes) -> bytes:
-    """The running hash of the first move of a bookmark; empty where it is missing."""
+    """The running hash of the first move of a bookmark; empty if it is missing."""
     row = connection.row(FIRST_MOVE, space=space, name=name)
     return b"" if row is None else row[0]
 
@@ -201,7 +203,7 @@ COUNT_MOVES = Query(
 
 
 def count_moves(connection: Connection, space: int, name: bytes) -> int:
-    """How many moves the log of a bookmark has."""
+    """The number of moves in the log of a bookmark."""
     [(count,)] = connection.rows(COUNT_MOVES, space=space, name=name)
     return int(count)
 
@@ -213,7 +215,7 @@ COUNT_SAYING = Query(
 
 
 def count_saying(connection: Connection, space: int, names: list[bytes]) -> int:
-    """How many turns say that they moved one of these names. Cost: reads the space once for each."""
+    """The number of turns whose ``head`` is one of these names. Cost: reads the space once for each name."""
     return sum(int(row[0]) for name in names for row in connection.rows(COUNT_SAYING, space=space, name=name))
 
 
@@ -224,8 +226,8 @@ FORGET_FORMER = Query(
 
 
 def replace_name(connection: Connection, space: int, name: bytes, others: list[bytes], became: bytes) -> None:
-    """Give a bookmark a name in place of its own and of those that it had before, which then stand in no row but those
-    of turns. A bookmark that was removed has only its log.
+    """Rename a bookmark to ``became``, and take its own name and ``others``, its former ones, out of every row except
+    those of turns. A removed bookmark has only its log.
 
     Cost: about eight statements, and two for each of the others.
     """
@@ -238,7 +240,7 @@ def replace_name(connection: Connection, space: int, name: bytes, others: list[b
         rename_record(connection, space, name, became)
     else:
         rename_bookmark(connection, space, name, became, now, turn)
-        connection.run(FORGET_FORMER, space=space, was=name)
+        connection.run(FORGET_FORMER, space=space, was=name)  # again: the rename has just logged the old name
     for each in (name, *others):
-        if not has_log(connection, space, each):  # else the name is that of another bookmark by now
+        if not has_log(connection, space, each):  # else another bookmark has the name by now, and its entries
             move_entries(connection, space, each, became)

@@ -1,7 +1,7 @@
-"""Rows of ``object``: what a program keeps beside its turns (rule R38, objects).
+"""Rows of ``object``: values that a program keeps beside its turns (rule R38, objects).
 
-Each kind has one more row, under the empty key: the highest revision that a removed object had. An object that is made
-anew goes on from there, so no revision of a key ever comes twice. Every writer has locked the space.
+Under the empty key, each kind keeps the highest revision that a removed object had. A new object continues from there,
+so no revision of a key ever comes twice. Every writer has locked the space.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from headish.errors import RecordChanged, UnknownObject
 from headish.values.names import Absent, stored_name
 
 KNOWN = "headish.known"
-"""The kind of the objects that say which exports were imported (``imports.keeping.known``)."""
+"""The kind of the objects that remember imported exports (``imports.keeping.known``)."""
 REMOVED = b""
-"""The key under which a kind keeps the highest revision of what was removed."""
+"""The key under which a kind keeps the highest revision of its removed objects."""
 
 
 class Put(NamedTuple):
-    """An object that is to be stored. ``expect`` is the revision that it must have now; None is any, or none."""
+    """An object to store. ``expect`` is the revision that it must have now; None accepts any, or no object at all."""
 
     kind: str
     key: bytes
@@ -53,7 +53,8 @@ LIST = Query(
 def list_objects(
     connection: Connection, space: int, kind: str, *, prefix: bytes, after: bytes, limit: int
 ) -> Sequence[Row]:
-    """As ``find_object``, those whose keys begin so and stand behind ``after``, by the bytes of their keys."""
+    """The rows of ``find_object`` whose keys begin with ``prefix`` and sort after ``after``, by the bytes of their
+    keys."""
     # No key holds 0xFF, which is not UTF-8: it ends the range of the keys that begin with the prefix.
     high = prefix + b"\xff"
     return connection.rows(LIST, space=space, kind=kind, low=prefix, high=high, after=after, limit=limit)
@@ -71,9 +72,9 @@ LIST_BACKWARDS = Query(
 def list_objects_backwards(
     connection: Connection, space: int, kind: str, *, prefix: bytes, before: bytes | None, limit: int
 ) -> Sequence[Row]:
-    """As ``list_objects``, the last key first: those before the key ``before``."""
+    """List as ``list_objects`` does, but from the last key to the first: the keys before ``before``."""
     high = prefix + b"\xff" if before is None else before
-    low = prefix or b"\x00"  # the empty key is that of what was removed
+    low = prefix or b"\x00"  # leaves out the empty key, which is ``REMOVED``
     return connection.rows(LIST_BACKWARDS, space=space, kind=kind, low=low, high=high, limit=limit)
 
 
@@ -88,13 +89,13 @@ PAGE = Query(
 
 
 def objects_page(connection: Connection, space: int, kind: str, key: bytes, limit: int) -> Sequence[Row]:
-    """As ``find_object`` and with the seal, of all kinds behind a kind and a key, with the rows that keep revisions of
-    what is gone."""
+    """The rows of ``find_object`` and their seals, of all kinds, after a kind and a key. Includes the rows under
+    ``REMOVED``."""
     return connection.rows(PAGE, space=space, kind=kind, key=key, limit=limit)
 
 
 def put_object(connection: Connection, space: int, put: Put) -> int:
-    """Store an object; its new revision. Cost: two statements. Raises: RecordChanged."""
+    """Store an object; returns its new revision. Cost: two statements. Raises: RecordChanged."""
     revision, removed = _revisions(connection, space, put.kind, put.key)
     _check_expected(put.kind, put.key, put.expect, revision)
     number = (removed if revision is None else revision) + 1
@@ -106,14 +107,16 @@ REMOVE = Query("remove object", "DELETE FROM object WHERE space = :space AND kin
 
 
 def remove_object(connection: Connection, space: int, kind: str, key: bytes, expect: int | Absent | None) -> int:
-    """Remove an object; the revision that it had. Cost: two statements, or three. Raises: UnknownObject,
-    RecordChanged."""
+    """Remove an object; returns the revision that it had.
+
+    Cost: two statements, or three. Raises: UnknownObject, RecordChanged.
+    """
     revision, removed = _revisions(connection, space, kind, key)
     _check_expected(kind, key, expect, revision)
     if revision is None:
         raise UnknownObject(kind, stored_name(key))
     connection.run(REMOVE, space=space, kind=kind, key=key)
-    # A lower one changes nothing: the highest decides which revision a key that is made anew gets.
+    # A lower one changes nothing: a new key continues from the highest.
     if revision > removed:
         _write(connection, space, kind, REMOVED, revision, b"")
     return revision
@@ -133,9 +136,9 @@ REMOVE_SOME = Query(
 
 
 def remove_objects(connection: Connection, space: int, kind: str, prefix: bytes) -> int:
-    """Remove the objects whose keys begin so; how many there were. Cost: two statements, or three."""
+    """Remove the objects whose keys begin with ``prefix``; returns how many. Cost: two statements, or three."""
     high = prefix + b"\xff"
-    # Before the rows go: afterwards nothing would know the revisions that keys made anew must not repeat.
+    # Before the rows go: afterwards nothing would know which revisions new keys must not repeat.
     [(highest,)] = connection.rows(HIGHEST, space=space, kind=kind, low=prefix, high=high, removed=REMOVED)
     count = connection.run(REMOVE_SOME, space=space, kind=kind, low=prefix, high=high)
     if count:
@@ -144,7 +147,7 @@ def remove_objects(connection: Connection, space: int, kind: str, prefix: bytes)
 
 
 def object_is(connection: Connection, space: int, put: Put, revision: int) -> bool:
-    """Whether the object says this at this revision: what is asked if the answer to its commit was lost."""
+    """Whether the object has these data at this revision. For a commit whose answer was lost."""
     row = find_object(connection, space, put.kind, put.key)
     return row is not None and (row[2], row[3]) == (revision, put.data)
 
@@ -156,10 +159,10 @@ REVISIONS = Query(
 
 
 def _revisions(connection: Connection, space: int, kind: str, key: bytes) -> tuple[int | None, int]:
-    """The revision of an object, None where it is not there, and the highest of those that are gone."""
+    """The revision of an object (None if there is none), and the highest revision of the removed ones of its kind."""
     rows = connection.rows(REVISIONS, space=space, kind=kind, key=key, removed=REMOVED)
-    found = {each: int(revision) for each, revision in rows}
-    return found.get(key), found.get(REMOVED, 0)
+    revisions = {each: int(revision) for each, revision in rows}
+    return revisions.get(key), revisions.get(REMOVED, 0)
 
 
 def _check_expected(kind: str, key: bytes, expect: int | Absent | None, actual: int | None) -> None:

@@ -1,5 +1,5 @@
-"""Payload bytes: small ones in the row of what has them, large ones once per space by their address (rule R28, small
-payloads)."""
+"""Payload bytes: a small payload is in the row that has it, a large one is stored once per space by its address (rule
+R28, small payloads)."""
 
 from __future__ import annotations
 
@@ -15,34 +15,36 @@ from headish.values.places import Place
 K = TypeVar("K", bytes, TurnId)
 
 LOOKED_UP = 64
-"""How many keys one statement looks up; a shorter list is filled up with its last key."""
+"""The number of keys that one statement looks up. A shorter list is filled up with its last key."""
 
 PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
-"""The parameters of such a statement."""
+"""The names of the parameters of such a statement."""
 
 WANTED = ", ".join(f":{each}" for each in PORTION)
-"""The same as the list of an IN."""
+"""These parameters as the list of an ``IN``."""
 
 LEFT_JOIN_PAYLOAD = (
     "LEFT JOIN payload AS p ON p.space = :space AND p.hash = t.hash AND t.erased IS NULL AND t.data IS NULL"
 )
-"""The large payload of a turn ``t``; that of an erased turn may be there still, because another one needs it. Most
-payloads stand in their rows."""
+"""Joins the large payload of a turn ``t``, unless the turn is erased: the bytes of an erased turn may still be stored,
+because another turn needs them."""
 
 PAYLOAD = """coalesce(t.data, (
       SELECT p.data FROM payload AS p WHERE p.space = :space AND p.hash = t.hash AND t.erased IS NULL
     ))"""
-"""The payload of a turn ``t``. Most stand in their rows: a join would seek in the other table for each of them, too."""
+"""The payload of a turn ``t``. A sub-select, because most payloads are in the row of their turn, and a join would seek
+in the other table for these, too."""
 
 T = TypeVar("T", bytes, TurnId, int)
 
 
 def split_payload(data: bytes) -> bytes | None:
-    """The bytes that are stored in the row itself: all of a small payload, none of a large one."""
+    """The bytes to store in the row itself: those of a small payload, None for a large one."""
     return data if len(data) <= INLINE_BYTES else None
 
 
-# An old row whose bytes are missing or damaged gets them again, so that a turn that was acknowledged can be read.
+# If the stored bytes are missing or damaged, the row gets them again, so that a turn acknowledged now can be read.
+# A barred row (``erased``) stays empty.
 ADD_PAYLOAD = Query(
     "add payload",
     sqlite="""
@@ -59,18 +61,16 @@ ADD_PAYLOAD = Query(
 
 
 def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, bytes]) -> None:
-    """Store the large ones of these payloads, by address; in its order, so that writers cannot deadlock.
-
-    Cost: none, or one statement.
-    """
+    """Store the large ones among these payloads, by address. Cost: one statement, or none."""
     rows = [each.values for each in payload_statements(space, payloads)]
     if rows:
         connection.run_rows(ADD_PAYLOAD, rows)
 
 
 def payload_statements(space: int, payloads: Mapping[bytes, bytes]) -> list[Statement]:
-    """What ``add_payloads`` runs, for each of the large ones."""
+    """The statements of ``add_payloads``, one for each large payload."""
     large = [hash for hash, data in payloads.items() if len(data) > INLINE_BYTES]
+    # In the order of the addresses: writers that lock the same rows in different orders could deadlock.
     return [Statement(ADD_PAYLOAD, (space, hash, len(payloads[hash]), payloads[hash])) for hash in sorted(large)]
 
 
@@ -81,7 +81,7 @@ BARRED_AMONG = Query(
 
 
 def refuse_barred(connection: Connection, space: int, hashes: Iterable[bytes]) -> None:
-    """Refuse content whose bytes were barred by an erasure. Cost: one statement for each ``LOOKED_UP`` addresses.
+    """Refuse content that an erasure has barred. Cost: one statement for each ``LOOKED_UP`` addresses.
 
     Raises: BarredContent.
     """
@@ -90,8 +90,8 @@ def refuse_barred(connection: Connection, space: int, hashes: Iterable[bytes]) -
 
 
 def barred_among(connection: Connection, space: int, hashes: Iterable[bytes]) -> dict[bytes, int]:
-    """Those of the addresses that are barred, each with the number of the erasure. Cost: as ``refuse_barred``."""
-    # Small payloads, too: one has no row here until an erasure bars it.
+    """The barred ones among the addresses, each with the number of the erasure. Cost: as ``refuse_barred``."""
+    # This covers small payloads, too: one has no row in this table until an erasure bars it.
     portions = in_portions(dict.fromkeys(hashes))
     rows = [row for portion in portions for row in connection.rows(BARRED_AMONG, space=space, **portion)]
     return {bytes(hash): int(erased) for hash, erased in rows}
@@ -104,18 +104,36 @@ READ_PAYLOAD = Query(
 
 
 def read_payload_at(connection: Connection, space: int, place: Place) -> bytes | None:
-    """The payload of the turn at a place, wherever it lies; None where it is missing."""
+    """The payload of the turn at a place, from its row or from ``payload``; None if it is missing or erased."""
     row = connection.row(READ_PAYLOAD, space=space, chain=place.chain, pos=place.pos)
     return None if row is None else row[0]
 
 
+SMALL_PAYLOADS = Query(
+    "small payloads of turns by their ids",
+    f"SELECT id, data FROM turn WHERE space = :space AND id IN ({WANTED}) AND data IS NOT NULL",
+)
+
+
+def small_payloads_of(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, bytes]:
+    """The payloads of those turns that have them in their own row, by id. Cost: one statement for each ``LOOKED_UP``
+    ids."""
+    return {
+        row[0]: row[1]
+        for portion in in_portions(ids)
+        for row in connection.rows(SMALL_PAYLOADS, space=space, **portion)
+    }
+
+
 def in_portions(keys: Iterable[T], filler: T | None = None) -> Iterator[dict[str, T]]:
-    """The keys as parameters of statements that look up ``LOOKED_UP`` each. ``filler``, else the last key, fills up the
-    last one: where a key has many rows, it is to be looked up once."""
+    """Divide keys into the parameters of statements that look up ``LOOKED_UP`` keys each.
+
+    ``filler``, or else the last key, fills up the last portion. Give a ``filler`` where one key may have many rows.
+    """
     listed = list(keys)
     for start in range(0, len(listed), LOOKED_UP):
         portion = listed[start : start + LOOKED_UP]
-        # Always the same number of parameters: one statement text, so each database prepares and plans it once.
+        # Always the same number of parameters, so that a database prepares and plans the statement only once.
         portion += [portion[-1] if filler is None else filler] * (LOOKED_UP - len(portion))
         yield dict(zip(PORTION, portion, strict=True))
 

@@ -1,4 +1,4 @@
-"""Rows of ``signature``: who signed which turn, or all that leads to it."""
+"""Rows of ``signature``: a signature of a turn alone, or of everything that leads to it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from headish.values.ids import TurnId
 
 
 class StoredSignature(NamedTuple):
-    """A row. ``remote`` is the name of the remote that it came from; empty where it was made here; ``/own``,
-    ``/plain``, ``/stranger`` or ``/copy`` where it came from a caller, in a file or from another space
+    """A row of ``signature``.
+
+    ``remote`` is the name of the remote that the signature came from. It is empty if the signature was made here, and
+    ``/own``, ``/plain``, ``/stranger`` or ``/copy`` if a caller, a file or another space brought it
     (``ArrivalOrigin.bringer``).
     """
 
@@ -36,7 +38,8 @@ BEHIND = Query(
 
 
 def all_signatures(connection: Connection, space: int, after: int = -(2**63)) -> Iterator[StoredSignature]:
-    """The signatures behind a number, in the order of their numbers, read in pages."""
+    """The signatures after a number, in the order of their numbers."""
+    # In pages: the next statement on this connection, which has one cursor, would end a single long read.
     while page := connection.rows(BEHIND, space=space, after=after, limit=PAGE):
         yield from map(StoredSignature._make, page)
         after = page[-1][0]
@@ -56,7 +59,7 @@ LAST = Query("number of the last signature", "SELECT max(number) FROM signature 
 
 
 def last_signature(connection: Connection, space: int) -> int:
-    """The number of the last signature; 0 where there is none."""
+    """The number of the last signature; 0 if there is none."""
     row = connection.row(LAST, space=space)
     return 0 if row is None or row[0] is None else int(row[0])
 
@@ -71,7 +74,7 @@ ADD = Query(
 
 
 def add_signatures(connection: Connection, space: int, signatures: Sequence[StoredSignature]) -> None:
-    """Store signatures behind the last one, under numbers and seals of their own. The space is locked."""
+    """Store signatures after the last one, with new numbers and seals. The caller has locked the space."""
     first = last_signature(connection, space) + 1 if signatures else 0
     numbered = [each._replace(number=number) for number, each in enumerate(signatures, first)]
     rows = [{"space": space, **each._asdict(), "seal": seal_signature(*each[:-1])} for each in numbered]

@@ -1,4 +1,4 @@
-"""Rows of ``space`` and its log: the names of spaces. Their numbers are never given out again."""
+"""Rows of ``space`` and its log: the names of spaces. The number of a space is never given to another one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
 from headish.rows.counters import add_counter, retire_counter
 
-# Every name that can be looked up sorts behind the rows of removed spaces.
+# The names of removed spaces begin with NUL, so every name that can be looked up sorts after them.
 _FIRST_NAME = b"\1"
-# In a secured database it is looked up and entered at once, so a space that is forbidden is as unknown as one that is
-# not there.
+# A secured database looks a space up and enters it at once, so that a forbidden space is as unknown as a missing one.
 FIND_SPACE = Query("find space", "SELECT id FROM space WHERE name = :name", secured="SELECT headish_enter(:name)")
 
 
@@ -29,11 +28,12 @@ ADD_SPACE = Query(
 
 
 def add_space(connection: Connection, name: bytes) -> int:
-    """The number of a space, made if it is missing; two processes may make it at once."""
-    made = connection.run(ADD_SPACE, name=name)
+    """Return the number of a space; create it if it is missing. Two processes may create it at the same time."""
+    inserted = connection.run(ADD_SPACE, name=name)
     number = find_space(connection, name)
     assert number is not None
-    if made == 1:
+    # Only the process whose INSERT won may add the log's first row; the other one would repeat its number.
+    if inserted == 1:
         add_counter(connection, number)
         _log(connection, number, name)
     return number
@@ -43,7 +43,7 @@ LIST_SPACES = Query("list spaces", "SELECT name FROM space WHERE name > :after O
 
 
 def list_spaces(connection: Connection, *, after: bytes = b"", limit: int = 2**63 - 1) -> list[bytes]:
-    """The names of spaces behind ``after``, by name."""
+    """The names of spaces after ``after``, by name."""
     return [name for (name,) in connection.rows(LIST_SPACES, after=after or _FIRST_NAME, limit=limit)]
 
 
@@ -51,7 +51,7 @@ COUNT_SPACES = Query("count spaces", "SELECT count(*) FROM space WHERE name > :a
 
 
 def count_spaces(connection: Connection) -> int:
-    """How many spaces there are, without those that were removed."""
+    """The number of spaces, without removed ones."""
     [(count,)] = connection.rows(COUNT_SPACES, after=_FIRST_NAME)
     return int(count)
 
@@ -60,7 +60,7 @@ RENAME_SPACE = Query("rename space", "UPDATE space SET name = :new WHERE id = :s
 
 
 def rename_space(connection: Connection, old: bytes, new: bytes) -> bool:
-    """Whether there was such a space; its number, and all that it holds, stay."""
+    """Rename a space; its number and contents stay. False if there is no such space."""
     number = find_space(connection, old)
     if number is None:
         return False
@@ -79,7 +79,7 @@ LEFT_UNDONE = Query(
 
 
 def left_undone(connection: Connection, space: int) -> tuple[bool, bool]:
-    """Whether any stream is open, and whether anything was ever erased."""
+    """Return whether any stream is open, and whether anything was ever erased."""
     [(has_streams, has_erasures)] = connection.rows(LEFT_UNDONE, space=space)
     return bool(has_streams), bool(has_erasures)
 
@@ -95,12 +95,13 @@ HOLDS_MORE = Query(
 
 
 def remove_space(connection: Connection, space: int) -> bool:
-    """Whether the space was empty, and is gone now. A store that still has it open can store nothing in it."""
+    """Remove a space if it is empty; False if it is not. A store that still has it open can store nothing in it."""
     if any(connection.row(HOLDS_MORE, space=space) or ()) or not retire_counter(connection, space):
         return False
     from headish.rows.tokens import remove_tokens  # late: few remove a space
 
     remove_tokens(connection, space)
+    # The row stays: deleted, its number could be given to a new space, where a store that still uses it would write.
     connection.run(RENAME_SPACE, space=space, new=removed_name(space))
     _log(connection, space, None)
     return True
@@ -116,7 +117,7 @@ SPACE_NUMBERS = Query("numbers of spaces", "SELECT id, name FROM space WHERE nam
 
 
 def space_numbers(connection: Connection) -> list[tuple[int, bytes]]:
-    """The number and name of each space but the removed ones, by number."""
+    """The number and name of each space that was not removed, by number."""
     return [(int(number), bytes(name)) for number, name in connection.rows(SPACE_NUMBERS, after=_FIRST_NAME)]
 
 
@@ -124,13 +125,13 @@ NAME_OF_SPACE = Query("name of space", "SELECT name FROM space WHERE id = :space
 
 
 def name_of_space(connection: Connection, space: int) -> bytes | None:
-    """The name of a space, or None for a number that none has."""
+    """The name of a space; None if no space has this number, or it was removed."""
     row = connection.row(NAME_OF_SPACE, space=space, after=_FIRST_NAME)
     return bytes(row[0]) if row else None
 
 
 def removed_name(space: int) -> bytes:
-    """The name of a removed space, which nobody can give or look up: no name holds NUL."""
+    """The name that a removed space gets. Nobody can give it or look it up, because no name may contain NUL."""
     return b"\0removed-%d" % space
 
 

@@ -1,6 +1,6 @@
 """Rows of ``stream`` and ``stream_chunk``: answers that are arriving, and the journal of their events.
 
-An open stream belongs to its writer until its lease expires; the process that ends it holds its row's lock meanwhile.
+An open stream belongs to its writer until its lease expires. The process that ends a stream locks its row first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from headish.database.query import Connection, Query
 from headish.values.ids import TurnId
 
 FINISHED, RECOVERED = "finished", "recovered"
-"""How a stream ended: its writer stored the turn, or a recovery did from the journal."""
+"""How a stream ended: its writer stored the turn, or a recovery stored it from the journal."""
 
 
 class StoredStream(NamedTuple):
@@ -32,8 +32,8 @@ FORGET = Query(
 
 
 def open_stream(connection: Connection, space: int, id: TurnId, about: bytes, expires: int, forget_before: int) -> None:
-    """Begin a stream; those that ended before a time are forgotten."""
-    # Here, because a stream is opened for each answer: no job that nobody runs is needed to keep the table small.
+    """Begin a stream, and forget the streams that ended before ``forget_before``."""
+    # Each answer opens a stream, so this keeps the table small without a job that somebody would have to run.
     connection.run(FORGET, space=space, past=forget_before)
     connection.run(OPEN, space=space, id=id, about=about, expires=expires)
 
@@ -45,8 +45,8 @@ ADD_CHUNK = Query(
 
 
 def add_chunk(connection: Connection, space: int, id: TurnId, number: int, data: bytes, expires: int) -> bool:
-    """Journal events and renew the lease. False if another process has ended the stream: nothing is journalled."""
-    # The writer may have slept past its lease, and a recovery stored the turn: events after it would belong to nothing.
+    """Journal events and renew the lease. False, and nothing is stored, if another process has ended the stream."""
+    # The writer may have slept past its lease while a recovery stored the turn. Later events would belong to nothing.
     if not renew_stream(connection, space, id, expires):
         return False
     connection.run(ADD_CHUNK, space=space, stream=id, number=number, data=data)
@@ -60,7 +60,7 @@ RENEW = Query(
 
 
 def renew_stream(connection: Connection, space: int, id: TurnId, expires: int) -> bool:
-    """Whether the stream is still open; its lease is then renewed."""
+    """Renew the lease of a stream. False if the stream has ended."""
     return connection.run(RENEW, space=space, id=id, until=expires) == 1
 
 
@@ -71,7 +71,7 @@ LOCK = Query(
 
 
 def lock_stream(connection: Connection, space: int, id: TurnId) -> StoredStream | None:
-    """A stream, locked: no other transaction ends it before this one does."""
+    """Read a stream and lock it, so that no other transaction ends it before this one does. None if there is none."""
     row = connection.row(LOCK, space=space, id=id)
     return None if row is None else StoredStream._make(row)
 
@@ -106,7 +106,8 @@ DROP = Query("drop a stream", "DELETE FROM stream WHERE space = :space AND id = 
 
 
 def drop_stream(connection: Connection, space: int, id: TurnId) -> bool:
-    """Whether there was such an open stream; it is forgotten, with its journal."""
+    """Forget an open stream and its journal. False if no open stream has this id."""
+    # Locked first: a chunk that its writer stores between the two DELETEs would refer to a stream that is gone.
     if lock_stream(connection, space, id) is None:
         return False
     connection.run(REMOVE_CHUNKS, space=space, id=id)
@@ -118,7 +119,7 @@ def remove_journal(connection: Connection, space: int, id: TurnId) -> None:
     connection.run(REMOVE_CHUNKS, space=space, id=id)
 
 
-# What it belonged to goes with its end: the name that it was to move may be erased before its row is forgotten.
+# ``about`` is emptied when the stream ends: it has the name to move, which may be erased before the row is forgotten.
 CLOSE = Query(
     "close a stream",
     "UPDATE stream SET outcome = :became, turn = :stored, about = :nothing WHERE space = :space AND id = :id",
@@ -126,7 +127,7 @@ CLOSE = Query(
 
 
 def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:
-    """End a stream with what became of it. Its journal was removed."""
+    """End a stream with its outcome and turn. The caller has removed its journal."""
     connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn, nothing=b"{}")
 
 
@@ -137,7 +138,7 @@ COUNT_ENDED = Query(
 
 
 def count_ended(connection: Connection, space: int, before: int) -> int:
-    """How many streams ended before a time, in Unix milliseconds, and are still remembered."""
+    """The number of remembered streams that ended before a time in Unix milliseconds."""
     row = connection.row(COUNT_ENDED, space=space, past=before)
     return 0 if row is None else int(row[0])
 

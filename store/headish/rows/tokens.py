@@ -1,4 +1,4 @@
-"""Rows of ``token``: the tokens that open a space, by label. Only their hashes are here."""
+"""Rows of ``token``: the tokens that open a space, by label. A row has the hash of its token, never the token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add_token(
     connection: Connection, space: int, label: bytes, *, hash: bytes, rights: str, milliseconds: int,
     expires: int | None,
 ) -> bool:  # fmt: skip
-    """Whether the label was free, and is the token's now."""
+    """Store a token under a label. False if the label is taken."""
     return connection.run(
         ADD_TOKEN, space=space, label=label, hash=hash, rights=rights, milliseconds=milliseconds, expires=expires
     ) > 0  # fmt: skip
@@ -40,7 +40,7 @@ REMOVE_TOKEN = Query("remove token", "DELETE FROM token WHERE space = :space AND
 
 
 def remove_token(connection: Connection, space: int, label: bytes) -> bool:
-    """Whether there was one."""
+    """Remove the token with a label. False if there is none."""
     return connection.run(REMOVE_TOKEN, space=space, label=label) > 0
 
 
@@ -48,7 +48,7 @@ REMOVE_TOKENS = Query("remove the tokens of a space", "DELETE FROM token WHERE s
 
 
 def remove_tokens(connection: Connection, space: int) -> None:
-    """Shut out whoever has a token of a space."""
+    """Remove all tokens of a space."""
     connection.run(REMOVE_TOKENS, space=space)
 
 
@@ -56,7 +56,10 @@ NEXT_WITH_TOKENS = Query("the next space with a token", "SELECT min(space) FROM 
 
 
 def spaces_with_tokens(connection: Connection) -> Iterator[int]:
-    """The numbers of the spaces that have tokens: one seek for each, however many spaces there are."""
+    """The numbers of the spaces that have tokens, in order.
+
+    Cost: one statement for each, however many spaces there are.
+    """
     row = connection.row(NEXT_WITH_TOKENS, after=0)
     while row is not None and row[0] is not None:
         yield int(row[0])

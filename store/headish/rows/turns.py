@@ -49,7 +49,7 @@ class StoredTurn(msgspec.Struct, frozen=True, gc=False):
 
 
 class ParentTurn(msgspec.Struct, frozen=True, gc=False):
-    """What a child needs of a stored turn, and what tells which names point at it."""
+    """The part of a stored turn that a child needs. ``head`` leads to the names that point at the turn."""
 
     id: TurnId
     digest: bytes
@@ -57,7 +57,7 @@ class ParentTurn(msgspec.Struct, frozen=True, gc=False):
 
 
 class At(msgspec.Struct, frozen=True, gc=False):
-    """Where a turn with a digest is."""
+    """The place and commit number of a turn that was looked up by its digest."""
 
     digest: bytes
     seq: int
@@ -70,7 +70,7 @@ class At(msgspec.Struct, frozen=True, gc=False):
 
 
 class Tip(msgspec.Struct, frozen=True, gc=False):
-    """The last position of a chain, and whether a turn continues the place that was asked for."""
+    """The last position of a chain, and whether any turn continues the place that the caller gave."""
 
     pos: int
     continued: bool
@@ -79,7 +79,7 @@ class Tip(msgspec.Struct, frozen=True, gc=False):
 COLUMNS = ", ".join(StoredTurn.__struct_fields__)
 
 T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn.__struct_fields__)
-"""The columns of ``StoredTurn``; those of a table ``t``."""
+"""``COLUMNS``, each of the table ``t``."""
 
 AT_PLACE = Query(
     "turn at a place",
@@ -88,16 +88,16 @@ AT_PLACE = Query(
 
 
 def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:
-    """The turn at a place."""
+    """The turn at a place; None if there is none."""
     return _read_turn(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
 
 
 def stored_at(connection: Connection, space: int, place: Place) -> StoredTurn:
-    """The turn at a place that must hold one. Raises: CorruptTurn."""
-    stored = turn_at(connection, space, place)
-    if stored is None:
+    """The turn at a place where one must be. Raises: CorruptTurn if it is missing."""
+    turn = turn_at(connection, space, place)
+    if turn is None:
         raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
-    return stored
+    return turn
 
 
 PARENT_AT = Query(
@@ -107,7 +107,7 @@ PARENT_AT = Query(
 
 
 def parent_at(connection: Connection, space: int, place: Place) -> ParentTurn | None:
-    """What a child needs of the turn at a place: a third of what ``turn_at`` costs."""
+    """The turn at a place, as far as a child needs it. Cost: a third of ``turn_at``."""
     row = connection.row(PARENT_AT, space=space, chain=place.chain, pos=place.pos)
     return None if row is None else ParentTurn(*row)
 
@@ -116,23 +116,15 @@ BY_ID = Query("turn by id", f"SELECT {COLUMNS} FROM turn WHERE space = :space AN
 
 
 def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
-    """The turn with this id."""
+    """The turn with this id; None if there is none."""
     return _read_turn(connection.row(BY_ID, space=space, id=turn_id))
-
-
-BY_KEY = Query("turn by key", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key = :key")
-
-
-def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
-    """The turn with this key."""
-    return _read_turn(connection.row(BY_KEY, space=space, key=key))
 
 
 BY_SEQ = Query("turn by commit number", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND seq = :seq")
 
 
 def turn_by_seq(connection: Connection, space: int, seq: int) -> StoredTurn | None:
-    """The turn with this commit number."""
+    """The turn with this commit number; None if there is none."""
     return _read_turn(connection.row(BY_SEQ, space=space, seq=seq))
 
 
@@ -143,12 +135,12 @@ BY_PREFIX = Query(
 
 
 def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int) -> list[StoredTurn]:
-    """Turns whose ids begin so, by id."""
+    """The turns whose ids begin with ``prefix``, by id; at most ``limit``."""
     # "{" follows "z" in ASCII, so it ends the range of ids that begin with the prefix.
     return read_turns(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
 
 
-# Not the highest number: what arrives from elsewhere is not what was said here last.
+# Not the highest commit number: turns that arrive from another store take numbers too, and ``@`` must not name them.
 NEWEST = Query(
     "newest turn",
     f"""
@@ -159,15 +151,17 @@ NEWEST = Query(
 
 
 def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
-    """The turn that was written here last."""
+    """The turn that was written last in this store, not one that arrived from another; None if there is none."""
     return _read_turn(connection.row(NEWEST, space=space))
 
 
 NO_DIGEST = b""
-"""No turn has it: it fills up a portion. A hundred thousand turns may share a digest that did."""
+"""Fills up a portion: no turn has this digest. A hundred thousand turns may share a real one, which would return them
+again for each time that it is repeated."""
 
-# First from digests to places, in the index alone, then to the turns: asked for whole turns, SQLite rates the index no
-# better than the primary key and reads the whole space.
+# The first join finds places in the index alone, the second one the turns. Asked for whole turns at once, SQLite rates
+# the index no better than the primary key and reads the whole space.
+# The index has only the first eight bytes of a digest (``turn_digest``), so the whole digest is compared as well.
 _WANTED_DIGESTS = " UNION ALL ".join(f"SELECT :{each} AS digest" for each in PORTION)
 BY_DIGEST = Query(
     "turns by digests",
@@ -183,10 +177,10 @@ BY_DIGEST = Query(
 
 def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]) -> list[StoredTurn]:
     """All turns with one of the digests, in commit order. One statement for each ``LOOKED_UP`` digests."""
-    found: list[Row] = []
+    rows: list[Row] = []
     for portion in in_portions(digests, filler=NO_DIGEST):
-        found += connection.rows(BY_DIGEST, space=space, **portion)
-    by_seq = {stored.seq: stored for stored in read_turns(row for row in found if row[0] is not None)}
+        rows += connection.rows(BY_DIGEST, space=space, **portion)
+    by_seq = {turn.seq: turn for turn in read_turns(row for row in rows if row[0] is not None)}
     return [by_seq[seq] for seq in sorted(by_seq)]
 
 
@@ -202,13 +196,17 @@ AT_DIGEST = Query(
 
 
 def places_by_digest(connection: Connection, space: int, digests: Sequence[bytes]) -> list[At]:
-    """The places of the turns with one of at most ``LOOKED_UP`` digests, in no order. One statement."""
+    """The places of the turns with one of the digests, of which there are 1 to ``LOOKED_UP``; in no order.
+
+    Cost: one statement.
+    """
     [portion] = in_portions(digests, filler=NO_DIGEST)
+    # A set: a digest that was given twice finds its turns twice.
     rows = {(bytes(digest), *place) for digest, *place in connection.rows(AT_DIGEST, space=space, **portion)}
     return [At(*row) for row in rows]
 
 
-# Whoever continues the middle of a chain need not look at the links: its next turn continues that place.
+# A place in the middle of a chain is continued by the next position, so only its end needs a look at the links.
 TIP = Query(
     "last position of a chain, and whether a place of it is continued",
     """
@@ -228,10 +226,10 @@ def tip_of(connection: Connection, space: int, place: Place) -> Tip:
 
 
 class OnlyParent(msgspec.Struct, frozen=True, gc=False):
-    """What a turn needs to know of the only one that it continues.
+    """What a turn with a single parent needs to know of that parent.
 
-    ``last`` is the last position of its chain. ``linked``, ``named``: whether another chain begins behind it, and
-    whether a name points at it; 0 or 1.
+    ``last`` is the last position of the parent's chain. ``linked`` is 1 if another chain continues the parent, and
+    ``named`` is 1 if a name points at it; otherwise 0.
     """
 
     chain: int
@@ -242,7 +240,7 @@ class OnlyParent(msgspec.Struct, frozen=True, gc=False):
     named: int
 
 
-# As ``TIP`` and ``bookmarks.FIND_AT``, in one statement: an append behind any turn asks all of it.
+# ``TIP`` and ``bookmarks.FIND_AT`` in one statement: an append to a turn by its id needs all of these answers.
 ONLY_PARENT = Query(
     "what a child needs of its only parent",
     """
@@ -263,7 +261,7 @@ ONLY_PARENT = Query(
 
 
 def only_parent(connection: Connection, space: int, turn_id: TurnId) -> OnlyParent | None:
-    """The turn with this id, as its only child needs it."""
+    """Look up a turn by its id, as the only parent of a new turn. None if it is not stored."""
     row = connection.row(ONLY_PARENT, space=space, id=turn_id)
     return None if row is None else OnlyParent(*row)
 
@@ -275,13 +273,16 @@ LINKS_OF = Query(
 
 
 def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
-    """What the first turn of a chain continues, in order."""
+    """The places that the first turn of a chain continues, in order."""
     return [Place(*row) for row in connection.rows(LINKS_OF, space=space, chain=chain)]
 
 
 class _Adding:
-    """The statement for turns that leave some columns empty: to bind nothing costs SQLite's driver more than to bind a
-    text. The bytes that stand in a row are no field of a turn, and neither is its space."""
+    """An INSERT for turns whose columns ``empty`` are all null.
+
+    It leaves these columns out, because SQLite's driver takes longer to bind a null than a text. The columns ``space``
+    and ``data`` (a small payload) are not fields of ``StoredTurn``.
+    """
 
     def __init__(self, name: str, *empty: str) -> None:
         fields = StoredTurn.__struct_fields__
@@ -291,19 +292,20 @@ class _Adding:
         self.query = Query(name, f"INSERT INTO turn ({', '.join(columns)}) VALUES ({placeholders})")
         self.given = itemgetter(*map(fields.index, given))
         self.empty = itemgetter(*map(fields.index, empty)) if empty else itemgetter(slice(0))
-        """The values of a turn that it stores, and those that it leaves out; likewise of the columns of many."""
+        """``given`` picks the values that the statement stores, and ``empty`` those that it leaves out: of one turn, or
+        of the columns of many turns."""
         self.nothing = (None,) * len(empty)
 
 
 _RARE = ("type", "content_type", "cache", "attributes", "inherited", "erased", "supersedes")
 _BARE = _Adding("add a turn that has nothing but its blocks", *_RARE, "system", "key")
 _WAYS = (_BARE, _Adding("add a turn that is known elsewhere", *_RARE), _Adding("add turn"))
-"""From the narrowest to the one that takes every turn."""
+"""The narrowest first. The last one takes every turn, so a search for one that fits always succeeds."""
 ADDING = {each.query.name: each.query for each in _WAYS}
 
 
 def add_turns(connection: Connection, space: int, turns: Sequence[StoredTurn], data: Sequence[bytes | None]) -> None:
-    """Store rows that are complete, each with the bytes that stand in it; none does nothing."""
+    """Store complete rows. ``data`` has the payload of each row that keeps it in the row itself, otherwise None."""
     if turns:
         _add_columns(connection, space, [*zip(*map(astuple, turns), strict=True)], data)
 
@@ -312,7 +314,7 @@ def add_placed_turns(
     connection: Connection, space: int, places: Sequence[tuple[int, int, int]], turns: Sequence[StoredTurn],
     data: Sequence[bytes | None],
 ) -> None:  # fmt: skip
-    """``add_turns`` at other places (chain, position, commit number)."""
+    """Store turns as ``add_turns`` does, each at another place: (chain, position, commit number)."""
     _, _, _, *columns = zip(*map(astuple, turns), strict=True)
     _add_columns(connection, space, [*zip(*places, strict=True), *columns], data)
 
@@ -320,15 +322,17 @@ def add_placed_turns(
 def _add_columns(
     connection: Connection, space: int, columns: Sequence[tuple[Any, ...]], data: Sequence[bytes | None]
 ) -> None:
-    """Store turns of which each field is a column. One statement for all: a server would answer each change between
-    two."""
+    """Store turns given as columns, one for each field.
+
+    One statement stores all of them, even if some fit a narrower one: a server answers each change of the statement.
+    """
     nothing = (None,) * len(data)
     way = next(each for each in _WAYS if all(column == nothing for column in each.empty(columns)))
     connection.run_rows(way.query, [*zip(*way.given(columns), repeat(space, len(data)), data, strict=True)])
 
 
 def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
-    """Store a row that is complete, with the bytes that stand in it."""
+    """The statement that stores a complete row. ``data`` is its payload if the row itself keeps it."""
     values = astuple(turn)
     way = _BARE  # as nearly every turn is
     if way.empty(values) != way.nothing:
@@ -346,7 +350,7 @@ ADD_LINK = Query(
 
 
 def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Sequence[Place]]]) -> None:
-    """Store what the first turns of new chains continue: pairs of a chain and its parents in order."""
+    """Store the links of new chains: pairs of a chain and the parents of its first turn, in order."""
     rows = [
         {"space": space, "chain": chain, "ordinal": ordinal, "parent_chain": parent.chain, "parent_pos": parent.pos}
         for chain, parents in links

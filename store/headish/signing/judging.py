@@ -1,4 +1,4 @@
-"""Judge signatures: by whom, as lists of signers and of revoked keys say (ssh-keygen(1), ALLOWED SIGNERS)."""
+"""Judge signatures by the user's lists of signers and of revoked keys (ssh-keygen(1), ALLOWED SIGNERS)."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from headish.signing.keygen import read_list, run_keygen
 from headish.signing.sshsig import CERTIFIED, NAMESPACE, read_signature, strings_of, to_armour
 
 GOOD, UNKNOWN, BAD = "good", "unknown", "bad"
-"""It is by somebody who is listed; by a key of which nobody says whose it is; or it proves nothing."""
+"""Made by a listed signer; made by a key that no list names; or proving nothing."""
 SIGNERS_VARIABLE, REVOKED_VARIABLE = "HEADISH_SIGNERS", "HEADISH_REVOKED_KEYS"
 CHECK_SECONDS = 60
-"""A check asks nobody, so it is over at once."""
+"""The longest run of a check. A check waits for no person, unlike signing, so a longer one hangs."""
 REVOKED = "its key was revoked"
 KEPT = 4096
-"""How many judgements a process keeps: a page is looked at again and again."""
+"""The number of judgements that a process keeps: the same page is shown again and again."""
 _KEY_KINDS = ("ssh-", "ecdsa-", "sk-")
 _REVOCATIONS = b"SSHKRL\n\0"
 
 
 class TrustLists(NamedTuple):
-    """Whom to trust: the bytes of a file of allowed signers, and those of a list of revoked keys; None without one."""
+    """The bytes of the file of allowed signers, and those of the list of revoked keys; None without one."""
 
     signers: bytes | None
     revoked: bytes | None
 
 
 class Judgement(NamedTuple):
-    """``name`` is the principal of a good signature, ``reason`` says why one is bad."""
+    """A verdict. ``name`` is the principal of a good signature; ``reason`` says why a signature is bad."""
 
     verdict: str
     name: str | None = None
@@ -45,7 +45,7 @@ class Judgement(NamedTuple):
 
 
 def read_trust(signers: str | os.PathLike[str] | None, revoked: str | os.PathLike[str] | None) -> TrustLists:
-    """The lists of these files, or of those that ``HEADISH_SIGNERS`` and ``HEADISH_REVOKED_KEYS`` name.
+    """Read the lists from these files, or from those that ``HEADISH_SIGNERS`` and ``HEADISH_REVOKED_KEYS`` name.
 
     Raises: SigningFailed.
     """
@@ -72,37 +72,40 @@ _judged: dict[bytes, Judgement] = {}
 
 
 def judge(signature: bytes, message: bytes, milliseconds: int, trust: TrustLists) -> Judgement:
-    """What a signature of a message proves. Keys are to be valid when it was made, as the signer says, and not later
-    than now.
+    """Judge a signature of a message. Its key must have been valid when it was made, by the signer's clock; a time in
+    the future counts as now.
 
-    Cost: two runs of ``ssh-keygen`` for a good one, up to four for any other; none where it was judged before, unless
-    it says that it was made later than now.
-    Raises: SigningFailed where ``ssh-keygen`` cannot be run.
+    Cost: two runs of ``ssh-keygen`` for a good one, up to four for any other; none if it was judged before, unless its
+    time is in the future.
+    Raises: SigningFailed if ``ssh-keygen`` cannot be run.
     """
-    told = [signature, message, b"%d" % milliseconds, trust.signers or b"", trust.revoked or b""]
-    known = blake3(b"".join(blake3(each).digest() for each in told)).digest()
-    found = _judged.get(known)
-    if found is None:
+    # Each part is hashed by itself, so that no byte can move from one part to the next under the same key.
+    parts = [signature, message, b"%d" % milliseconds, trust.signers or b"", trust.revoked or b""]
+    address = blake3(b"".join(blake3(each).digest() for each in parts)).digest()
+    judgement = _judged.get(address)
+    if judgement is None:
         is_later = milliseconds / 1000 > time.time()
         with TemporaryDirectory(prefix="headish-") as folder:
-            found = _Check(Path(folder), signature, message, milliseconds, trust).judge()
+            judgement = _Check(Path(folder), signature, message, milliseconds, trust).judge()
         if not is_later:
-            _keep(known, found)
-    return found
+            _keep(address, judgement)
+    return judgement
 
 
 def _keep(known: bytes, found: Judgement) -> None:
-    """Keep a judgement. One of a time later than now is not kept: it counts as made now, and a key may end."""
+    """Keep a judgement of this process. Do not pass one of a time in the future: it counts as made now, and the key may
+    expire."""
     if len(_judged) >= KEPT:
         _judged.clear()
     _judged[known] = found
 
 
 class _Check:
-    """One signature, in a folder that holds copies of the lists: whoever swaps a file meanwhile changes nothing."""
+    """The check of one signature, in a folder with copies of the lists: nobody can swap a file between two runs."""
 
     def __init__(self, folder: Path, signature: bytes, message: bytes, milliseconds: int, trust: TrustLists) -> None:
         self._folder, self._message, self._trust, self._data = folder, message, trust, signature
+        # ssh-keygen reads a time without a zone as local time.
         at = time.localtime(min(milliseconds / 1000, time.time()))
         self._at = f"-Overify-time={time.strftime('%Y%m%d%H%M%S', at)}"
 
@@ -116,16 +119,18 @@ class _Check:
         self._write("revoked", self._trust.revoked)
         complaint = ""
         if self._trust.signers is not None:
-            found, names, complaint = self._run("find-principals", "-f", "signers", self._at)
-            for name in names.decode(errors="surrogateescape").splitlines() if found else ():
+            is_found, names, complaint = self._run("find-principals", "-f", "signers", self._at)
+            for name in names.decode(errors="surrogateescape").splitlines() if is_found else ():
                 verify = ("verify", "-f", "signers", "-I", name, "-n", NAMESPACE, self._at)
-                done, _, complaint = self._run(*verify, *self._revoked())
-                if done:
+                is_good, _, complaint = self._run(*verify, *self._revoked())
+                if is_good:
                     return Judgement(GOOD, name.encode(errors="surrogateescape").decode(errors="replace"))
+                # ssh-keygen fails alike for a revoked key and a wrong signature. A run without the list tells which.
                 if self._trust.revoked is not None and self._run(*verify)[0]:
                     return Judgement(BAD, reason=REVOKED)
         if not self._run("check-novalidate", "-n", NAMESPACE)[0]:
             return Judgement(BAD, reason="it is not a signature of this")
+        # Listed, but not valid then: that is bad, although ``find-principals`` finds nobody for it (ADR 0096).
         if self._trust.signers is not None and self._is_listed(key):
             return Judgement(BAD, reason=f"its key is listed, and not for this: {complaint or 'see the list'}")
         if self._is_revoked(key):
@@ -143,12 +148,13 @@ class _Check:
         return () if self._trust.revoked is None else ("-r", "revoked")
 
     def _is_listed(self, key: bytes) -> bool:
-        """Whether the list has the key, or the authority that its certificate names: it is listed, and not for now."""
+        """Whether the list has the key, or the authority that its certificate names."""
         words = {word for line in _lines(self._trust.signers or b"") for word in line.split()}
         return any(decoded and decoded in key for decoded in map(_decoded, words))
 
     def _is_revoked(self, key: bytes) -> bool:
-        """Whether a key that nobody listed was revoked: ``ssh-keygen`` asks that only of one which somebody did."""
+        """Whether a key that is not listed was revoked. ``ssh-keygen`` checks only listed keys for that, so this writes
+        a list of signers with this key alone."""
         kind = strings_of(key)[0].decode(errors="replace")
         if self._trust.revoked is None or CERTIFIED in kind:
             return False
@@ -158,7 +164,7 @@ class _Check:
 
 def _decoded(word: str) -> bytes:
     try:
-        # No shorter word is a key: those are names and options.
+        # Names and options are words, too. No key is this short.
         decoded = a2b_base64(word) if len(word) > 40 else b""
     except (Error, ValueError):
         return b""

@@ -1,4 +1,4 @@
-"""The call options that every verb takes that calls a provider."""
+"""The options of a call, which every verb takes that calls a provider."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class CallOptions(TypedDict, total=False):
     """How a provider is called: the arguments of ``headish.calls.open_call``.
 
     ``timeouts`` may be a number: how many seconds the provider may be silent, before its first byte and after it; or a
-    mapping with some of ``connect``, ``first_byte``, ``silence`` and ``total``. What they leave out, the pointer says;
-    else the whole call ends after an hour. ``stop`` ends the call from another thread.
+    mapping with some of ``connect``, ``first_byte``, ``silence`` and ``total``. The pointer's own timeouts fill in what
+    they leave out; without either, the whole call ends after an hour. ``stop`` ends the call from another thread.
     """
 
     base_url: str | None

@@ -20,21 +20,21 @@ from headish.values.ids import IdMint
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.names import check_name
 
-# A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since
-# all begin with the space, and then reads the whole space for every turn. The server's own statistics come a minute
-# later, and a process that starts then has no plans to keep.
+# A server caches a statement's plan with the connection. A plan made while the tables were empty may use any index,
+# since all begin with the space, and then reads the whole space for every turn. The server's own statistics come a
+# minute later: only connections that are opened after that plan well by themselves.
 PLANNED_AGAIN_AT = (100, 10_000)
-"""After how many turns of this process a server makes its plans again."""
+"""How many turns this process writes before it has the server make its plans again."""
 
 Isolation = Literal["required"]
-"""Open nothing whose spaces the database does not keep apart."""
+"""``required`` refuses a database that does not keep its spaces apart."""
 
 
 class Connections:
-    """An open database: its backend, what mints its ids, and how large a payload may be.
+    """An open database: its backend, the source of its ids, and the largest size of a payload.
 
-    Stores and ``Database`` hold it, and it knows neither. One that is dropped without being closed gives its
-    connections back.
+    Stores and ``Database`` refer to it, and it to neither. If it is garbage-collected without being closed, it gives
+    its connections back.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Connections:
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
         isolation: Isolation | None = None,
     ) -> Self:
-        """What ``Database.open`` opens. The arguments and errors are its own."""
+        """Open a database: the work of ``Database.open``, with the same arguments and errors."""
         if isolation not in (None, "required"):
             raise InvalidArgument(f"isolation is 'required' or None, not {shown(isolation)}")
         backend = connect(target, durability=durability, create=create, read_only=read_only, prepared=prepared)
@@ -75,39 +75,41 @@ class Connections:
         return cls(backend, target, payload_limit_bytes)
 
     def enter(self, space: str, *, create: bool) -> int:
-        """The number of a space, made where it is missing if ``create``. Cost: two statements, three where it is new.
+        """Return the number of a space; make the space if it is missing and ``create``. Cost: two statements, three if
+        it is new.
 
         Raises: InvalidName, UnknownSpace, SpaceRestoring, Closed.
         """
         name = check_name(space, "space")
         number, state = self.backend.read(partial(_look_up, name=name))
         if number is None and create and not self.backend.read_only:
-            # Only here: a space that an earlier edition named otherwise can still be opened.
+            # Only for a new space: one whose name an earlier edition allowed can still be opened.
             check_name(space, "space", is_new=True)
             try:
                 number = self.backend.write(lambda connection: add_space(connection, name))
-            except RoleMissing as error:  # whether it is there is not said to whom it is not open
+            except RoleMissing as error:  # a login must not learn that a space exists that is closed to it
                 raise UnknownSpace(self.backend.target, space) from error
         if number is None:
             raise UnknownSpace(self.backend.target, space)
-        if state not in (None, ERASED):  # the receipts of an erased space can be read
+        if state not in (None, ERASED):  # an erased space opens, for its receipts
             raise SpaceRestoring(self.backend.target, space)
         return number
 
     def count_written(self, turns: int) -> None:
-        """Count turns of this process; new plans are made where they are many more than when its first ones were."""
+        """Count the turns that this process wrote; have the server plan anew when the count passes a step of
+        ``PLANNED_AGAIN_AT``."""
         before, self._written = self._written, self._written + turns
         if bisect(PLANNED_AGAIN_AT, before) < bisect(PLANNED_AGAIN_AT, self._written):
-            # Statistics that cannot be made now leave the plans as they are.
+            # If this fails, the old plans stay: slower, not wrong.
             with suppress(DatabaseError):
                 self.backend.plan_again()
 
     def close(self) -> None:
-        """Give the connections back, for good: whoever holds them raises ``Closed`` from now on."""
+        """Give the connections back, for good: stores that use them raise ``Closed`` from now on."""
         self.backend.close()
 
 
 def _look_up(connection: Connection, *, name: bytes) -> tuple[int | None, str | None]:
-    """The number of a space, and why it may not be opened."""
+    """The number and the state of a space; a state of None means that it can be opened."""
     number = find_space(connection, name)
     return number, None if number is None else state_of(connection, number)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Database:
     """A database of conversations, kept apart in spaces. Safe to share between threads; a context manager.
 
-    One that is dropped without being closed gives its connections back.
+    A database that is garbage-collected without being closed gives its connections back.
     """
 
     def __init__(self, connections: Connections) -> None:
@@ -58,12 +58,12 @@ class Database:
         ``?prepared=false``) keeps no statements prepared on a server, for a pooler that lends a connection per
         transaction.
 
-        ``read_only``: nothing is made, upgraded or recovered, and a verb that writes raises ReadOnly before any
-        statement. ``?mode=ro`` in a SQLite URL says the same. A SQLite file that cannot be written (its permissions, a
-        read-only medium) is opened so without being asked; ``Database.read_only`` tells.
+        ``read_only`` makes, upgrades and recovers nothing, and a verb that writes raises ReadOnly before any statement.
+        ``?mode=ro`` in a SQLite URL does the same. A SQLite file that cannot be written (its permissions, a read-only
+        medium) is opened read-only in any case; ``Database.read_only`` tells.
 
-        ``isolation="required"``: open only a PostgreSQL database whose policies keep the spaces apart from this login
-        (``Database.secure``); nothing is made then. Cost: one statement.
+        ``isolation="required"`` opens only a PostgreSQL database whose policies keep the spaces apart from this login
+        (``Database.secure``), and makes nothing. Cost: one statement.
         Raises: InvalidArgument, UnknownDatabase, NotADatabase, DatabaseTooNew, DatabaseTooOld, NotIsolated.
         """
         return cls(
@@ -95,7 +95,7 @@ class Database:
 
     @property
     def access_tokens(self) -> AccessTokens:
-        """What lets programs in that ask a server of headish."""
+        """The access tokens: each lets a program use a headish server."""
         from headish.store.keeping.access_tokens import AccessTokens  # late: most programs serve nothing
 
         return AccessTokens(self._connections)
@@ -146,12 +146,13 @@ class Database:
 
     @door()
     def search_index(self, on: bool | None = None) -> bool:
-        """Whether the database keeps a search index; ``on`` switches it, for all spaces.
+        """Return whether the database keeps a search index; ``on`` switches it on or off first, for all spaces.
 
-        Without one a search reads every turn of its space, and finds the same. Switching it off takes all words out of
-        the database; they are not overwritten on the disk. Switched on, each space builds its own at its next search.
-        Cost: one statement to ask; to switch, a transaction for each space.
-        Raises: ReadOnly, and CannotIndex on a SQLite that was built without FTS5, where one is switched.
+        Without an index a search reads every turn of its space, and finds the same. Switching it off removes all words
+        from the database, but does not overwrite them on the disk. After it is switched on, each space builds its index
+        at its next search.
+        Cost: one statement to look; to switch, a transaction for each space.
+        Raises when it switches: ReadOnly, and CannotIndex on a SQLite that was built without FTS5.
         """
         from headish.history.searching.switching import keeps_index, switch
 
@@ -163,11 +164,12 @@ class Database:
 
     @door()
     def verify(self, progress: Progress | None = None) -> dict[str, Report]:
-        """The report of every space, by name; under the empty name what is wrong with the database as a whole.
+        """Verify the database; return a report for each space, by name, and one for the database as a whole under the
+        empty name.
 
-        The latter are findings of the database's own check, which compares every index with its table (on PostgreSQL it
-        needs the extension amcheck), invalid names of spaces, and rows that belong to no space. A login under policies
-        gets reports only of the spaces that are open to it.
+        The latter lists what the database's own check finds, which compares every index with its table (on PostgreSQL
+        it needs the extension amcheck), invalid names of spaces, and rows that belong to no space. A login under
+        policies gets reports only of the spaces that are open to it.
         """
         from headish.store.reading.reports import verify_all
 
@@ -175,9 +177,10 @@ class Database:
 
     @door()
     def distribute(self, *, dry_run: bool = False) -> list[Placed]:
-        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space. Returns where each
-        table is then; with ``dry_run``, only the statements. What is spread already is left alone, so it is run again
-        after an upgrade that brought new tables. Nobody should write meanwhile.
+        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space.
+
+        Returns where each table is afterwards; with ``dry_run``, only the statements. Tables that are spread already
+        are left alone, so run it again after an upgrade that added tables. No program should write meanwhile.
         Raises: DatabaseError without Citus, for a table that is kept in another way, and on a secured database;
         ReadOnly.
         """
@@ -191,7 +194,7 @@ class Database:
 
         The tables then belong to the role ``headish_owner``. A login reads and writes what the policies open to it:
         ``apps`` may enter every space, others those that ``spaces.grant`` opens. Returns what was made, and what is
-        still missing; ``check`` makes nothing, and looks at ``apps``, or else at the login that asks. Run it as a
+        still missing; ``check`` makes nothing, and examines ``apps`` or, without any, the current login. Run it as a
         superuser, or as a role that owns the tables and may make roles; a second run changes nothing, and an upgrade
         makes what its new tables need. Programs that have the database open must open it anew.
         Raises: NotIsolated on SQLite; InvalidArgument for an unknown login; RoleMissing; ReadOnly; DatabaseError on a
@@ -203,7 +206,7 @@ class Database:
 
     @door()
     def gc(self, *, dry_run: bool = False, scrub: bool = False) -> Collected:
-        """Remove what nothing names: large payloads, streams that ended a day ago, parts of unfinished copies.
+        """Remove what nothing uses any more: large payloads, streams that ended a day ago, parts of unfinished copies.
 
         On SQLite it also finishes erasures that are not off the disk yet. ``scrub`` does that in any case, on
         PostgreSQL by VACUUM (FULL), which locks the tables meanwhile. ``dry_run`` counts, and changes nothing.

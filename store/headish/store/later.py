@@ -10,12 +10,12 @@ from importlib import import_module
 from typing import Any
 
 IMPORT_SECONDS = 5.0
-"""How long a fork waits for imports of other threads."""
+"""The longest time that a fork waits for the imports of other threads."""
 
 
 class Later:
     """Stands for a package in the body of a class: ``package.module.function`` becomes a method there, and its module
-    is imported when the method is first looked up. From then on the function itself stands in the class.
+    is imported when the method is first looked up. From then on the class has the function itself.
 
     A type checker must see the package itself under the same name.
     """
@@ -24,11 +24,11 @@ class Later:
         self._module, self._name = module, name
 
     def __getattr__(self, name: str) -> Later:
-        if name.startswith("_"):  # what Python and its tools ask every object for is no module
+        if name.startswith("_"):  # Python and its tools look such names up on any object; they are not modules
             raise AttributeError(name)
-        found = Later(f"{self._module}.{self._name}" if self._name else self._module, name)
-        setattr(self, name, found)  # a module is asked for each of its functions
-        return found
+        child = Later(f"{self._module}.{self._name}" if self._name else self._module, name)
+        setattr(self, name, child)  # kept: the next function of the same module finds it
+        return child
 
     def __set_name__(self, owner: type, method: str) -> None:
         self._owner, self._method = owner, method
@@ -40,17 +40,17 @@ class Later:
 
 
 def wait_for_imports() -> None:
-    """Let a fork wait while other threads import. A child gets the locks of the modules that they are at, and nobody
-    lets these go: it would wait for ever where it needs one of them."""
+    """Make a fork wait while other threads import modules. A child inherits the import locks that they hold, and no
+    thread of its own releases them: it would hang where it imports one of those modules."""
     deadline = time.monotonic() + IMPORT_SECONDS
     while _others_import() and time.monotonic() < deadline:
         time.sleep(0.001)
 
 
 def _others_import() -> bool:
-    # Python tells nobody else who holds the lock of a module; where it is kept otherwise, nothing is waited for.
+    # Python has no public way to ask which thread holds an import lock. If this private table is missing, nobody waits.
     locks = getattr(sys.modules["importlib._bootstrap"], "_module_locks", {})
-    owners = {getattr(found(), "owner", None) for found in list(locks.values())}
+    owners = {getattr(ref(), "owner", None) for ref in list(locks.values())}
     return bool(owners - {None, threading.get_ident()})
 
 

@@ -16,24 +16,26 @@ T = TypeVar("T")
 
 
 def check_limit(limit: int | None) -> int:
-    """How many a list holds at the most; None is all. Raises: InvalidArgument for less than 1."""
+    """Return the largest number of entries of a list; None means all. Raises: InvalidArgument for less than 1."""
     if limit is None:
         return ALL
+    # Python takes True for the number 1.
     if not isinstance(limit, int) or isinstance(limit, bool) or not 0 < limit <= ALL:
         raise InvalidArgument(f"limit is a number from 1 on, not {shown(limit)}")
     return limit
 
 
 def check_order(by: str, orders: tuple[str, str], what: str) -> None:
-    """Raises: InvalidArgument for another order."""
+    """Check that a list is ordered in one of its two ways. Raises: InvalidArgument."""
     if by not in orders:
         raise InvalidArgument(f"{what} are listed by {orders[0]} or by {orders[1]}, not by {shown(by)}")
 
 
 def position(after: str | None, of: Callable[[StoredTurn], T], start: T) -> Callable[[Connection, int], T]:
-    """Where a page begins: behind the turn that a headish names, or at the start. Looked up in the page's transaction.
+    """Return a function that finds where a page begins, in the page's own transaction: after the turn that ``after``
+    names, or at ``start``.
 
-    Raises: InvalidHeadish; UnknownTurn when it is looked up.
+    Raises: InvalidHeadish; that function raises UnknownTurn.
     """
     if after is None:
         return lambda _connection, _space: start

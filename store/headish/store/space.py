@@ -1,6 +1,6 @@
 """One space of an open database, as every verb and part of a store uses it.
 
-The names with an underscore are for the modules of this folder alone. A verb is a function whose first argument is the
+Names with an underscore are for the modules of this folder only. A verb is a function whose first argument is the
 space; ``Store`` lists them. A part holds the space and nothing else.
 """
 
@@ -26,7 +26,7 @@ from headish.values.ids import KeptIds, Mint
 from headish.values.names import stored_name
 
 STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError)
-"""What a value of another type leads to, wherever it is used."""
+"""The errors that code raises when a stored value has the wrong type, wherever it uses the value."""
 
 if TYPE_CHECKING:
     from headish.history.feeds.waiting import Awaited
@@ -44,18 +44,18 @@ Headishes = str | Sequence[str]
 
 
 class SpacePart:
-    """What holds a space to read and write in it, and nothing else."""
+    """A part of a store: it holds the space that it reads and writes, and nothing else."""
 
     def __init__(self, space: Space) -> None:
         self._space = space
 
 
 class OnDemand(SpacePart):
-    """What a turn reads from its space on demand."""
+    """Loads a turn's options and content from its space when the turn is asked for them."""
 
     def __call__(self, headish: Headishes) -> dict[str, Any]:
-        """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on
-        demand)."""
+        """The options that a thread hands down, read from the sparse index of turns that set options (rule R12, options
+        on demand)."""
         from headish.history.reading.options import fold_options
         from headish.history.reading.walk import walk_inherited
 
@@ -89,14 +89,18 @@ class Space:
 
     @property
     def _options_at(self) -> OnDemand:
-        """What a turn reads when asked: its options if called, its content by ``blocks``. Made anew each time: a store
-        that held it would hold itself, and would not be gone when it is dropped."""
+        """Loads what a turn reads on demand.
+
+        Made anew each time: a store that kept it would be part of a reference cycle, and would not be freed when it is
+        dropped.
+        """
         return OnDemand(self)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
-        """What a piece of work reads, in one transaction.
+        """Run ``work`` in one read transaction, and return its result.
 
-        Raises: DatabaseCorrupt where it stumbles over a value of another type; as ``read_awaited`` where it waits.
+        Raises: DatabaseCorrupt if ``work`` fails on a stored value of the wrong type; as ``read_awaited`` if the store
+        waits for a position (``at_least``).
         """
         backend = self._open_backend()
         try:
@@ -119,17 +123,18 @@ class Space:
         settle: Settle[T] | None = None,
         quick: Callable[[Connection], T | None] | None = None,
     ) -> T:
-        """What a piece of work returns once it is stored, in one transaction that has the space to itself.
+        """Run ``work`` in one transaction that has the space to itself, and return its result once it is stored.
 
-        ``settle`` finds out whether it is stored, if the answer to the commit is lost; without it, it is run again.
-        ``quick`` is tried first and locks the space itself; it changes nothing where it returns None.
+        If the answer to the commit is lost, ``settle`` finds out whether ``work`` was stored; without it, ``work`` runs
+        again. ``quick`` is tried first and locks the space itself; if it returns None, it changed nothing, and ``work``
+        runs.
         Raises: DatabaseCorrupt, as ``_read``; CorruptRecord for a bookmark that cannot move.
         """
 
         def locked(connection: Connection) -> T:
-            done = None if quick is None else quick(connection)
-            if done is not None:
-                return done
+            result = None if quick is None else quick(connection)
+            if result is not None:
+                return result
             lock_space(connection, self._number)
             return work(connection)
 
@@ -140,7 +145,7 @@ class Space:
             self._find_damage(backend, error)
             raise
         except DatabaseError as error:
-            if type(error) is DatabaseError:  # the database refused a row, and cannot say what is wrong with the others
+            if type(error) is DatabaseError:  # a row was refused; another row may be the cause
                 self._find_overtaken(backend, error)
             raise
 
@@ -150,54 +155,55 @@ class Space:
 
         name = backend.read(lambda connection: find_overtaken(connection, self._number))
         if name is not None:
-            told = f"the bookmark {stored_name(name)!r}"
-            raise CorruptRecord(told, "its log goes on behind the move that it says is its last") from error
+            subject = f"the bookmark {stored_name(name)!r}"
+            raise CorruptRecord(subject, "its log goes on behind the move that it says is its last") from error
 
     def _find_damage(self, backend: Backend, error: Exception) -> None:
-        """Name the first value of another type, where work stumbled. Raises: DatabaseCorrupt."""
+        """After work failed, look for a stored value of the wrong type. Raises: DatabaseCorrupt if there is one."""
         if isinstance(error, HeadishError):
             return
         from headish.verify.types import check_types
 
-        # Checking every value beforehand would cost each read; work that failed has time to find the reason.
+        # Only after a failure: to check every value beforehand would slow down each read.
         damaged = backend.read(lambda connection: check_types(connection, self._number))
         if damaged:
-            told = f"{damaged[0].subject}: {damaged[0].what}; 'headish verify' lists everything that disagrees"
-            raise DatabaseCorrupt(backend.target, told) from error
+            reason = f"{damaged[0].subject}: {damaged[0].what}; 'headish verify' lists everything that disagrees"
+            raise DatabaseCorrupt(backend.target, reason) from error
 
     def _store(
         self, work: Callable[[Connection, Mint], T], quick: Callable[[Connection, Mint], T | None] | None = None
     ) -> T:
-        """``_write`` for work that stores turns: however often it is run, it stores the same ids, once.
+        """``_write`` for work that stores turns: each run of it mints the same ids, so its turns are stored once.
 
         Raises: OutcomeUnknown with the ids.
         """
-        kept = KeptIds(self._database.mint)
+        mint = KeptIds(self._database.mint)
 
         def run(connection: Connection) -> T:
-            kept.rewind()
-            return work(connection, kept)
+            mint.rewind()
+            return work(connection, mint)
 
         def run_quick(connection: Connection) -> T | None:
-            kept.rewind()
-            return None if quick is None else quick(connection, kept)
+            mint.rewind()
+            return None if quick is None else quick(connection, mint)
 
         def settle(connection: Connection, _: T) -> bool:
             from headish.rows.turns import turn_by_id
 
-            return bool(kept.ids) and turn_by_id(connection, self._number, kept.ids[0]) is not None
+            # The turns of a transaction are stored together or not at all, so the first id decides.
+            return bool(mint.ids) and turn_by_id(connection, self._number, mint.ids[0]) is not None
 
         try:
-            stored = self._write(run, settle, run_quick)
+            result = self._write(run, settle, run_quick)
         except OutcomeUnknown as error:
-            error.ids = tuple(kept.ids)
+            error.ids = tuple(mint.ids)
             raise
-        self._database.count_written(len(kept.ids))
-        return stored
+        self._database.count_written(len(mint.ids))
+        return result
 
     def _read_at(self, headish: str, work: Callable[[Connection, StoredTurn], T]) -> T:
-        """What a piece of work reads of the turn that a headish names."""
-        # Late, here and below: a list of conversations names no turn.
+        """Find the turn that a headish names, and run ``work`` on it in the same read transaction."""
+        # Late, here and below: a program that lists conversations needs neither.
         from headish.history.reading.find import find_turn
         from headish.values.grammar import parse_headish
 
@@ -205,7 +211,7 @@ class Space:
         return self._read(lambda connection: work(connection, find_turn(connection, self._number, parsed)))
 
     def _read_from(self, headish: Headishes, work: Callable[[Connection, list[Place]], T]) -> T:
-        """What a piece of work reads from the places of one headish, or of several."""
+        """Find the places of one headish or of several, and run ``work`` on them in the same read transaction."""
         from headish.history.reading.find import find_place
         from headish.values.grammar import parse_headishes
 
@@ -220,7 +226,7 @@ class Space:
         return make_turn(appended.turn, appended.continues, self._options_at)
 
     def _check_writable(self) -> None:
-        """For verbs that read, call or run something before they write. Raises: ReadOnly, Closed."""
+        """Refuse a read-only store before a verb reads, calls or runs anything. Raises: ReadOnly, Closed."""
         self._open_backend().check_writable()
 
     def _open_backend(self) -> Backend:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from headish.store import asking, keeping, reading, writing
 else:
-    # A command reads or writes: it does not wait for the import of what it does not need.
+    # A command uses few verbs: it must not wait for the imports of the others.
     asking, keeping = Later("headish.store.asking"), Later("headish.store.keeping")
     reading, writing = Later("headish.store.reading"), Later("headish.store.writing")
 
@@ -70,6 +70,7 @@ class Store(Space):
     payload = reading.read.payload
     blocks = reading.read.blocks
     text = reading.read.text
+    contents = reading.read.contents
     abbreviate = reading.read.abbreviate
     children = reading.lists.children
     heads = reading.lists.heads
@@ -185,7 +186,7 @@ class Store(Space):
 
     @classmethod
     def _enter(cls, connections: Connections, space: str, *, create: bool, author: str | None) -> Store:
-        """What ``Database.store`` gives."""
+        """Open a space: the work of ``Database.store``."""
         if author is not None:
             from headish.content.facts import read_short  # late: few programs name an author
 
@@ -193,12 +194,13 @@ class Store(Space):
         return cls(connections, space, connections.enter(space, create=create), author)
 
     def _begin(self) -> Self:
-        """What opening a store does once: look after what others left undone. Cost: one statement where nothing is."""
+        """Look after what dead processes left undone, once, when a store is opened. Cost: one statement if there is
+        nothing."""
         if not self.read_only:
             has_streams, has_erasures = self._left_undone()
             if has_streams:
                 self.recovered = self.streams.recover_quietly()
-            # What was erased may be on the disk still; the log says so.
+            # A process may have died between an erasure and its scrub; the log then says so.
             if has_erasures and self._backend.scrubs_itself:
                 from headish.store.keeping.erase import warn_unscrubbed
 
@@ -206,11 +208,11 @@ class Store(Space):
         return self
 
     def _left_undone(self) -> tuple[bool, bool]:
-        """Whether any answer has not ended, and whether anything was ever erased."""
+        """Whether any answer has not ended, and whether anything was ever erased; two booleans."""
         try:
             return self._read(lambda connection: left_undone(connection, self._number))
         except HeadishError:
-            return True, False  # a recovery says why it cannot be told
+            return True, False  # the recovery then fails in the same way, and logs why
 
     @door()
     def backup(
@@ -231,10 +233,10 @@ class Store(Space):
 
     @door()
     def read(self, work: Callable[[ReadTransaction], T]) -> T:
-        """What a function returns that reads one moment of the space, however many reads it has.
+        """Run a function whose reads all see one moment of the space, and return its result.
 
-        The database may ask for it again (a lost connection, a lock), so the function must have no other effect, and
-        must not wait for anything else: it holds a transaction open. What it raises comes out as it is.
+        headish may run the function again (a lost connection, a lock), so it must have no other effect. It must not
+        wait for anything else: it holds a transaction open. Its exceptions are raised unchanged.
         """
         from headish.store.transactions.running import run_read
 
@@ -242,11 +244,11 @@ class Store(Space):
 
     @door()
     def write(self, work: Callable[[WriteTransaction], T]) -> T:
-        """What a function returns once everything that it wrote is stored, in one transaction that has the space to
-        itself: turns, names, objects and erasures together, or nothing.
+        """Run a function that writes turns, names, objects and erasures in one transaction, all or nothing; return its
+        result once everything is stored.
 
-        As for ``read``: it may be run again, and stores nothing twice. What it raises comes out as it is, and nothing
-        is stored.
+        The transaction has the space to itself. As with ``read``, headish may run the function again; nothing is stored
+        twice. Its exceptions are raised unchanged, and then nothing is stored.
         Cost: that of what it does; the space is locked from its first read on.
         Raises: OutcomeUnknown, QuotaExceeded, ReadOnly, and as the methods of ``WriteTransaction``.
         """
@@ -294,14 +296,14 @@ class Store(Space):
 
     @property
     def conversations(self) -> Conversations:
-        """What people call a conversation, and what they say of it."""
+        """The conversations of the space, with their titles, tags, keys and other records."""
         from headish.store.keeping.conversations import Conversations
 
         return Conversations(self)
 
     @property
     def objects(self) -> Objects:
-        """What a program keeps beside its turns."""
+        """Data that programs keep beside the turns, under a kind and a key."""
         from headish.store.keeping.objects import Objects
 
         return Objects(self)
@@ -322,7 +324,7 @@ class Store(Space):
 
     @property
     def batches(self) -> Batches:
-        """Many heads that a provider is asked about at once, later and for less."""
+        """Batches: requests that a provider answers together, later and at a lower price."""
         from headish.store.asking.batches import Batches
 
         return Batches(self)

@@ -1,1 +1,1 @@
-"""One history in several stores: what leaves a space as a bundle, and what arrives in one."""
+"""One history in several stores: write what leaves a space as bundles, and store what arrives in them."""

@@ -1,4 +1,4 @@
-"""Write what leaves a space as a bundle, and apply one."""
+"""Write a bundle of a space or of some threads, apply one, and check one without a store."""
 
 from __future__ import annotations
 
@@ -48,14 +48,15 @@ T = TypeVar("T")
 Progress = Callable[[int], None]
 """Called with the number of turns since the last call."""
 NAMES_AT_ONCE = 200
-"""How many names move in one transaction: other writers wait for it."""
+"""The number of names that move in one transaction: other writers wait for it."""
 
 
 class SentBundle(NamedTuple):
-    """What goes out: how many turns, receipts and names, and how far the space was. ``writer`` ends it.
+    """A bundle without its end yet: the numbers of turns, receipts and names, and the position of the space. The caller
+    ends it with ``writer``, unless ``keys`` or ``said`` forbid that.
 
-    ``keys`` are the turns, and ``said`` the conversations, in which something looks like a key; ``paths`` counts
-    documents that say where they lay.
+    ``keys`` are the turns, and ``said`` the names and conversations, that contain text that looks like a key; ``paths``
+    counts documents that record their path.
     """
 
     turns: int
@@ -69,7 +70,7 @@ class SentBundle(NamedTuple):
 
 
 class BundlePart(NamedTuple):
-    """Some threads: their ends, and the names and conversations that go along."""
+    """Some threads: their last turns, and the bookmarks and records of conversations that go along."""
 
     ends: Sequence[Place]
     names: Sequence[SentName]
@@ -77,7 +78,7 @@ class BundlePart(NamedTuple):
 
 
 class _Scanned:
-    """Pages on their way out, each looked through."""
+    """Search pages on their way out for keys and paths."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.keys: list[TurnId] = []
@@ -102,10 +103,10 @@ def write_all(
     *,
     signed: bool = False,
 ) -> SentBundle:
-    """Write all that a space holds, or what came after a position: turns, receipts, names, records of conversations;
-    all but the end. ``signed``: that will be signed.
+    """Write a whole space, or what came after a position: receipts, turns, names, records of conversations and
+    signatures, but not the end of the bundle. ``signed`` announces a signature in the header.
 
-    The connection's transaction is the moment. Memory holds a page.
+    The bundle is a snapshot, that of the connection's transaction. Memory holds a page.
     """
     end = find_end(connection, space)
     span = Span(0 if after is None else after.seq, end.seq)
@@ -117,10 +118,12 @@ def write_all(
         signed=signed,
     )
     writer = BundleWriter(file, header)
+    # Receipts first: who applies the bundle must know what is erased before its turns arrive.
     for receipt in receipts_behind(connection, space, 0 if after is None else after.change):
         writer.receipt(receipt)
     for page in scanned.through(departing.since(span)):
         writer.page(page)
+    # All of them, even after a position: one may be new on a turn that went with an earlier bundle.
     signatures = map(as_sent, all_signatures(connection, space))
     return _list(writer, end, scanned, all_names(connection, space), all_records(connection, space), signatures)
 
@@ -134,8 +137,8 @@ def write_part(
     *,
     signed: bool = False,
 ) -> SentBundle:
-    """Write the threads that lead to some turns, with the documents that they refer to, and nothing else; all but the
-    end. ``signed``: that will be signed."""
+    """Write the threads of ``part`` with the documents that they refer to, and nothing else; not the end of the bundle.
+    ``signed`` announces a signature in the header."""
     end = find_end(connection, space)
     departing, scanned = Departing(connection, space), _Scanned(progress)
     writer = BundleWriter(file, BundleHeader(made_at=time.time_ns() // 1_000_000, signed=signed))
@@ -162,21 +165,21 @@ def _list(
 
 
 def receipts_behind(connection: Connection, space: int, change: int) -> Iterator[bytes]:
-    """The receipts of the erasures of turns and names after a change, as they are stored."""
+    """The receipts of erasures of turns and names after a change number, as they are stored."""
     for logged in all_receipts(connection, space):
         if logged.change > change and decode_receipt(logged.receipt, logged.number).scope not in (SCRUB, SPACE):
             yield bytes(logged.receipt)
 
 
 def _receipts_of(connection: Connection, space: int, ends: Sequence[Place]) -> list[bytes]:
-    """The receipts of erasures in the threads that lead to some turns."""
+    """The receipts of erasures in the threads that lead to ``ends``."""
     segments = arrange(ends, read_links_of(connection, space, ends))
     wanted = {erased for _, erased in ids_of_ranges(connection, space, segments)} - {None}
     return [bytes(each.receipt) for each in all_receipts(connection, space) if each.number in wanted] if wanted else []
 
 
 class SyncTarget(NamedTuple):
-    """Where a bundle is applied: a space of an open database."""
+    """A space of an open database, to which a bundle is applied."""
 
     backend: Backend
     space: int
@@ -185,11 +188,11 @@ class SyncTarget(NamedTuple):
 
 
 class ErasurePolicy(Protocol):
-    """What to do with the erasures of another store, before anything else in a bundle."""
+    """What to do with the erasures of another store. A bundle's receipts are taken before anything else in it."""
 
     @property
     def erased(self) -> Mapping[TurnId, TurnId]:
-        """The turns that are erased when they arrive, each with the id of the receipt that says so."""
+        """The turns to erase when they arrive, each with the id of the receipt that erases it."""
         ...
 
     def take(self, receipts: Sequence[Receipt]) -> None:
@@ -202,8 +205,8 @@ class ErasurePolicy(Protocol):
 
 
 class _ErasuresHere:
-    """The receipts of a file explain why its turns are erased, and erase nothing here; receipts of other stores that
-    were taken over here still do."""
+    """The policy for a file: its receipts explain why its turns are erased, and erase nothing here. Receipts of other
+    stores that were applied here earlier still erase what arrives."""
 
     def __init__(self, target: SyncTarget) -> None:
         notices = target.backend.read(lambda connection: all_notices(connection, target.space))
@@ -230,14 +233,14 @@ def apply_bundle(
     progress: Progress | None = None,
     erasures: ErasurePolicy | None = None,
 ) -> Applied:
-    """Store what a bundle brings, one page per transaction; then names and records of conversations.
+    """Store the turns of a bundle, one page per transaction; then its names and records of conversations.
 
-    A bundle that breaks off leaves the pages before, which are a whole history.
+    If a bundle breaks off, the pages before that stay; their threads are complete.
     Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
     """
     check_required(target, reader)
-    taken = erasures or _ErasuresHere(target)
-    sender = Sender(reader.name, origin, taken.find, taken.erased)
+    policy = erasures or _ErasuresHere(target)
+    sender = Sender(reader.name, origin, policy.find, policy.erased)
     receipts: list[Receipt] = []
     stored = known = records = signatures = 0
     names: list[ArrivedName] = []
@@ -245,14 +248,15 @@ def apply_bundle(
         if kind is BundleKind.RECEIPT:
             receipts.append(read_sent_receipt(value, reader.name))
             continue
-        if receipts:  # they come first, so all are here
-            taken.take(receipts)
+        if receipts:  # receipts come first in a bundle, so all have been read
+            policy.take(receipts)
             receipts = []
+        # In a bundle they would pass by the remote's pattern of names and the merge of a head (``meeting``).
         if kind in (BundleKind.NAMES, BundleKind.RECORDS) and reader.header.device is not None:
             raise InvalidBundle(reader.name, "it lies in a log and has names or records, which stand in its head")
         if kind is BundleKind.PAGE:
-            done = _store(target, from_page(value, reader.name), sender)
-            stored, known = stored + done.stored, known + done.known
+            page = _store(target, from_page(value, reader.name), sender)
+            stored, known = stored + page.stored, known + page.known
             if progress:
                 progress(len(value.turns))
         elif kind is BundleKind.SIGNATURES:
@@ -261,14 +265,15 @@ def apply_bundle(
             names = settle_names(target, value)
         elif kind is BundleKind.RECORDS:
             records = write_locked(target, partial(settle_records, space=target.space, records=value))
-    if receipts:
-        taken.take(receipts)
+    if receipts:  # a bundle of receipts alone
+        policy.take(receipts)
+    # Arriving turns leave ``@`` where it is. In a space that had no turn, it begins at the last one.
     write_locked(target, partial(begin_latest, space=target.space))
     return Applied(stored, known, tuple(names), records, signatures)
 
 
 def check_required(target: SyncTarget, reader: BundleReader) -> None:
-    """Check that all that a bundle continues is here. Raises: MissingParents."""
+    """Check that this space has the turns that a bundle continues. Raises: MissingParents."""
     requires = [TurnId(each) for each in reader.header.requires]
     missing = target.backend.read(lambda connection: missing_parents(connection, target.space, requires))
     if missing:
@@ -276,7 +281,7 @@ def check_required(target: SyncTarget, reader: BundleReader) -> None:
 
 
 def read_sent_receipt(data: bytes, file: str) -> Receipt:
-    """A receipt of a bundle. Raises: InvalidBundle."""
+    """Decode and check a receipt of a bundle. Raises: InvalidBundle."""
     try:
         receipt = decode_receipt(data, 0)
         if as_turn_id(receipt.id) != receipt.id or any(len(bytes.fromhex(each.hash)) != 32 for each in receipt.barred):
@@ -294,14 +299,14 @@ def _numbers(receipt: Receipt) -> Iterator[int]:
 
 
 def store_arrived_signatures(target: SyncTarget, sent: Sequence[SentSignature], file: str, bringer: bytes) -> int:
-    """Store signatures that arrived; how many are new. One transaction. Raises: InvalidBundle."""
+    """Store signatures that arrived, in one transaction. Returns how many are new. Raises: InvalidBundle."""
     for each in sent:
         check_signature(each, file)
     return write_locked(target, partial(store_signatures, space=target.space, sent=sent, remote=bringer))
 
 
 def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedName]:
-    """Move names forward to where they are elsewhere. One transaction for each ``NAMES_AT_ONCE``."""
+    """Move bookmarks forward to where they are elsewhere, in one transaction for each ``NAMES_AT_ONCE``."""
 
     def settle(connection: Connection, part: Sequence[SentName]) -> list[ArrivedName]:
         return [settle_name(connection, target.space, each) for each in part]
@@ -312,14 +317,14 @@ def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedNa
 
 
 def tell_diverged(target: SyncTarget, names: Sequence[ArrivedName]) -> list[ArrivedName]:
-    """``tell_apart`` in a transaction of its own, where any name went apart."""
+    """Run ``tell_apart`` in a read transaction of its own if any name diverged."""
     if not any(each.outcome == DIVERGED for each in names):
         return list(names)
     return target.backend.read(partial(tell_apart, space=target.space, names=names))
 
 
 def write_locked(target: SyncTarget, work: Callable[[Connection], T]) -> T:
-    """Run work that has the space to itself, and return its result."""
+    """Run ``work`` in a write transaction that holds the lock of the space, and return its result."""
 
     def locked(connection: Connection) -> T:
         lock_space(connection, target.space)
@@ -340,10 +345,9 @@ def _store(target: SyncTarget, turns: Sequence[TurnRecord], sender: Sender) -> P
 
 
 def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
-    """Read a bundle to its end and prove its turns, without a store. Memory holds an id and a digest for each, and the
-    receipts.
+    """Read a bundle to its end and prove its turns, without a store.
 
-    Raises: InvalidBundle.
+    Memory holds the receipts, and an id and a digest for each turn. Raises: InvalidBundle.
     """
     digests: dict[TurnId, bytes] = {}
     prover = RecordProver(digests, path, PAYLOAD_LIMIT_BYTES)
@@ -376,21 +380,22 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
 
 
 def _find_provable(page: Sequence[TurnRecord], digests: Mapping[TurnId, bytes]) -> list[TurnRecord]:
-    """The turns of a page that can be proven. One that continues a turn outside of the bundle cannot, without the store
-    that has it; nor can what continues that one."""
-    found: dict[TurnId, TurnRecord] = {}
+    """The turns of a page that can be proven: those whose ancestors are all in the bundle. A digest covers the parents'
+    digests, and only the store has those of turns outside."""
+    provable: dict[TurnId, TurnRecord] = {}
     for record in page:
-        if all(each in digests or each in found for each in record.parents):
-            found[record.id] = record
-    return [*found.values()]
+        if all(each in digests or each in provable for each in record.parents):
+            provable[record.id] = record
+    return [*provable.values()]
 
 
 def _check_listed(
     record: TurnRecord, stored: StoredTurn | None, listed: Mapping[str, Mapping[TurnId, ErasedTurn]], path: str
 ) -> None:
-    """Whether a receipt of the bundle lists an erased turn as it is; one that was not proven only has to be listed."""
+    """Check that a receipt of the bundle lists an erased turn as it is. A turn that could not be proven only has to be
+    listed. Raises: InvalidBundle."""
     if record.erased is None:
         return
-    said = listed.get(record.erased, {}).get(record.id)
-    if said is None or (stored is not None and said != as_erased(stored, meta=record.left is not None)):
+    entry = listed.get(record.erased, {}).get(record.id)
+    if entry is None or (stored is not None and entry != as_erased(stored, meta=record.left is not None)):
         raise InvalidBundle(path, f"turn {record.id} is erased, and no receipt lists it so")

@@ -1,5 +1,5 @@
-"""What leaves a space: turns in pages, each after those that it continues, with the receipts of what was erased; and
-what of it looks like a key."""
+"""Read what leaves a space: turns in pages, parents before children, with the receipts of erased ones; and find the
+texts among them that look like a key."""
 
 from __future__ import annotations
 
@@ -44,13 +44,16 @@ from headish.values.turns import DOCUMENT
 
 NAMES_READ = 1000
 _SEQ, _ID = StoredTurn.__struct_fields__.index("seq"), StoredTurn.__struct_fields__.index("id")
-# What nearly every turn has beside its payload: this spares looking through five columns.
+# Nearly every turn has nothing in these five columns: one comparison spares looking through them.
 _NOTHING = (None,) * 5
 
 
 class Span(NamedTuple):
-    """The turns after one commit number, up to another, without those that came by one of the devices of ``skip`` after
-    the commit number that is given for it. A remote and an id identify a device."""
+    """The turns with commit numbers above ``low``, up to ``high``.
+
+    Left out: those that came from a device of ``skip`` after the commit number that ``skip`` gives for it. A device is
+    identified by remote and id together (ADR 0091).
+    """
 
     low: int
     high: int
@@ -75,18 +78,18 @@ class Departing:
             yield from self._in_pages(rows)
 
     def picked(self, seqs: Sequence[int]) -> Iterator[list[TurnRecord]]:
-        """The turns with some commit numbers, in pages, in commit order. Raises: CorruptTurn."""
+        """The turns with these ascending commit numbers, in pages, in that order. Raises: CorruptTurn."""
         for start in range(0, len(seqs), PAGE_TURNS):
             yield from self._in_pages(spoken_with(*self._source, seqs[start : start + PAGE_TURNS]))
 
     def receipts_of(self, pages: Iterable[Sequence[TurnRecord]]) -> list[bytes]:
-        """The receipts of the turns of pages that are erased, as they are stored."""
-        wanted = {each.erased for page in pages for each in page}
-        return [encode_receipt(each) for each in self._receipts.values() if each.id in wanted]
+        """The receipts of the erased turns in pages, as they are stored."""
+        receipt_ids = {each.erased for page in pages for each in page}
+        return [encode_receipt(each) for each in self._receipts.values() if each.id in receipt_ids]
 
     def required_by(self, span: Span) -> list[TurnId]:
-        """The ids that turns of a span continue and that are not in it, in order."""
-        if span.low == 0 and not span.skip:
+        """The ids of the turns outside of a span that turns of the span continue, in order of first use."""
+        if span.low == 0 and not span.skip:  # all turns of the space
             return []
         inside: set[TurnId] = set()
         outside: dict[TurnId, None] = {}
@@ -110,22 +113,23 @@ class Departing:
         return [row for row in rows if row[_SEQ] not in skipped]
 
     def leading_to(self, ends: Sequence[Place]) -> Iterator[list[TurnRecord]]:
-        """The turns that lead to some, in walk order, and the documents that they refer to, if those continue nothing
-        else. Raises: CorruptTurn."""
+        """The turns that lead to ``ends``, in walk order, and the documents that they refer to, unless a document
+        continues a turn that is not sent. Raises: CorruptTurn."""
         sent: set[TurnId] = set()
         for page in self._walk(ends, sent):
-            # Before what refers to them: whoever has nothing yet finds the end of a thread behind all else.
+            # Documents go before the turns that refer to them, so that in an empty store the newest turn (``@``) is the
+            # end of the thread and not a document.
             yield from self._documents(sent, alone=True)
             yield page
         yield from self._documents(sent, alone=False)
 
     def _documents(self, sent: set[TurnId], *, alone: bool) -> Iterator[list[TurnRecord]]:
-        """The documents that were referred to; with ``alone`` those that continue nothing, else those that continue
-        what was sent."""
-        here = turns_by_ids(*self._source, [each for each in self._referred if each not in sent])
-        asked = [each for each in here.values() if each.type == DOCUMENT and each.erased is None]
-        parents = parents_of_turns(*self._source, [each.place for each in asked])
-        for stored in asked:
+        """The documents that sent turns refer to: with ``alone`` those that continue nothing, else those that continue
+        sent turns only."""
+        referred = turns_by_ids(*self._source, [each for each in self._referred if each not in sent])
+        documents = [each for each in referred.values() if each.type == DOCUMENT and each.erased is None]
+        parents = parents_of_turns(*self._source, [each.place for each in documents])
+        for stored in documents:
             before = parents.get(stored.place, ())
             if not before if alone else sent.issuperset(before):
                 yield from self._walk([stored.place], sent)
@@ -159,7 +163,7 @@ class Departing:
                 record = record._replace(payload=payload)
             length = len(payload or b"")
             if size + length > FRAME_BYTES and page:
-                self.reached = rows[at - 1][_SEQ]
+                self.reached = rows[at - 1][_SEQ]  # before the yield: the reader may stop there
                 yield page
                 page, size = [], 0
             page.append(record)
@@ -169,7 +173,7 @@ class Departing:
             yield page
 
     def _records_of(self, rows: Sequence[Row]) -> list[TurnRecord]:
-        """Rows as records, all but the large payloads. By columns: nothing of Python's own runs for each turn."""
+        """Rows as records, without the large payloads. It works by columns, so that no Python code runs per turn."""
         (
             chains, positions, seqs, ids, roles, types, content_types, caches, attributes, inherited, systems, digests,
             hashes, seals, heads, apps, erasures, keys, superseded, payloads,
@@ -188,7 +192,7 @@ class Departing:
         )  # fmt: skip
 
     def _parents_of(self, ids: Sequence[TurnId], places: Sequence[tuple[int, int]]) -> list[tuple[TurnId, ...]]:
-        """What turns continue. Most follow one that is read with them, so that only the others are asked for."""
+        """The parents of each turn. Most turns follow one that is read with them; one statement finds the others'."""
         chains, positions = zip(*places, strict=True)
         if len({*chains}) == 1 and positions == (*range(positions[0], positions[0] + len(ids)),):
             before: list[TurnId | None] = [None, *ids[:-1]]  # nearly always: one thread, turn by turn
@@ -196,17 +200,17 @@ class Departing:
             # Plain tuples: they equal places, and a place is made in Python.
             here = dict(zip(places, ids, strict=True))
             before = [here.get((chain, pos - 1)) for chain, pos in places]
-        asked = [at for at, each in enumerate(before) if each is None]
+        unknown = [at for at, each in enumerate(before) if each is None]
         parents = cast("list[tuple[TurnId | None, ...]]", [*zip(before, strict=True)])
-        known = parents_of_turns(*self._source, [Place(*places[at]) for at in asked])
-        for at in asked:
-            parents[at] = known.get(Place(*places[at]), ())
+        by_place = parents_of_turns(*self._source, [Place(*places[at]) for at in unknown])
+        for at in unknown:
+            parents[at] = by_place.get(Place(*places[at]), ())
             if None in parents[at]:
                 raise CorruptTurn(ids[at], "a turn that it continues is missing")
         return cast("list[tuple[TurnId, ...]]", parents)
 
     def _foreign_among(self, seqs: Sequence[int]) -> set[int]:
-        """Which of some commit numbers are those of turns that came from no device of one's own."""
+        """Return the commit numbers whose turns came from a stranger, not from one of the user's own devices."""
         foreign = [each for each in arrivals_among(*self._source, min(seqs), max(seqs)) if each.kind != OWN]
         return arrived_with(foreign, seqs)
 
@@ -226,7 +230,8 @@ class Departing:
 
 
 def take_pages(pages: Iterable[list[TurnRecord]], limit_bytes: int) -> tuple[list[list[TurnRecord]], bool]:
-    """The first pages, up to the one with which their payloads have more than so many bytes; and whether one was."""
+    """Take pages until their payloads exceed ``limit_bytes`` together. Returns them, the exceeding one included, and
+    whether the limit was exceeded."""
     taken: list[list[TurnRecord]] = []
     size = 0
     for page in pages:
@@ -242,11 +247,12 @@ def _place_of(row: Row) -> Place:
 
 
 def _is_from(arrival: StoredArrival, span: Span) -> bool:
+    # A device that is not in ``skip`` compares with its own number, and so never counts as skipped.
     return arrival.first > span.skip.get((arrival.remote, arrival.device), arrival.first)
 
 
 def all_names(connection: Connection, space: int) -> list[SentName]:
-    """The bookmarks of a space, by name. One statement for each thousand."""
+    """The bookmarks of a space, ordered by name. Cost: a statement for each ``NAMES_READ``."""
     names: list[SentName] = []
     while page := named_turns(connection, space, names[-1].name if names else b"", NAMES_READ):
         names += [SentName(bytes(name), turn, bytes(digest)) for name, turn, digest, *_ in page]
@@ -254,7 +260,7 @@ def all_names(connection: Connection, space: int) -> list[SentName]:
 
 
 def all_records(connection: Connection, space: int) -> list[SentRecord]:
-    """The records of the conversations of a space, by subject. One statement for each thousand."""
+    """The records of the conversations of a space, ordered by subject. Cost: a statement for each ``NAMES_READ``."""
     records: list[SentRecord] = []
     while page := records_after(connection, space, records[-1].subject if records else b"", NAMES_READ):
         records += [record_as_sent(bytes(row[0]), int(row[1]), int(row[2]), bytes(row[3])) for row in page]
@@ -262,18 +268,19 @@ def all_records(connection: Connection, space: int) -> list[SentRecord]:
 
 
 def find_keys(turns: Sequence[TurnRecord]) -> list[TurnId]:
-    """The ids of the turns in which something has the shape of a key: in their content or their record.
+    """The ids of the turns whose content or record contains text with the shape of a key.
 
-    Cost: the texts of all turns are looked through at once.
+    Cost: one search over the texts of all turns together.
     """
-    found = {turns[place].id for place in find_shaped([turn.payload or b"" for turn in turns])}
+    with_key = {turns[place].id for place in find_shaped([turn.payload or b"" for turn in turns])}
+    # Fields 9 to 13 (``attributes`` to ``head``) are the rest of the record, in which a key may be, too.
     beside = [(turn.id, each) for turn in turns if turn[9:14] != _NOTHING for each in turn[9:14] if each]
-    found |= {beside[place][0] for place in find_shaped([each for _, each in beside])}
-    return [turn.id for turn in turns if turn.id in found] if found else []
+    with_key |= {beside[place][0] for place in find_shaped([each for _, each in beside])}
+    return [turn.id for turn in turns if turn.id in with_key] if with_key else []
 
 
 def find_said_keys(names: Iterable[SentName], records: Iterable[SentRecord]) -> Iterator[str]:
-    """The bookmarks and conversations whose name, title, tags or marks have the shape of a key, with the key masked."""
+    """The bookmarks and conversations whose name or record contains text with the shape of a key, the key masked."""
     for name in names:
         if _holds_key(name.name):
             yield hide_secrets(stored_name(name.name))
@@ -283,7 +290,7 @@ def find_said_keys(names: Iterable[SentName], records: Iterable[SentRecord]) -> 
 
 
 def keeps_path(turn: TurnRecord) -> bool:
-    """Whether a document says where it lay on the machine that stored it."""
+    """Whether a document records its path on the machine that stored it."""
     return turn.system is not None and b'"original_path"' in turn.system
 
 

@@ -1,7 +1,7 @@
-"""Erasures that were made in other stores: apply them, keep them until somebody confirms, or only know of them.
+"""Erasures that were made in other stores: apply them, keep them until a person confirms, or only note them.
 
-Whoever can erase at a distance can destroy. So headish erases what one's own devices erased, and waits for confirmation
-of what lies at a place that anybody can write to.
+Anybody who can erase at a distance can destroy. So headish erases what the user's own devices erased, and waits for
+confirmation if the receipt comes from a place that anybody can write to.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ from headish.values.results.erasures import ARRIVED, BOOKMARK, SCOPES, SCRUB, SP
 
 THREAD, BRANCH = SCOPES[1:]
 STATES = {"apply": APPLIED, "ask": PENDING, "ignore": IGNORED}
-"""What each setting of a remote does with what comes from there."""
+"""The state that each setting of a remote gives to erasures from there."""
 NOTICES_AT_ONCE = 100
-"""How many erasures that wait or are ignored are noted in one transaction: other writers wait for it."""
+"""The number of waiting or ignored erasures that one transaction notes: other writers wait for it."""
 
 
 class ErasuresThere:
-    """The erasures of the devices of a remote, while a pull reads their logs. ``count`` turns were erased here."""
+    """The erasures of the devices of a remote, while a pull reads their logs. ``count`` is the number of turns erased
+    here."""
 
     def __init__(self, target: SyncTarget, policy: str) -> None:
         self._target, self._state = target, STATES[policy]
@@ -66,14 +67,14 @@ class ErasuresThere:
         return self._erased
 
     def come_from(self, origin: ArrivalOrigin) -> None:
-        """From whom the next receipts come."""
+        """Set the sender of the next receipts."""
         self._origin = origin
 
     def take(self, receipts: Sequence[Receipt]) -> None:
-        """Take in the receipts of a bundle, each once: one that erases here in a transaction of its own, those that do
-        not by ``NOTICES_AT_ONCE``.
+        """Take in the receipts of a bundle, each once.
 
-        Raises: InvalidBundle where no more may wait to be confirmed.
+        Each receipt that erases here has a transaction of its own; others share one for ``NOTICES_AT_ONCE``.
+        Raises: InvalidBundle if no more may wait for confirmation.
         """
         new: dict[TurnId, Receipt] = {}
         for receipt in receipts:
@@ -93,7 +94,7 @@ class ErasuresThere:
             self._note(receipt, APPLIED)
 
     def _apply_one(self, connection: Connection, receipt: Receipt, kept: KeptIds) -> int:
-        kept.rewind()
+        kept.rewind()  # the transaction may run again, and must give the same ids then
         space = self._target.space
         self._write(connection, receipt, encode_receipt(receipt))
         return apply_receipt(connection, space, receipt, self._target.backend.not_reached, kept)
@@ -108,9 +109,9 @@ class ErasuresThere:
                 self._note(receipt, self._state)
 
     def _keep_part(self, connection: Connection, receipts: Sequence[Receipt]) -> Receipt | None:
-        """Note erasures as far as there is room for them; the first of those that were to wait for which there is none.
+        """Note erasures while there is room; return the first one that should wait but has no room, else None.
 
-        Cost: one statement, one for each that is kept, and one for each that half of the room has no place for.
+        Cost: one statement, one for each that is kept, and one for each that exceeds the first half of the room.
         """
         count, used = count_notices(connection, self._target.space, self._state)
         for receipt in receipts:
@@ -120,7 +121,7 @@ class ErasuresThere:
                 count, used = count + 1, used + len(data)
             elif self._state == PENDING:
                 return receipt
-            # One that is ignored is read again whenever it comes, and changes nothing.
+            # An ignored one without room need not be noted: if it comes again, it changes nothing again.
         return None
 
     def _write(self, connection: Connection, receipt: Receipt, data: bytes) -> None:
@@ -128,9 +129,11 @@ class ErasuresThere:
         write_notice(connection, self._target.space, receipt.id, remote, device, data, self._state)
 
     def _has_room(self, connection: Connection, receipt: Receipt, count: int, used: int) -> bool:
-        """Whether one more may be kept behind ``count``, with which all have ``used`` bytes. Those that are to wait and
-        list nothing here have half of the room, since turns may come later: so made-up ones keep none out that list
-        something."""
+        """Whether one more may be kept beside ``count`` others; ``used`` is the size of all in bytes, with this one.
+
+        Waiting erasures that list no turn here may use half of the room: their turns may arrive later, but made-up
+        ones cannot keep out erasures that list a turn.
+        """
         if self._state == PENDING and count < PENDING_LIMIT // 2 and used <= PENDING_LIMIT_BYTES // 2:
             return True
         if count >= PENDING_LIMIT or used > PENDING_LIMIT_BYTES:
@@ -140,8 +143,8 @@ class ErasuresThere:
     def _is_full(self) -> InvalidBundle:
         by, space = stored_name(self._origin.by or self._origin.remote or b""), self._target.space
         pending, _ = self._target.backend.read(lambda connection: count_notices(connection, space, PENDING))
-        told = f"{pending:,} erasures wait here to be confirmed, and no more are taken"
-        return InvalidBundle(f"what comes from {by!r}", f"{told} ('headish erasures --apply' or '--dismiss')")
+        reason = f"{pending:,} erasures wait here to be confirmed, and no more are taken"
+        return InvalidBundle(f"what comes from {by!r}", f"{reason} ('headish erasures --apply' or '--dismiss')")
 
     def find(self, receipt: TurnId) -> Receipt | None:
         return self._receipts.get(receipt)
@@ -156,38 +159,43 @@ class ErasuresThere:
 def apply_receipt(
     connection: Connection, space: int, receipt: Receipt, not_reached: tuple[str, ...], mint: Mint
 ) -> int:
-    """Erase the turns that a receipt lists and that are here with the same seals, then the names of which nothing is
-    left, and bar what it bars. Returns how many turns were erased. The space is locked.
+    """Erase the turns that a receipt lists if they are here with the same seals, then the names of which nothing is
+    left; bar the hashes that it bars. Returns how many turns were erased.
 
-    Cost: one statement, and that of an erasure.
+    Requires the lock of the space. Cost: one statement, and that of an erasure.
     """
     here = _listed_here(connection, space, receipt)
-    said = ErasureGrounds(receipt.reason, receipt.by, not_reached)
-    # A turn whose words are gone may still have its meta.
+    grounds = ErasureGrounds(receipt.reason, receipt.by, not_reached)
+    # A turn whose words are gone may still have its meta, and this receipt may take that, too.
     ends = [each.place for each in here if each.erased is None or receipt.meta]
     erased = 0
     if ends:
-        found, _ = erase(connection, space, ends, Wish(meta=receipt.meta, content=receipt.content), said, mint)
-        erased = len(found.turns)
+        effect, _ = erase(connection, space, ends, Wish(meta=receipt.meta, content=receipt.content), grounds, mint)
+        erased = len(effect.turns)
     if receipt.scope in (THREAD, BRANCH):
         for name in names_without_turns(connection, space, [each.place for each in here]):
-            forget_name(connection, space, name, said, mint)
-    known = barred(connection, space)
-    bars = {bytes.fromhex(each.hash): each.size for each in receipt.barred if bytes.fromhex(each.hash) not in known}
+            forget_name(connection, space, name, grounds, mint)
+    already_barred = barred(connection, space)  # read now: the erasure above has barred some
+    bars = {
+        bytes.fromhex(each.hash): each.size for each in receipt.barred if bytes.fromhex(each.hash) not in already_barred
+    }
     if bars:
-        _bar(connection, space, said, bars, mint)
+        _bar(connection, space, grounds, bars, mint)
     return erased
 
 
 def _listed_here(connection: Connection, space: int, receipt: Receipt) -> list[StoredTurn]:
-    """The turns that a receipt lists and that are here with the same seals. Cost: one statement for each 64."""
+    """The turns here that a receipt lists with the same seals. Cost: one statement for each 64.
+
+    The seal must match: a receipt erases the record that its author saw, not another one under the same id.
+    """
     seals = {each.id: each.seal for each in receipt.turns}
-    found = turns_by_ids(connection, space, seals).values()
-    return [each for each in found if each.seal.hex() == seals[each.id]]
+    same_ids = turns_by_ids(connection, space, seals).values()
+    return [each for each in same_ids if each.seal.hex() == seals[each.id]]
 
 
 def _bar(connection: Connection, space: int, said: ErasureGrounds, bars: dict[bytes, int], mint: Mint) -> None:
-    """Bar content that no turn here has, with a receipt that says so."""
+    """Bar content that no turn here has, and write a receipt of that: each erasure here has one in the chain."""
     begun, before = begin_receipt(connection, space, ARRIVED, said, mint)
     bar(connection, space, begun.number, bars)
     count_gone(connection, space, bytes=0, bars=len(bars))
@@ -196,14 +204,14 @@ def _bar(connection: Connection, space: int, said: ErasureGrounds, bars: dict[by
 
 
 def pending_notices(connection: Connection, space: int) -> list[tuple[Notice, Receipt]]:
-    """The erasures of other stores that wait for somebody to confirm them."""
-    found = (each for each in all_notices(connection, space) if each.state == PENDING)
-    return [(each, decode_receipt(each.receipt, 0)) for each in found]
+    """The erasures of other stores that wait for confirmation, each with its receipt."""
+    pending = (each for each in all_notices(connection, space) if each.state == PENDING)
+    return [(each, decode_receipt(each.receipt, 0)) for each in pending]
 
 
 def apply_pending(target: SyncTarget, ids: Collection[str] | None = None) -> int:
-    """Erase what is pending, or those of it with these ids, in one transaction per erasure. Returns how many turns were
-    erased. Raises: UnknownErasure."""
+    """Apply the pending erasures, or those with these ids, in one transaction each. Returns how many turns were erased.
+    Raises: UnknownErasure."""
     erased = 0
     for notice, receipt in _chosen(target, ids):
         work = partial(_confirm, target=target, notice=notice, receipt=receipt, kept=KeptIds(target.mint))
@@ -212,8 +220,8 @@ def apply_pending(target: SyncTarget, ids: Collection[str] | None = None) -> int
 
 
 def dismiss_pending(target: SyncTarget, ids: Collection[str] | None = None) -> int:
-    """Note that what is pending, or those of it with these ids, erases nothing here. One transaction. Returns how many
-    that were. Raises: UnknownErasure."""
+    """Ignore the pending erasures, or those with these ids, in one transaction. Returns how many they were. Raises:
+    UnknownErasure."""
     chosen = _chosen(target, ids)
 
     def work(connection: Connection) -> int:
@@ -223,14 +231,14 @@ def dismiss_pending(target: SyncTarget, ids: Collection[str] | None = None) -> i
 
 
 def _chosen(target: SyncTarget, ids: Collection[str] | None) -> list[tuple[Notice, Receipt]]:
-    found = target.backend.read(lambda connection: pending_notices(connection, target.space))
+    pending = target.backend.read(lambda connection: pending_notices(connection, target.space))
     if ids is None:
-        return found
-    known, wanted = {notice.id for notice, _ in found}, set(ids)
+        return pending
+    known, wanted = {notice.id for notice, _ in pending}, set(ids)
     for each in ids:
         if each not in known:
             raise UnknownErasure(each)
-    return [each for each in found if each[0].id in wanted]
+    return [each for each in pending if each[0].id in wanted]
 
 
 def _confirm(connection: Connection, target: SyncTarget, notice: Notice, receipt: Receipt, kept: KeptIds) -> int:
@@ -241,7 +249,7 @@ def _confirm(connection: Connection, target: SyncTarget, notice: Notice, receipt
 
 
 def _settle(connection: Connection, space: int, notice: Notice, state: str) -> bool:
-    """Note what becomes of a pending erasure, unless somebody else has decided meanwhile; whether it was noted."""
+    """Set the state of a pending erasure, unless somebody else has decided meanwhile. Returns whether it was set."""
     if find_state(connection, space, notice.id) != PENDING:
         return False
     write_notice(connection, space, notice.id, notice.remote, notice.device, notice.receipt, state)
@@ -249,14 +257,16 @@ def _settle(connection: Connection, space: int, notice: Notice, state: str) -> b
 
 
 def ids_of_erasures(connection: Connection, space: int) -> list[str]:
-    """The ids of the receipts that go to other stores."""
+    """The ids of this space's receipts whose erasures other stores should apply."""
     listed = (decode_receipt(each.receipt, each.number) for each in all_receipts(connection, space))
     return [each.id for each in listed if _erases(each)]
 
 
 def made_here(connection: Connection, space: int, said: Collection[str]) -> tuple[str, ...]:
-    """Those of the erasures that another store lists which were made here. It is asked about no others, and could list
-    any number of them."""
+    """Return the erasures made here among those that another store lists.
+
+    The list may have any length and name anything; only those made here matter, and only they are kept.
+    """
     listed = {*said}
     if not listed:
         return ()
@@ -264,9 +274,10 @@ def made_here(connection: Connection, space: int, said: Collection[str]) -> tupl
 
 
 def ids_of_applied(connection: Connection, space: int) -> list[str]:
-    """The ids of the receipts of other stores that were taken over here."""
+    """The ids of the receipts of other stores that were applied here."""
     return [each.id for each in all_notices(connection, space) if each.state == APPLIED]
 
 
 def _erases(receipt: Receipt) -> bool:
+    # A scrub takes bytes off this store's disk, and a space or a name that is erased here stays elsewhere.
     return receipt.scope not in (SCRUB, SPACE, BOOKMARK) and bool(receipt.turns or receipt.barred)

@@ -1,4 +1,5 @@
-"""The keys of a remote at its place: made by the first store, taken by others, given to them, and changed."""
+"""The keys of a remote, as they are stored at its place: the first store makes them, others take them; a store wraps
+them for another machine, or replaces them."""
 
 from __future__ import annotations
 
@@ -26,47 +27,52 @@ FIRST, BY_PASSPHRASE = "keys/first", "keys/passphrase.age"
 
 
 def check_plain(name: str, place: ObjectPlace, space: str) -> None:
-    """Check that what lies at a place is not encrypted. Raises: RemoteTaken."""
+    """Check that the objects at a place are not encrypted. Raises: RemoteTaken."""
     if place.get(f"{folder_of(space)}/{FIRST}") is not None:
         raise RemoteTaken(name, "what lies there is encrypted: add it without --plain")
 
 
 def make_keys(name: str, place: ObjectPlace, space: str, *, passphrase: bool, key: str | None) -> KeyPair:
-    """The keys of this machine, with that of the remote if the remote is new or the passphrase opens it.
+    """Make this machine's key pair, and add the remote's key if the remote is new or the passphrase opens it.
 
     ``key`` is the fingerprint that the remote's key must have.
     Raises: RemoteTaken, InvalidArgument, NotADevice.
     """
     folder = folder_of(space)
     first = place.get(f"{folder}/{FIRST}")
+    # Compared before anything is made or taken: the place may hold another key than the user's (ADR 0089).
     if key is not None and (first or b"").decode(errors="replace") != key:
-        told = "none" if first is None else first.decode(errors="replace")
-        raise NotADevice(place.url, f"the key that lies there is {told}, and not the one that was given")
-    own, given = new_secret(), read_passphrase() if passphrase else None
-    if passphrase and given is None:
+        there = "none" if first is None else first.decode(errors="replace")
+        raise NotADevice(place.url, f"the key that lies there is {there}, and not the one that was given")
+    own, phrase = new_secret(), read_passphrase() if passphrase else None
+    if passphrase and phrase is None:
         raise InvalidArgument("the passphrase comes from HEADISH_PASSPHRASE, or the file HEADISH_PASSPHRASE_FILE")
     if first is None and place.list(folder):
         raise RemoteTaken(name, "what lies there is not encrypted: say --plain (plain=True)")
     made = RemoteKey(new_secret())
+    # ``put_new`` decides which of two stores that begin at once made the key; the other one must be invited.
     if first is None and place.put_new(f"{folder}/{FIRST}", made.fingerprint.encode()):
         place.put(_path(space, recipient_of(own)), wrap(made, recipient_of(own)))
-        if given is not None:
-            place.put(f"{folder}/{BY_PASSPHRASE}", wrap_by_passphrase(made, given))
+        if phrase is not None:
+            place.put(f"{folder}/{BY_PASSPHRASE}", wrap_by_passphrase(made, phrase))
         return KeyPair(own, made.secret)
-    wrapped = None if given is None else place.get(f"{folder}/{BY_PASSPHRASE}")
-    if given is None or wrapped is None:
+    wrapped = None if phrase is None else place.get(f"{folder}/{BY_PASSPHRASE}")
+    if phrase is None or wrapped is None:
         return KeyPair(own)
-    found = unwrap_by_passphrase(wrapped, given, f"{place.url}/{folder}/{BY_PASSPHRASE}")
-    _check_fits(Logs(place, space, found), found)
-    return KeyPair(own, found.secret)
+    key_of_remote = unwrap_by_passphrase(wrapped, phrase, f"{place.url}/{folder}/{BY_PASSPHRASE}")
+    _check_fits(Logs(place, space, key_of_remote), key_of_remote)
+    return KeyPair(own, key_of_remote.secret)
 
 
 def _check_fits(logs: Logs, key: RemoteKey) -> None:
-    """Check that a key is that of the logs which lie at a place. Raises: NotADevice."""
+    """Check that a key belongs to the logs at a place. Raises: NotADevice.
+
+    Somebody who once knew the passphrase can put another key and its fingerprint, so a log must open with it, too.
+    """
     first, devices = logs.place.get(f"{logs.folder}/{FIRST}") or b"", logs.devices()
     if first.decode(errors="replace") != key.fingerprint or (devices and not any(map(logs.is_readable, devices))):
-        told = "the key that the passphrase opens is not that of its logs"
-        raise NotADevice(f"{logs.place.url}/{logs.folder}", told)
+        reason = "the key that the passphrase opens is not that of its logs"
+        raise NotADevice(f"{logs.place.url}/{logs.folder}", reason)
 
 
 def give_key(place: ObjectPlace, space: str, key: RemoteKey, recipient: str) -> None:
@@ -75,10 +81,11 @@ def give_key(place: ObjectPlace, space: str, key: RemoteKey, recipient: str) -> 
 
 
 def change_key(remote: OpenRemote, space: str, keys: KeyPair, stay: Collection[str]) -> str:
-    """Make a new key for this machine and for the recipients that stay. Returns its fingerprint. The passphrase opens
-    nothing any more."""
+    """Replace the remote's key, and wrap the new one for this machine and for the recipients that stay. Returns its
+    fingerprint. The passphrase no longer opens anything."""
     place, key, folder = ObjectPlace(remote.url), RemoteKey(new_secret()), folder_of(space)
     wrapped = {_path(space, each): wrap(key, each) for each in {recipient_of(keys.own), *stay}}
+    # passphrase.age goes, too: it holds the old key, and no machine keeps the passphrase to wrap the new one.
     for path in place.list(f"{folder}/keys"):
         if path.endswith(".age") and path not in wrapped:
             place.delete(path)
@@ -90,7 +97,10 @@ def change_key(remote: OpenRemote, space: str, keys: KeyPair, stay: Collection[s
 
 
 def renew_key(remote: OpenRemote, space: str) -> OpenRemote:
-    """Take the key that was wrapped for this machine, if it is the confirmed one. Raises: NoRemoteKey."""
+    """Take the key that was wrapped for this machine, if it is the one that the user confirmed. Raises: NoRemoteKey.
+
+    The place could hold another key, which somebody else wrapped for this machine (ADR 0089).
+    """
     keys = keys_of(remote)
     if keys is None or (keys.remote is not None and RemoteKey(keys.remote).fingerprint == remote.settings.key):
         return remote
@@ -106,7 +116,7 @@ def renew_key(remote: OpenRemote, space: str) -> OpenRemote:
 
 
 def check_key(remote: OpenRemote, space: str) -> None:
-    """Check that the place names the confirmed key. Raises: NoRemoteKey."""
+    """Check that the place names the key that the user confirmed. Raises: NoRemoteKey."""
     if remote.settings.encrypted:
         data = ObjectPlace(remote.url).get(f"{folder_of(space)}/{FIRST}")
         if data is not None and data.decode(errors="replace") != remote.settings.key:

@@ -1,4 +1,4 @@
-"""The logs of a remote: one for each device, of numbered bundles that never change and a head that says how many.
+"""The logs of a remote, one per device: numbered bundles that never change, and a head that counts them.
 
 ::
 
@@ -8,8 +8,8 @@
     v1/SPACE/DEVICE/g0001/000001.hb
     v1/SPACE/DEVICE/head           the only object that is replaced, by its own device alone
 
-A device writes below its own prefix only, so no lock is needed, and nothing that another one wrote is ever overwritten.
-``SPACE`` is a hash of the space's name; DEVICE and ID say nothing.
+A device writes below its own prefix only, so no lock is needed, and no device overwrites another's objects (ADR 0089).
+SPACE is a hash of the space's name. DEVICE and ID are hex digits that reveal no name.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from headish.remotes.keys import RemoteKey
 from headish.remotes.objects import ObjectPlace
 from headish.syncing.remotes import DEVICE, OpenRemote, key_of
 
+# The context of BLAKE3's key derivation. Every path at a remote depends on it: with another one, no log would be found.
 FOLDER = "headish 2026-11 folder of a space at a remote"
 _BUNDLE = re.compile(r"g([0-9]{4,16})/([0-9]{6,16})\.hb")
 
@@ -36,35 +37,36 @@ def folder_of(space: str) -> str:
 
 
 def machine_of(recipient: str) -> str:
-    """The name of the object in which the key is wrapped for a machine."""
+    """The ID of a machine in paths: a hash of its recipient."""
     return blake3(recipient.encode()).hexdigest(length=8)
 
 
 class Logs:
-    """The logs of one space at a place. ``key`` is None where it is not encrypted."""
+    """The logs of one space at a place. ``key`` is None if the place is not encrypted."""
 
     def __init__(self, place: ObjectPlace, space: str, key: RemoteKey | None) -> None:
         self.place, self.key, self.folder = place, key, folder_of(space)
 
     @property
     def fingerprint(self) -> str | None:
-        """That of the key."""
+        """The fingerprint of the key; None without encryption."""
         return None if self.key is None else self.key.fingerprint
 
     def devices(self) -> list[str]:
         """The devices that have a log. One request."""
         begins = f"{self.folder}/"
-        found = (path.removeprefix(begins).partition("/")[0] for path in self.place.list(self.folder))
-        return sorted({each for each in found if DEVICE.fullmatch(each)})
+        folders = (path.removeprefix(begins).partition("/")[0] for path in self.place.list(self.folder))
+        # Beside logs there are ``keys`` and ``place``, and whatever a file syncer leaves.
+        return sorted({each for each in folders if DEVICE.fullmatch(each)})
 
     def head(self, device: str) -> LogHead | None:
-        """The head of a log. Raises: InvalidBundle, NotADevice."""
+        """The head of a log; None if there is none. Raises: InvalidBundle, NotADevice."""
         path = f"{self.folder}/{device}/head"
         data = self.place.get(path)
         if data is None:
             return None
         head = read_head(self._unseal(data, path), self._told(path), None if self.key is None else self.key.sums)
-        if head.device != device:
+        if head.device != device:  # anybody who can write there may have copied it from another log
             raise NotADevice(self._told(path), "it is the head of another log")
         return head
 
@@ -81,11 +83,11 @@ class Logs:
         self.place.put(f"{self.folder}/{head.device}/head", self._seal(data))
 
     def bundle(self, device: str, generation: int, number: int) -> bytes | None:
-        """A bundle of a log, as it lies there; None where it has not come yet."""
+        """The bytes of a bundle of a log, as they are stored at the place; None if it has not arrived yet."""
         return self.place.get(self._path(device, generation, number))
 
     def read(self, device: str, generation: int, number: int, data: bytes, before: bytes) -> BundleReader:
-        """A bundle of a log, once it is the one that belongs behind the one whose hash is ``before``.
+        """Open a bundle of a log, and check that it follows the bundle whose hash is ``before``.
 
         Raises: InvalidBundle, NotADevice.
         """
@@ -98,21 +100,21 @@ class Logs:
         return reader
 
     def open(self, device: str, generation: int, number: int, data: bytes) -> BundleReader:
-        """What lies in the place of a bundle, if that is one, whosever it is. Raises: InvalidBundle, NotADevice."""
+        """Open the bytes at a bundle's path without a check of their origin. Raises: InvalidBundle, NotADevice."""
         path = self._path(device, generation, number)
         sums = None if self.key is None else self.key.sums
         return BundleReader(BytesIO(self._unseal(data, path)), self._told(path), sums)
 
     def put_bundle(self, device: str, generation: int, number: int, data: bytes) -> bytes | None:
-        """Store a bundle of this store's own log; its hash, or None where one lies there already."""
+        """Store a bundle of this store's own log. Returns its hash, or None if the path already has an object."""
         sealed = self._seal(data)
         return hash_object(sealed) if self.place.put_new(self._path(device, generation, number), sealed) else None
 
     def bundles(self, device: str) -> dict[tuple[int, int], str]:
         """The paths of the bundles of a log, by generation and number. One request."""
         begins = f"{self.folder}/{device}/"
-        found = ((path, _BUNDLE.fullmatch(path.removeprefix(begins))) for path in self.place.list(begins.rstrip("/")))
-        return {(int(each[1]), int(each[2])): path for path, each in found if each is not None}
+        matches = ((path, _BUNDLE.fullmatch(path.removeprefix(begins))) for path in self.place.list(begins.rstrip("/")))
+        return {(int(each[1]), int(each[2])): path for path, each in matches if each is not None}
 
     def _path(self, device: str, generation: int, number: int) -> str:
         return f"{self.folder}/{device}/g{generation:04d}/{number:06d}.hb"
@@ -133,5 +135,5 @@ def logs_of(remote: OpenRemote, space: str) -> Logs:
 
 
 def hash_object(data: bytes) -> bytes:
-    """The BLAKE3 of an object as it lies there."""
+    """The BLAKE3 of an object's bytes as they are stored at the place: encrypted if the place is."""
     return blake3(data).digest()

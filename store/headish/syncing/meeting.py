@@ -1,6 +1,7 @@
-"""Merge what two stores say of one name, by a three-way comparison with what was last seen of the other one.
+"""Merge bookmarks and records of conversations with those of another store, by a three-way comparison: this store, the
+other one, and the state of the other one that this store saw last.
 
-A name never conflicts with itself: it moves, or it stays and both places are reported.
+A diverged bookmark is no error: it stays where it is here, and both positions are reported.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ Tags = tuple[str, ...]
 
 
 class Met(NamedTuple):
-    """The other side: a device of a remote. ``names`` is the pattern of names that may be made here; ``prune`` removes
-    those that were removed there."""
+    """The other side: a device of a remote. ``names`` is the pattern of the bookmarks that it may make here; with
+    ``prune``, bookmarks that were removed there are removed here."""
 
     remote: bytes
     device: bytes
@@ -50,28 +51,28 @@ class Met(NamedTuple):
 
 
 def meet_names(connection: Connection, space: int, met: Met, names: Sequence[SentName]) -> list[ArrivedName]:
-    """Move names here to where a device has them, if that is forward or if only the device moved them.
+    """Move bookmarks here to where a device has them, if that is forward or if only the device moved them.
 
-    Returns those that moved or go apart; ``tell_apart`` counts their turns, and ``name_of_device`` says whose they are.
-    Cost: about eight statements for each that is new there.
+    Returns those that moved, diverged or were refused or removed; ``tell_apart`` counts the turns of diverged ones, and
+    ``name_of_device`` adds the device. Cost: about eight statements for each that is new there.
     """
     seen = bookmarks_of_device(connection, space, met.remote, met.device)
-    told: list[ArrivedName] = []
-    said: list[tuple[bytes, TurnId | None, bytes | None]] = []
+    arrived: list[ArrivedName] = []
+    rows: list[tuple[bytes, TurnId | None, bytes | None]] = []
     for sent in names:
         before = seen.get(sent.name)
         turn = as_turn_id(sent.turn)
-        known = None if turn is None else turn_by_id(connection, space, turn)
+        turn_here = None if turn is None else turn_by_id(connection, space, turn)
         outcome = _meet_name(connection, space, met, sent, before)
         if outcome.outcome in (MADE, MOVED, DIVERGED, REFUSED):
-            told.append(outcome)
-        if known is not None and outcome.outcome != REFUSED and (before is None or before.turn != turn):
-            said.append((sent.name, turn, None if before is None else before.record))
-    write_remote_bookmarks(connection, space, met.remote, met.device, said)
+            arrived.append(outcome)
+        if turn_here is not None and outcome.outcome != REFUSED and (before is None or before.turn != turn):
+            rows.append((sent.name, turn, None if before is None else before.record))
+    write_remote_bookmarks(connection, space, met.remote, met.device, rows)
     gone = [each for name, each in seen.items() if each.turn is not None and name not in {sent.name for sent in names}]
-    told += [_meet_removed(connection, space, met, each) for each in gone]
+    arrived += [_meet_removed(connection, space, met, each) for each in gone]
     forget_remote_bookmarks(connection, space, met.remote, met.device, [each.name for each in gone])
-    return told
+    return arrived
 
 
 def _meet_name(
@@ -101,7 +102,8 @@ def _meet_name(
 
 
 def _was_removed_behind(connection: Connection, space: int, sent: SentName) -> bool:
-    """Whether a name was removed here and is no further there than it was here."""
+    """Whether the name was removed here, and its turn there is not beyond the one that it had here: then the device has
+    said nothing new, and the name stays removed."""
     if not has_log(connection, space, sent.name):
         return False
     place, turn = past_place(connection, space, sent.name, 1), as_turn_id(sent.turn)
@@ -111,8 +113,8 @@ def _was_removed_behind(connection: Connection, space: int, sent: SentName) -> b
 
 
 def _meet_removed(connection: Connection, space: int, met: Met, before: RemoteBookmark) -> ArrivedName:
-    """Handle a name that the device no longer has: report it once, and remove it here if it has not moved and may
-    go."""
+    """Handle a name that the device no longer has: report it once. With ``prune``, remove it here if it has not moved
+    here."""
     assert before.turn is not None
     place = find_bookmark(connection, space, before.name)
     here = None if place is None else turn_at(connection, space, place)
@@ -122,19 +124,20 @@ def _meet_removed(connection: Connection, space: int, met: Met, before: RemoteBo
 
 
 def name_of_device(met: Met, names: Sequence[ArrivedName]) -> list[ArrivedName]:
-    """The same names as those of a device are shown: ``laptop/main``."""
+    """The same names as they are shown for a device: ``laptop/main``."""
     return [replace(each, name=f"{stored_name(met.device)}/{each.name}") for each in names]
 
 
 def meet_records(connection: Connection, space: int, met: Met, records: Sequence[SentRecord]) -> tuple[int, list[str]]:
-    """Take over what a device says of conversations, field by field, where only the device has changed it.
+    """Merge a device's records of conversations into those here, field by field.
 
-    If both have changed a field, the later one stays; if that is the one here, its conversation is reported.
-    Returns how many changed, and those. Cost: a statement for each record, and about five for each that changes.
+    A field that only the device changed is taken over. If both sides changed it, the later record wins.
+    Returns the number of records that changed here, and the conversations in which a field here won over a change
+    there. Cost: a statement for each record, and about five for each that changes.
     """
     seen = bookmarks_of_device(connection, space, met.remote, met.device)
     changed, kept = 0, list[str]()
-    said: list[tuple[bytes, TurnId | None, bytes | None]] = []
+    rows: list[tuple[bytes, TurnId | None, bytes | None]] = []
     for sent in records:
         before = seen.get(sent.subject)
         theirs = _decoded(sent.data)
@@ -144,26 +147,26 @@ def meet_records(connection: Connection, space: int, met: Met, records: Sequence
         if before is not None and before.record == hashes:
             continue  # nothing is new there
         base = {} if before is None or before.record is None else msgspec.json.decode(before.record)
-        done, is_kept = _meet_record(connection, space, sent, theirs, base)
-        changed += done
+        is_changed, is_kept = _meet_record(connection, space, sent, theirs, base)
+        changed += is_changed
         kept += [stored_name(sent.subject)] if is_kept else []
-        said.append((sent.subject, None if before is None else before.turn, hashes))
-    write_remote_bookmarks(connection, space, met.remote, met.device, said)
+        rows.append((sent.subject, None if before is None else before.turn, hashes))
+    write_remote_bookmarks(connection, space, met.remote, met.device, rows)
     return changed, kept
 
 
 def _meet_record(
     connection: Connection, space: int, sent: SentRecord, theirs: Record, base: Mapping[str, Any]
 ) -> tuple[bool, bool]:
-    """Whether the record here changed, and whether something here stayed that was also changed there."""
-    found = find_dated_record(connection, space, sent.subject)
-    if found is None:
+    """Merge one record. Returns whether the record here changed, and whether a field here won over a change there."""
+    dated = find_dated_record(connection, space, sent.subject)
+    if dated is None:
         return write_arrived_record(connection, space, sent.subject, sent.revision, sent.data), False
-    revision, milliseconds, data = found
+    revision, milliseconds, data = dated
     ours = _decoded(data)
     if ours is None:
         return False, False
-    # Of one millisecond the words decide: both sides must come to the same.
+    # At equal milliseconds the bytes decide, since both sides must choose the same winner.
     later = (sent.milliseconds, sent.data) > (milliseconds, data)
     merged, is_kept = _merge(ours, theirs, base, later=later)
     if merged == ours:
@@ -176,6 +179,7 @@ def _merge(ours: Record, theirs: Record, base: Mapping[str, Any], *, later: bool
     is_kept = False
     for field in FIELDS:
         mine, other = getattr(ours, field), getattr(theirs, field)
+        # A field that the base lacks had its default when the device was last read.
         if mine == other or _hash(other) == base.get(field, _hash(getattr(Record(), field))):
             continue
         mine_is_old = _hash(mine) == base.get(field, _hash(getattr(Record(), field)))
@@ -187,11 +191,14 @@ def _merge(ours: Record, theirs: Record, base: Mapping[str, Any], *, later: bool
 
 
 def _merge_tags(ours: Tags, theirs: Tags, base: Mapping[str, Any], *, later: bool) -> Tags:
-    """Both sets together, without what either took away, in the order of the one that has just these, the later one if
-    both do. If neither does, in the order of their characters: the device comes to the same."""
+    """Return the union of both sets without the tags that either side removed.
+
+    The order is that of the side that has exactly these tags, of the later one if both have. If neither has, the tags
+    are sorted: the device must come to the same order.
+    """
     was = set(base.get("tags", ()))
-    there = {_hash(each) for each in theirs}
-    stay = {each for each in ours if _hash(each) in there or _hash(each) not in was}
+    hashes_there = {_hash(each) for each in theirs}
+    stay = {each for each in ours if _hash(each) in hashes_there or _hash(each) not in was}
     tags = stay | {each for each in theirs if _hash(each) not in was}
     as_here, as_there = tags == set(ours), tags == set(theirs)
     if as_there and (later or not as_here):
@@ -200,13 +207,13 @@ def _merge_tags(ours: Tags, theirs: Tags, base: Mapping[str, Any], *, later: boo
 
 
 def hashes_of(data: bytes) -> bytes | None:
-    """What is kept of what is said of a conversation, where that can be read."""
+    """Return what ``remote_bookmark`` keeps of a device's record, or None if the record cannot be read."""
     record = _decoded(data)
     return None if record is None else _hashes(record)
 
 
 def _hashes(record: Record) -> bytes:
-    """What to keep of a device's record: only hashes, so that no word of it stays here when it is erased."""
+    """Return what to keep of a device's record: only hashes, so that no word of it stays here when it is erased."""
     fields: dict[str, Any] = {field: _hash(getattr(record, field)) for field in FIELDS}
     return strictjson.encode({**fields, "tags": sorted(map(_hash, record.tags))})
 

@@ -1,4 +1,4 @@
-"""Which stores belong to a place: this one joins, and another one is taken out."""
+"""Join a place for objects with this store, or take another device out of one."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 
 
 def check_labels(name: str, device: str | None) -> tuple[bytes, str]:
-    """The names of a new remote and of this store there, by default the machine's. Raises: InvalidName,
-    InvalidArgument."""
+    """Check the names of a new remote and of this store there, which is the machine's name by default. Returns both.
+    Raises: InvalidName, InvalidArgument."""
     encoded = check_name(name, "remote", is_new=True)
     label = stored_name(check_name(device or _machine(), "device", is_new=True))
-    if "/" in name or "/" in label:
+    if "/" in name or "/" in label:  # DEVICE/NAME names a bookmark of a device
         raise InvalidArgument("the name of a remote or of a device holds no /")
     return encoded, label
 
 
 def _machine() -> str:
-    """``HEADISH_DEVICE``, else the first label of the machine's name."""
-    given = os.environ.get("HEADISH_DEVICE") or socket.gethostname().partition(".")[0].lower()
-    return given if new_refusal(given) is None and "/" not in given else "device"
+    """The name of this machine: ``HEADISH_DEVICE``, else the first label of its host name."""
+    name = os.environ.get("HEADISH_DEVICE") or socket.gethostname().partition(".")[0].lower()
+    return name if new_refusal(name) is None and "/" not in name else "device"
 
 
 def check_fingerprint(key: str | None) -> None:
-    """Check that what was given as a key's fingerprint is one. Raises: InvalidArgument."""
+    """Check the form of a key's fingerprint. Raises: InvalidArgument."""
     if key is not None and not _FINGERPRINT.fullmatch(key):
         raise InvalidArgument(f"key is the 32 hex digits that invite printed, not {shown(key)}")
 
@@ -50,7 +50,7 @@ def check_fingerprint(key: str | None) -> None:
 def join(
     name: str, url: str, space: str, label: str, *, plain: bool, passphrase: bool, key: str | None
 ) -> RemoteSettings:
-    """What is kept of a new place for objects, with its key where that is new, or where this machine has it.
+    """Join a place for objects, and make its key if the place is new. Returns the settings to store.
 
     Raises: RemoteTaken, InvalidArgument, NotADevice, RemoteUnavailable.
     """
@@ -63,19 +63,20 @@ def join(
     keys = make_keys(name, place, space, passphrase=passphrase, key=key)
     confirmed = None if keys.remote is None else RemoteKey(keys.remote).fingerprint
     save_keys(settings.id, keys)
-    # Whoever invites this machine knows by its recipient which device it is.
+    # The inviting machine then knows from the recipient, which a person carried over, which device it is (ADR 0091).
     return replace(settings, key=confirmed or key, device=machine_of(recipient_of(keys.own)))
 
 
 def take_out(target: SyncTarget, space: str, remote: OpenRemote, label: str, *, allow_secrets: bool) -> str:
-    """Take a device out, once what it said is here: a new key for those that stay, this store's log written anew, and
-    the log of the device removed. Returns the fingerprint of the key, empty where there is none.
+    """Take a device out after a pull of its log: make a new key for those that stay, write this store's log anew, and
+    remove the log of the device. Returns the fingerprint of the key, empty if there is none.
 
     Raises: InvalidArgument, NoRemoteKey, RemoteUnavailable; SecretsFound before anything is changed.
     """
     gone = _find_device(remote, label)
     seen = {device: log for device, log in remote.state.seen.items() if device != gone}
     without = remote._replace(state=replace(remote.state, seen=seen))
+    # The log that is written anew gets all turns of the device. Refuse it now, before the key is changed.
     check_keys(Push(target, logs_of(without, space), without, allow_secrets))
     settings = _change_key(remote, space, gone)
     revoked = tuple(sorted({*remote.state.revoked, gone}))
@@ -87,7 +88,7 @@ def take_out(target: SyncTarget, space: str, remote: OpenRemote, label: str, *, 
 
     saved = write_locked(target, keep)
     logs = logs_of(saved, space)
-    # First what it said is put into this store's own log, then its own goes.
+    # Its turns must be in this store's own log before its log is removed: no other log may have them.
     push(Push(target, logs, saved, allow_secrets), anew=True)
     for path in logs.place.list(f"{logs.folder}/{gone}"):
         logs.place.delete(path)
@@ -95,18 +96,20 @@ def take_out(target: SyncTarget, space: str, remote: OpenRemote, label: str, *, 
 
 
 def _find_device(remote: OpenRemote, label: str) -> str:
-    """The device that is called so. Raises: InvalidArgument."""
+    """The id of the device with a label. Raises: InvalidArgument."""
     seen = remote.state.seen
-    found = next((device for device, log in seen.items() if log.label == label), None)
-    if found is None:
+    device_id = next((device for device, log in seen.items() if log.label == label), None)
+    if device_id is None:
         listed = ", ".join(sorted(log.label for log in seen.values())) or "no other device"
         raise InvalidArgument(f"remote {stored_name(remote.name)!r} has no device {label!r}: it has {listed}")
-    return found
+    return device_id
 
 
 def _change_key(remote: OpenRemote, space: str, gone: str) -> RemoteSettings:
-    """Give the machines that stay a new key, where the remote has one: those that were invited from here and have a
-    log."""
+    """Give the machines that stay a new key, if the remote has one: those that this store invited and that have a log.
+
+    The lost machine can write a log that names any recipient, so a log alone earns no key (ADR 0091).
+    """
     keys, lost = keys_of(remote), remote.state.seen[gone]
     if keys is None:
         return remote.settings

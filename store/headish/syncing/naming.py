@@ -1,7 +1,7 @@
-"""Names that arrive: a name moves forward or stays; it is never taken from where it is.
+"""Names that arrive: a bookmark moves forward or stays; an arriving name never moves it back or sideways.
 
-A name may move forward to a turn whose thread contains its present *digest*: equal digests are equal threads. So two
-stores that imported the same session, of which one went on, have not diverged.
+A bookmark may move forward to a turn whose thread contains the *digest* of its present turn: equal digests are equal
+threads. So if two stores imported the same session and one continued it, their names have not diverged.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED
 
 
 def settle_name(connection: Connection, space: int, sent: SentName) -> ArrivedName:
-    """Move a name to its position elsewhere, if that is forward. The space is locked.
+    """Move a bookmark to the turn that it has elsewhere, if that is forward. Requires the lock of the space.
 
     Cost: about eight statements.
     """
     name, turn = stored_name(sent.name), as_turn_id(sent.turn)
+    # Anybody may have written this name. If it breaks the rules for names, it alone is refused.
     if turn is None or new_refusal(sent.name.decode(errors="surrogateescape")) is not None:
         return ArrivedName(name, TurnId(sent.turn), REFUSED)
     there = turn_by_id(connection, space, turn)
@@ -59,8 +60,12 @@ def settle_name(connection: Connection, space: int, sent: SentName) -> ArrivedNa
 
 
 def _hides_another(connection: Connection, space: int, name: str) -> bool:
-    """Whether the name, as a bookmark, would hide what it names here without one: the turn of a handle or of the
-    beginning of an id, or a device's name."""
+    """Whether a bookmark of this name would hide what the name means here without one: a turn (as its handle or the
+    prefix of its id), or a name at a device of a remote (``laptop/main``).
+
+    A bookmark wins over a handle and a prefix (rule R11, names for turns), so another store could redirect what users
+    type here.
+    """
     headish = Headish(name, name=name)
     handle, prefix, device = headish.handle, headish.prefix, name.partition("/")[0].encode()
     if handle is not None and turns_by_handle(connection, space, handle.bounds, handle.end, 1):
@@ -74,7 +79,8 @@ def _hides_another(connection: Connection, space: int, name: str) -> bool:
 
 
 def compare(connection: Connection, space: int, here: StoredTurn, there: StoredTurn) -> str:
-    """How the turn that a name has elsewhere relates to the one that it has here."""
+    """Compare the turn of a name elsewhere with its turn here: SAME, MOVED (its thread continues ours), AHEAD (ours
+    continues its thread) or DIVERGED."""
     if here.digest == there.digest:
         return SAME
     if _holds(connection, space, here, there.place):
@@ -83,7 +89,7 @@ def compare(connection: Connection, space: int, here: StoredTurn, there: StoredT
 
 
 def _holds(connection: Connection, space: int, turn: StoredTurn, end: Place) -> bool:
-    """Whether the thread of a turn contains another turn, or its twin."""
+    """Whether the thread of ``end`` contains ``turn`` or a twin of it (a turn with the same digest)."""
     if leads_to(connection, space, turn.place, end):
         return True
     twins = [each.place for each in places_by_digest(connection, space, [turn.digest]) if each.place != turn.place]
@@ -91,25 +97,25 @@ def _holds(connection: Connection, space: int, turn: StoredTurn, end: Place) -> 
 
 
 def tell_apart(connection: Connection, space: int, names: Sequence[ArrivedName]) -> list[ArrivedName]:
-    """The same names; those that went apart with how many turns only each side has. It is not asked behind the lock of
-    the space: the threads may be long, and writers would wait.
+    """Return the same names; diverged ones with the number of turns that only each side has.
 
-    Cost: for each that went apart, three statements, and those that read both threads.
+    Call it without the lock of the space: the threads may be long, and writers would wait.
+    Cost: for each diverged name, three statements, and those that read both threads.
     """
     return [_count(connection, space, each) if each.outcome == DIVERGED else each for each in names]
 
 
 def _count(connection: Connection, space: int, name: ArrivedName) -> ArrivedName:
-    # A name that is damaged names no bookmark.
+    # ``name.name`` is text for people: for bytes that are not UTF-8 it finds no bookmark, and nothing is counted.
     place, there = find_bookmark(connection, space, name.name.encode()), turn_by_id(connection, space, name.turn)
-    if place is None or there is None:  # it was removed meanwhile
+    if place is None or there is None:  # without the lock, another writer may have removed it meanwhile
         return name
     here, elsewhere = count_apart(connection, space, place, there.place)
     return replace(name, here=here, there=elsewhere)
 
 
 def count_apart(connection: Connection, space: int, here: Place, there: Place) -> tuple[int, int]:
-    """How many turns only the one thread has, and how many only the other, compared by what they say."""
+    """Return how many turns only the thread of ``here`` has, and how many only that of ``there``, by their digests."""
     ours, theirs = (_digests(connection, space, each) for each in (here, there))
     return len(ours - theirs), len(theirs - ours)
 
@@ -120,7 +126,10 @@ def _digests(connection: Connection, space: int, end: Place) -> set[bytes]:
 
 
 def settle_records(connection: Connection, space: int, records: Sequence[SentRecord]) -> int:
-    """Take over the records of conversations that have none here. Returns how many."""
+    """Store the records of conversations that have no record here; return how many.
+
+    A file gives no last seen state to merge with (``meet_records`` has one), so a record that is here stays.
+    """
     return sum(_settle_record(connection, space, each) for each in records)
 
 
@@ -131,7 +140,7 @@ def _settle_record(connection: Connection, space: int, sent: SentRecord) -> bool
 
 
 def record_is_here(connection: Connection, space: int, subject: bytes) -> bool:
-    """Whether the conversation of a record from elsewhere is here."""
+    """Whether this space has the conversation of a record from elsewhere: its first turn, or a bookmark of its name."""
     first = as_turn_id(stored_name(subject))
     if first is not None:
         return turn_by_id(connection, space, first) is not None
@@ -139,14 +148,17 @@ def record_is_here(connection: Connection, space: int, subject: bytes) -> bool:
 
 
 def hash_said(data: bytes | None) -> bytes:
-    """What tells what is said of a conversation from anything else; empty where nothing is."""
+    """Return a hash of a conversation's record, to compare it with another one; empty if there is no record."""
     return b"" if data is None else blake3(data).digest()
 
 
 def is_erased_name(connection: Connection, space: int, name: bytes) -> bool:
-    """Whether a bookmark of this name was erased here, so that it does not come back. Cost: a statement for each 100
-    receipts, and one for each name that was erased."""
+    """Whether a bookmark of this name was erased here, so that it does not come back.
+
+    Cost: a statement for each 100 receipts, and one for each erased name.
+    """
     for logged in all_receipts(connection, space):
+        # The receipt does not contain the erased name, only a hash over the name and its first move.
         for each in decode_receipt(logged.receipt, logged.number).names:
             first = first_move(connection, space, each.became.encode())
             if first is not None and mark_name(name, first).hex() in each.marks:

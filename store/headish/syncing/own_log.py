@@ -1,7 +1,8 @@
-"""This store's own log at a remote: how far it is, and where it goes on.
+"""This store's own log at a remote: find where it ends, and continue it.
 
 A push may have been cut off, another copy of this store may have written the log (a cloned disk, a restore), and
-whoever can write to the place may have put anything there. What this store has put is known here.
+anybody who can write to the place may have put anything there. So headish compares what it finds with what this
+store remembers of its own pushes.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from headish.values.names import stored_name
 
 
 class Push(NamedTuple):
-    """A running push: from where, to which remote, and whether what looks like a key may leave. ``stored`` is the
-    remote as it was last read, where the push has changed it since."""
+    """A running push: the source, the remote, and whether text that looks like a key may leave. ``stored`` is the
+    remote as the database has it, if the push has changed ``remote`` since."""
 
     target: SyncTarget
     logs: Logs
@@ -44,8 +45,11 @@ def find_place(given: Push, *, make: bool) -> Push:
 
 
 def find_end_of_log(given: Push, accept_rollback: bool) -> tuple[Push, LogHead | None]:
-    """Find how far the log really is, and its head. Raises: RemoteRolledBack; InvalidBundle and NotADevice for bytes in
-    the place of its head that are none; all unless ``accept_rollback``."""
+    """Find how far the log really is, and its head.
+
+    Raises: RemoteRolledBack; InvalidBundle and NotADevice if the bytes in the place of the head are not its head. With
+    ``accept_rollback``, none of them.
+    """
     try:
         head = given.logs.head(given.remote.settings.device)
     except InvalidBundle as error:
@@ -57,10 +61,14 @@ def find_end_of_log(given: Push, accept_rollback: bool) -> tuple[Push, LogHead |
 
 
 def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push:
-    """Find how far the log really is: a push that was cut off after its head was replaced counts as done, and where
-    another copy of this store writes the log (a cloned disk, a restore), this one begins a log of its own."""
+    """Find how far the log really is.
+
+    A push that was cut off after it replaced the head counts as done. If another copy of this store writes the log (a
+    cloned disk, a restore), this store begins a log of its own.
+    """
     remote, own = given.remote, given.remote.state.own
     if head is None:
+        # Nothing was put yet, or a first push was cut off before its head: nothing has gone back.
         if own.number == 0 or own.generation == 0:
             return given
         if not accept_rollback:
@@ -71,54 +79,60 @@ def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push
         return _begin_again(given)
     at = (head.generation, head.number)
     if at < (own.generation, own.number) and not accept_rollback:
-        told = f"the log of {remote.settings.label} (this store) was at bundle {own.number} and is at {head.number}"
-        raise RemoteRolledBack(stored_name(remote.name), (told,))
+        reason = f"the log of {remote.settings.label} (this store) was at bundle {own.number} and is at {head.number}"
+        raise RemoteRolledBack(stored_name(remote.name), (reason,))
     if at < (own.generation, own.number):
         return _begin_again(given)
     if at == (own.generation, own.number) and head.hash.hex() == own.hash:
         return given
     if not _is_signed(remote, partial(judge_head, head, "the head of its log", remote)):
         return _begin_again(given)
-    found = replace(own, generation=head.generation, number=head.number, hash=head.hash.hex())
-    return given._replace(remote=remote._replace(state=replace(remote.state, own=found, pushed=head.cursor)))
+    own_now = replace(own, generation=head.generation, number=head.number, hash=head.hash.hex())
+    return given._replace(remote=remote._replace(state=replace(remote.state, own=own_now, pushed=head.cursor)))
 
 
 def _go_without_head(given: Push) -> Push:
-    """Find where the log goes on if bytes lie in the place of its head that are none, whoever put them there. What this
-    store has put is known here, and the next head says it again."""
+    """Find where to continue the log if the bytes in the place of its head are not a head, whoever put them there.
+
+    This store remembers what it has put, and the next head states it again.
+    """
     own = given.remote.state.own
     beyond = sorted(at for at in given.logs.bundles(given.remote.settings.device) if at > (own.generation, own.number))
     if not beyond:
         return given
     if any(_is_anothers(given, *at) for at in beyond):
-        return _begin_again(given)  # another copy of this store has put it, and may have nothing else left
+        # Another copy of this store has put it. Without the head, its history may be in these bundles alone.
+        return _begin_again(given)
     return begin_generation(given, beyond[-1][0] + 1)
 
 
 def _is_anothers(given: Push, generation: int, number: int) -> bool:
-    """Whether a bundle of the log is of another history than this one."""
+    """Whether another history than this one wrote a bundle of the log. Bytes that are not a bundle are nobody's."""
     device = given.remote.settings.device
-    there = given.logs.bundle(device, generation, number) or b""
+    data = given.logs.bundle(device, generation, number) or b""
     try:
-        header = given.logs.open(device, generation, number, there).header
+        header = given.logs.open(device, generation, number, data).header
     except InvalidBundle:
         return False
     return not _is_ours(given, header.until or "")
 
 
 def _is_ours(given: Push, cursor: str) -> bool:
-    """Whether this very history wrote a head or a bundle, as the witness of its cursor shows."""
+    """Whether this very history wrote a head or a bundle: only then does the witness of its cursor fit here."""
     target = given.target
     try:
         parsed = parse_cursor(cursor)
-    except InvalidArgument:  # anybody may have written it
+    except InvalidArgument:  # anybody who can write to the place may have written it
         return False
     return target.backend.read(lambda connection: is_held(connection, target.space, parsed))
 
 
 def _is_signed(remote: OpenRemote, find: Callable[[TrustLists], BundleSigner]) -> bool:
-    """Whether what goes further than this store knows is signed as its own is: at a place that anybody can write to,
-    what is put next would stand behind a stranger's bundle. Raises: SigningFailed."""
+    """Whether a head or bundle that goes further than this store knows is signed as this store signs.
+
+    Anybody may be able to write to the place. If this store continued a stranger's bundle, its next bundle would wait
+    for that one on every machine (ADR 0107). Raises: SigningFailed.
+    """
     if not remote.settings.sign:
         return True
     try:
@@ -129,9 +143,9 @@ def _is_signed(remote: OpenRemote, find: Callable[[TrustLists], BundleSigner]) -
 
 
 def begin_generation(given: Push, generation: int) -> Push:
-    """Write the log from its beginning, as this generation. Where somebody has put one there that none can follow, a
-    log of its own begins."""
+    """Begin the log anew with this generation. Nothing of it is written yet."""
     if generation > LAST_GENERATION:
+        # Somebody has put a bundle of the last possible generation, which would end this log for good.
         given, generation = _begin_again(given), 1
     state, key = given.remote.state, given.logs.fingerprint
     begun = SeenLog(state.own.label, generation, serial=state.own.serial)
@@ -140,8 +154,9 @@ def begin_generation(given: Push, generation: int) -> Push:
 
 
 def _begin_again(given: Push) -> Push:
-    """Begin a log under another name; the old one stays, as somebody else's."""
+    """Begin a log under another device id. The old log stays; from now on it belongs to another device."""
     remote = given.remote
+    # Stored at once, so that after a cut-off push the next one continues this log and does not begin another.
     settings = replace(remote.settings, device=os.urandom(8).hex())
     return save_push(
         given, remote._replace(settings=settings, state=replace(remote.state, own=SeenLog(""), pushed=None, signed=0))
@@ -149,25 +164,25 @@ def _begin_again(given: Push) -> Push:
 
 
 def count_in(given: Push, generation: int, number: int) -> Push:
-    """Count a bundle that lies in the place of the next one as this store's own, if it is: its push was cut off."""
+    """Count a bundle in the place of the next one as this store's own if it is: a push was cut off after it put it."""
     device, own = given.remote.settings.device, given.remote.state.own
-    there = given.logs.bundle(device, generation, number) or b""
+    data = given.logs.bundle(device, generation, number) or b""
     try:
-        bundle = given.logs.open(device, generation, number, there)
-    except InvalidBundle:  # it is nobody's: the next generation goes without it
+        bundle = given.logs.open(device, generation, number, data)
+    except InvalidBundle:  # nobody's: a new generation has other paths, so that these bytes stop no push
         return begin_generation(given, max(generation, *(each for each, _ in given.logs.bundles(device))) + 1)
     header = bundle.header
-    found, cursor = SeenLog("", generation, number, hash_object(there).hex()), header.until or ""
+    log, cursor = SeenLog("", generation, number, hash_object(data).hex()), header.until or ""
     is_next = (header.device, header.generation, header.number) == (device, generation, number)
     if not is_next or header.before.hex() != own.hash or not _is_ours(given, cursor):
         return _begin_again(given)
     if not _is_signed(given.remote, partial(find_signer, bundle)):
         return _begin_again(given)
-    return go_behind(given, found, cursor, given.remote.state.signed)
+    return go_behind(given, log, cursor, given.remote.state.signed)
 
 
 def go_behind(given: Push, found: SeenLog, cursor: str, signed: int) -> Push:
-    """Continue behind a bundle of this store's own log."""
+    """Note that the log now ends with this bundle."""
     state = given.remote.state
     own = replace(state.own, generation=found.generation, number=found.number, hash=found.hash)
     state = replace(state, own=own, pushed=cursor, signed=signed, key=given.logs.fingerprint)
@@ -175,7 +190,7 @@ def go_behind(given: Push, found: SeenLog, cursor: str, signed: int) -> Push:
 
 
 def save_push(given: Push, remote: OpenRemote) -> Push:
-    """Store how far the push is."""
+    """Store how far the push is, beside what others have changed of the remote meanwhile (``save_remote``)."""
     base, target = given.stored or given.remote, given.target
     stored = write_locked(target, lambda connection: save_remote(connection, target.space, base, remote))
     return given._replace(remote=stored, stored=stored)

@@ -1,4 +1,4 @@
-"""Pull: read the logs of all other devices of a remote, as far as they have come, and store what is new."""
+"""Pull: read the logs of all other devices of a remote as far as they have arrived, and store what is new."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ from headish.syncing.signers import BundleSigner, check_signed, find_signer, jud
 from headish.values.names import stored_name
 from headish.values.results.sharing import ArrivedName, Pulled
 
-NOT_STORED = (QuotaExceeded, ForeignConflict, TooLarge)
-"""What keeps a sound page from being stored here. It keeps nothing else from coming, and nothing from going there."""
+NO_ROOM = (QuotaExceeded, TooLarge)
+NOT_STORED = (*NO_ROOM, ForeignConflict)
+"""The errors that keep a sound page from being stored here. Other logs are read all the same, and a push still runs."""
 
 
 class Pull(NamedTuple):
@@ -49,7 +50,7 @@ class Pull(NamedTuple):
 
 
 class _LogReading:
-    """What was found so far."""
+    """The state of a running pull: how far each log was read, and what was found."""
 
     def __init__(self, given: Pull) -> None:
         self.given = given
@@ -66,40 +67,41 @@ class _LogReading:
 
     @cached_property
     def trust(self) -> TrustLists:
-        """Whom this pull trusts: the lists are read once, and only where something is signed. Raises: SigningFailed."""
+        """The lists of signers, read once per pull, and only if something is signed. Raises: SigningFailed."""
         return read_trust(None, None)
 
     def save(self) -> None:
+        """Store how far every log was read, and continue with what is stored then."""
         self.take(write_locked(self.given.target, self.write))
 
     def keep_place(self) -> OpenRemote:
-        """The remote, with the id of its place. Raises: InvalidBundle, RemoteTaken."""
+        """Keep the id of the remote's place, and return the remote with it. Raises: InvalidBundle, RemoteTaken."""
         target, logs, remote = self.given[:3]
         settings = keep_place(target, logs, remote, make=False).settings
         self.given = self.given._replace(remote=remote._replace(settings=settings))
         return self.given.remote
 
     def write(self, connection: Connection) -> OpenRemote:
-        """Store how far every log was read. The space is locked."""
+        """Store how far every log was read. Requires the lock of the space."""
         base, space = self.given.remote, self.given.target.space
         state = replace(base.state, seen=dict(self.seen), revoked=tuple(sorted(self.revoked)))
         mine = base._replace(state=replace(state, anew=state.anew or self.anew))
         return save_remote(connection, space, base, mine)
 
     def take(self, remote: OpenRemote) -> None:
-        """Continue with what is stored now."""
+        """Continue with the remote as it is stored now."""
         self.given = self.given._replace(remote=remote)
         self.seen, self.revoked = dict(remote.state.seen), set(remote.state.revoked)
-        # Another work of this store may have taken a device out.
+        # Another process may have taken a device out meanwhile: its log must not be read on.
         self.heads = {device: head for device, head in self.heads.items() if device in self.seen}
 
 
 def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
-    """Read all heads, fetch the new bundles, and store them; then merge names and records of conversations. Logs may
-    arrive in any order and in parts: a turn waits for what it continues. Returns what came, and why something of a
-    device was left: all other logs were read.
+    """Read all heads, fetch the new bundles, and store them; then merge names and records of conversations.
 
-    Cost: where nothing is new, one request, and one for each device.
+    Logs may arrive in any order and in parts: a bundle waits for the turns that it continues. Returns what came, and an
+    error if something of a device was left out; all other logs were read.
+    Cost: if nothing is new, one request, and one for each device.
     Raises: RemoteUnavailable.
     """
     reading = _LogReading(given)
@@ -107,13 +109,14 @@ def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
     for device in devices:
         if device not in reading.revoked:
             _read_head(reading, device)
+    # After all heads: any of them may name a device that was taken out.
     _leave_out_revoked(reading, devices)
     for device in sorted(reading.seen.keys() - set(devices)):
         _went_back(reading, device, f"the log of {reading.seen[device].label} is gone")
-    if reading.anew:
+    if reading.anew:  # before anything is stored: the next push must send again what the lost logs had
         reading.save()
     while sum(_advance(reading, device) for device in sorted(reading.heads)):
-        pass  # what one device wrote may have waited for what another one did
+        pass  # a bundle of one device may have waited for turns of another one
     for device, head in sorted(reading.heads.items()):
         if device in reading.heads and device not in reading.waiting:
             _meet(reading, device, head)
@@ -122,8 +125,9 @@ def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
 
 
 def _find_failure(reading: _LogReading) -> HeadishError | None:
-    """Why something was left, as one error."""
-    if reading.unreadable:  # first: where the key was changed, the logs of those who were taken out are gone, too
+    """Return why something was left out, as one error; None if nothing was."""
+    # First: if the key was changed, the logs of devices that were taken out are gone, too, and that is not a rollback.
+    if reading.unreadable:
         return reading.unreadable[0]
     if reading.went_back:
         return RemoteRolledBack(reading.pulled.remote, tuple(reading.went_back))
@@ -131,19 +135,21 @@ def _find_failure(reading: _LogReading) -> HeadishError | None:
 
 
 def _leave_out_revoked(reading: _LogReading, devices: Sequence[str]) -> None:
-    """Leave out a device that another one has taken out; what it said is in the log of that other one. One that has no
-    log and never had one here is not kept: somebody could list any number of them, and this store's head repeats
-    them."""
-    told = {each for head in reading.heads.values() for each in head.revoked}
-    told &= {*devices, *reading.seen} - reading.revoked
-    reading.revoked |= told
+    """Leave out the devices that another one has taken out; their turns are in the log of that other one.
+
+    A listed device that has no log and never had one here is not kept: somebody could list any number of them, and this
+    store's head repeats the list.
+    """
+    revoked = {each for head in reading.heads.values() for each in head.revoked}
+    revoked &= {*devices, *reading.seen} - reading.revoked
+    reading.revoked |= revoked
     target, remote = reading.given.target, reading.given.remote.name
-    for label in [reading.seen[device].label.encode() for device in sorted(told & reading.seen.keys())]:
+    for label in [reading.seen[device].label.encode() for device in sorted(revoked & reading.seen.keys())]:
         write_locked(target, partial(forget_device, space=target.space, remote=remote, device=label))
-    for device in told:
+    for device in revoked:
         for listed in (reading.seen, reading.heads, reading.waiting, reading.refused):
             listed.pop(device, None)
-    if told:
+    if revoked:
         reading.save()
 
 
@@ -153,8 +159,8 @@ def _read_head(reading: _LogReading, device: str) -> None:
         head = given.logs.head(device)
     except InvalidBundle as error:
         reading.waiting[device] = str(error)
-        # It was read with this key before: the key is another one now, or somebody wrote in its place. A device that
-        # has not confirmed a new key yet is waited for.
+        # An error only if this log was read with the present key before: then the remote has another key now, or
+        # somebody wrote in its place. Otherwise the device has not confirmed a new key yet, and the pull waits for it.
         if seen is not None and isinstance(error, NotADevice) and seen.key == given.logs.fingerprint:
             reading.unreadable.append(error)
         return
@@ -167,11 +173,12 @@ def _read_head(reading: _LogReading, device: str) -> None:
         return
     if seen is not None:
         at, was = (head.generation, head.number), (seen.generation, seen.number)
+        # The serial shows an older head with other names and the same bundles.
         if at < was or (at == was and head.hash.hex() != seen.hash) or head.serial < seen.serial:
-            told = f"the log of {seen.label} was at bundle {seen.number} and is at {head.number}"
+            reason = f"the log of {seen.label} was at bundle {seen.number} and is at {head.number}"
             if at == was and head.serial < seen.serial:
-                told = f"the log of {seen.label} had said its names {seen.serial} times, and has {head.serial} times"
-            if not _went_back(reading, device, told):
+                reason = f"the log of {seen.label} had said its names {seen.serial} times, and has {head.serial} times"
+            if not _went_back(reading, device, reason):
                 return
             seen = None
     if seen is None:
@@ -182,9 +189,11 @@ def _read_head(reading: _LogReading, device: str) -> None:
 
 
 def _begin(reading: _LogReading, device: str, log: SeenLog) -> None:
-    """Read a log from its beginning: one that is new here, or one that lost something or was gone. What came from that
-    one may be in no log any more, but in this store's own, once it is written anew. The names of another device with
-    this label are not this one's."""
+    """Begin to read a log that is new here, or one that lost something or was gone.
+
+    Turns that came from a lost log may be in no log any more. ``resent`` marks them, so that this store's own log gets
+    them when it is written anew. The names last seen under this label belong to another device, and are forgotten.
+    """
     given, target = reading.given, reading.given.target
     resent = target.backend.read(lambda connection: read_counter(connection, target.space)).seq
     reading.seen[device] = replace(log, resent=resent)
@@ -193,7 +202,7 @@ def _begin(reading: _LogReading, device: str, log: SeenLog) -> None:
 
 
 def _went_back(reading: _LogReading, device: str, told: str) -> bool:
-    """Note a log that is not as far as it was. Returns whether to take it as it is now."""
+    """Note a log that ends before the point where it was last read. Returns whether to read it as it is now."""
     if reading.given.accept_rollback:
         reading.seen.pop(device, None)
         reading.anew = True
@@ -203,14 +212,14 @@ def _went_back(reading: _LogReading, device: str, told: str) -> bool:
 
 
 def _label(reading: _LogReading, device: str, wanted: str) -> str:
-    """The name of a device here: its own, unless another one has that name."""
+    """The label of a device here: the one that it gives itself, with a number if another device has that label."""
     seen = reading.seen.get(device)
     if seen is not None and seen.label:
         return seen.label
-    taken = {each.label for each in reading.seen.values()} | {reading.given.remote.settings.label}
+    labels = {each.label for each in reading.seen.values()} | {reading.given.remote.settings.label}
     number = 1
     label = wanted
-    while label in taken:
+    while label in labels:
         number += 1
         label = f"{wanted}-{number}"
     return label
@@ -226,6 +235,7 @@ def _advance(reading: _LogReading, device: str) -> bool:
         try:
             bundle = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
             if bundle.header.signed or given.remote.settings.require_signed:
+                # The signature is at the end, and no turn may be stored before it is judged: so it is read twice.
                 whole = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
                 _note_signer(reading, seen.label, _find_signer(reading, whole.name, partial(find_signer, whole)))
             kind = PLAIN if given.logs.key is None else OWN
@@ -239,26 +249,26 @@ def _advance(reading: _LogReading, device: str) -> bool:
             reading.waiting[device] = f"{seen.label}: {error}"
             reading.refused[device] = _told_of(seen.label, error)
             return moved
-        done = reading.pulled
-        reading.pulled = replace(done, stored=done.stored + applied.stored, known=done.known + applied.known)
+        sums = reading.pulled
+        reading.pulled = replace(sums, stored=sums.stored + applied.stored, known=sums.known + applied.known)
         reading.seen[device] = now = replace(seen, number=number, hash=hash_object(data).hex())
         reading.save()
         moved = True
-        if reading.seen.get(device) != now:  # another work of this store has read more of it, or has taken it out
+        if reading.seen.get(device) != now:  # another process has read more of it, or has taken the device out
             break
     return moved
 
 
 def _told_of(label: str, error: HeadishError) -> HeadishError:
-    """A refusal, with the device whose turns do not fit."""
+    """Return the refusal, naming the device whose turns exceed the quota."""
     if not isinstance(error, QuotaExceeded):
         return error
     return QuotaExceeded(error.what, error.limit, error.used, error.more, label)
 
 
 def _is_signed(reading: _LogReading, device: str, label: str, head: LogHead) -> bool:
-    """Whether a head is signed as it is to be. Else its device waits, and nothing that the head says counts: neither
-    how far the log is, nor its names, nor who was taken out."""
+    """Whether a head is signed as the remote's settings require. If not, its device waits and nothing in the head
+    counts: neither the end of the log, nor its names, nor the devices taken out."""
     if head.signature is None and not reading.given.remote.settings.require_signed:
         return True
     name = "the head of its log"
@@ -269,17 +279,18 @@ def _is_signed(reading: _LogReading, device: str, label: str, head: LogHead) -> 
         reading.waiting[device] = f"{label}: {error}"
         return False
     seen = reading.seen.get(device)
-    if seen is None or seen.serial < head.serial:  # who wrote what is known was told before
+    if seen is None or seen.serial < head.serial:  # the signer of a head that was read before has been reported
         _note_signer(reading, label, signer)
     return True
 
 
 def _find_signer(reading: _LogReading, name: str, find: Callable[[TrustLists], BundleSigner]) -> BundleSigner:
-    """Who signed something, before anything of it is stored. Raises: InvalidBundle for a bad signature, NotSigned where
-    one is required."""
+    """Find who signed a head or a bundle, before anything of it is stored. Raises: InvalidBundle for a bad signature,
+    NotSigned if a listed signer is required."""
     try:
         signer = find(reading.trust)
     except SigningFailed as error:
+        # A machine without ssh-keygen still pulls; a required signature then counts as missing.
         signer = BundleSigner(None, f"not checked: {error}")
     if reading.given.remote.settings.require_signed:
         check_signed(name, signer)
@@ -301,6 +312,7 @@ def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes
         if data is None:
             reading.waiting[device] = f"{seen.label}: bundle {number} of {head.number} has not come yet"
             return
+        # Only the last one is compared with the head: each bundle names the hash of the one before it.
         if number == head.number and hash_object(data) != head.hash:
             reading.waiting[device] = f"{seen.label}: bundle {number} is another one than its head says"
             return
@@ -308,19 +320,18 @@ def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes
 
 
 def _meet(reading: _LogReading, device: str, head: LogHead) -> None:
-    """Merge names and records of conversations, once all turns of a device are here."""
+    """Merge the names and records of conversations of a device whose turns are all here."""
     given, seen = reading.given, reading.seen[device]
     met = Met(given.remote.name, seen.label.encode(), given.remote.settings.names, given.prune)
-    target, done, space = given.target, reading.pulled, given.target.space
+    target, sums, space = given.target, reading.pulled, given.target.space
     erased = target.backend.read(lambda connection: made_here(connection, space, head.erased))
     now = replace(seen, made_at=head.made_at, recipient=head.recipient, erased=erased, serial=head.serial)
     reading.seen[device] = replace(now, key=given.logs.fingerprint)
 
     def work(connection: Connection) -> tuple[list[ArrivedName], int, list[str], OpenRemote]:
-        stored = read_remote(connection, space, done.remote).state
-        is_older = (
-            device in stored.seen and stored.seen[device].serial > head.serial
-        )  # another pull has met a newer one
+        stored = read_remote(connection, space, sums.remote).state
+        # Another pull may have merged a newer head meanwhile. Merging this one would undo that.
+        is_older = device in stored.seen and stored.seen[device].serial > head.serial
         if is_older or device in stored.revoked:
             return [], 0, [], reading.write(connection)
         names = meet_names(connection, space, met, head.names)
@@ -329,6 +340,6 @@ def _meet(reading: _LogReading, device: str, head: LogHead) -> None:
     names, records, kept, remote = write_locked(target, work)
     names = name_of_device(met, tell_diverged(target, names))
     reading.pulled = replace(
-        done, names=(*done.names, *names), records=done.records + records, kept=(*done.kept, *kept)
+        sums, names=(*sums.names, *names), records=sums.records + records, kept=(*sums.kept, *kept)
     )
     reading.take(remote)

@@ -1,4 +1,4 @@
-"""Push: append what is new to this store's own log at a remote. Of what lies there, only its own head changes."""
+"""Push: append what is new to this store's own log at a remote. A push replaces no object but its own head."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ from headish.values.names import stored_name
 from headish.values.results.sharing import Pushed
 
 BUNDLE_BYTES = 16 * 1024 * 1024
-"""A bundle of a log ends once its payloads have this many bytes: memory holds one."""
+"""A bundle of a log ends once its payloads exceed this size: memory holds one bundle."""
 BUNDLES_LIMIT = 200
-"""A log of more bundles is rewritten in fewer."""
+"""A log with this many bundles is rewritten in fewer: each small push adds one, and a new machine reads them all."""
 
 
 class _Saying(NamedTuple):
-    """What this store calls its turns and conversations, for its head, and how far it was."""
+    """What the head of the log says: bookmarks, records of conversations, ids of applied erasures; and the position of
+    the space at that moment."""
 
     names: tuple[SentName, ...]
     records: tuple[SentRecord, ...]
@@ -54,7 +55,8 @@ class _Saying(NamedTuple):
 
 
 class _Gathered(NamedTuple):
-    """What the next bundle says, how far the space is behind it, and the number of the last signature then."""
+    """The contents of the next bundle, the position of the space after it, and the number of the last signature by
+    then."""
 
     header: BundleHeader
     receipts: Sequence[bytes]
@@ -65,8 +67,8 @@ class _Gathered(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """A bundle to put: its bytes, what is in it, how far the space is after it, and the number of the last signature
-    then."""
+    """A bundle to put: its bytes, the counts of its turns and receipts, the position of the space after it, and the
+    number of the last signature by then."""
 
     data: bytes
     turns: int
@@ -79,19 +81,20 @@ class _Written(NamedTuple):
 def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> tuple[Pushed, OpenRemote]:
     """Append all that is new since the last push, then replace the head.
 
-    ``anew`` rewrites the log from its beginning, as a generation of its own, and removes the old one. A push also does
-    so when the log has grown long, when the key has changed, when something was erased here, and when the log of
-    another device that had lost something was accepted.
-    Cost: where nothing is new, one read. Else two writes, and one for each ``BUNDLE_BYTES``.
+    ``anew`` rewrites the log from its beginning as a new generation, and removes the old one. A push also does so when
+    the log has grown long, when the key has changed, when something was erased here, and when the user accepted another
+    device's log that had lost something.
+    Cost: if nothing is new, one read. Otherwise two writes, and one more for each further ``BUNDLE_BYTES``.
     Raises: SecretsFound, RemoteUnavailable, RemoteRolledBack, NotADevice, CorruptTurn.
     """
     given, is_rekeyed = find_place(given, make=False), _is_rekeyed(given)
     given = given._replace(stored=given.remote)
+    # The old head is encrypted with a key that this store no longer has.
     given, head = (given, None) if is_rekeyed else find_end_of_log(given, accept_rollback)
     remote, state = given.remote, given.remote.state
     is_other = is_rekeyed or _has_erased(given.target, state.own)
     begins = anew or state.anew or state.own.number >= BUNDLES_LIMIT or bool(state.own.number and is_other)
-    # What a push that was cut off has put there may hold what was erased since, or have another key.
+    # Bundles that a cut-off push left may contain what was erased since, or have another key: begin beyond them.
     lying = given.logs.bundles(remote.settings.device) if begins or not state.own.number else {}
     if begins or lying:
         given = begin_generation(given, max(state.own.generation, *(each for each, _ in lying), 0) + 1)
@@ -99,7 +102,8 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     while isinstance(written := _write_next(given), _Written):
         if written.keys and not given.allow_secrets:
             raise SecretsFound(written.keys, handles_of(given.target, written.keys))
-        if not pushed.objects:  # what the head will say, too, before anything is put
+        # The head will publish names and titles: refuse those that look like a key before anything is put.
+        if not pushed.objects:
             _check_said(given, given.target.backend.read(partial(_read_said, space=given.target.space)))
         given = _put(find_place(given, make=True), written)
         pushed = replace(
@@ -111,13 +115,13 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
 
 
 def _is_rekeyed(given: Push) -> bool:
-    """Whether the log was written with another key, so that nobody can read its head, or was never written."""
-    key, device = given.remote.state.key, given.remote.settings.device
-    return key != given.logs.fingerprint and (key is not None or not given.logs.is_readable(device))
+    """Whether the log was written with another key, so that this store cannot read its head, or was never written."""
+    written_with, device = given.remote.state.key, given.remote.settings.device
+    return written_with != given.logs.fingerprint and (written_with is not None or not given.logs.is_readable(device))
 
 
 def check_keys(given: Push) -> None:
-    """Check that the log, written from its beginning, would hold nothing that looks like a key. Puts nothing.
+    """Check that the log, written from its beginning, would contain nothing that looks like a key. Puts nothing.
 
     Cost: reads each turn that would be in it.
     Raises: SecretsFound, CorruptTurn.
@@ -136,7 +140,7 @@ def check_keys(given: Push) -> None:
 
 
 def _check_said(given: Push, said: _Saying) -> None:
-    """Check that a head would hold nothing that looks like a key. Raises: SecretsFound."""
+    """Check that no name or record of a head looks like a key. Raises: SecretsFound."""
     subjects = () if given.allow_secrets else tuple(find_said_keys(said.names, said.records))
     if subjects:
         raise SecretsFound((), (), subjects)
@@ -149,8 +153,8 @@ def _has_erased(target: SyncTarget, own: SeenLog) -> bool:
 
 
 def _write_next(given: Push) -> _Written | _Saying:
-    """Write the next bundle of the log, or only what the head says if nothing is new. Both are of one moment, so a head
-    never names what no bundle has."""
+    """Write the next bundle of the log, or return what the head says if nothing is new. One transaction decides and
+    reads both, so a head never names a turn that no bundle has."""
     target, remote = given.target, given.remote
     gathered = target.backend.read(lambda connection: _gather(connection, target.space, remote))
     return gathered if isinstance(gathered, _Saying) else _write(gathered, given.logs)
@@ -169,9 +173,9 @@ def _gather(connection: Connection, space: int, remote: OpenRemote) -> _Gathered
     high = departing.reached if is_full else end.seq
     receipts = list(receipts_behind(connection, space, change))
     reached = position_at(connection, space, end.epoch, high, end.change)
-    # Behind the last turn: what they are of has to be there.
+    # Only in the last bundle: a reader stores a signature only if it has its turn.
     signatures = _signatures_behind(connection, space, remote) if high == end.seq else []
-    if not pages and not receipts and not signatures:  # names moved, or what is new came from there
+    if not pages and not receipts and not signatures:  # only names moved, or the new turns came from this remote
         return _read_said(connection, space)
     inside = {each.id for page in pages for each in page}
     outside = dict.fromkeys(parent for page in pages for each in page for parent in each.parents)
@@ -192,15 +196,18 @@ def _gather(connection: Connection, space: int, remote: OpenRemote) -> _Gathered
 
 
 def _signatures_behind(connection: Connection, space: int, remote: OpenRemote) -> list[SentSignature]:
-    """The signatures that this store's own log does not have, without those that came from there. A log that was
-    written anew has all: that of a device which was taken out, or lost something, had some of them."""
+    """The signatures that this store's own log does not have, without those that came from this remote.
+
+    A log that was written anew has all of them: the log of a device that was taken out, or lost something, had some.
+    """
     anew = remote.state.signed == 0 and remote.state.own.generation > 1
-    found = all_signatures(connection, space, remote.state.signed)
-    return [as_sent(each) for each in found if anew or each.remote != remote.name]
+    signatures = all_signatures(connection, space, remote.state.signed)
+    return [as_sent(each) for each in signatures if anew or each.remote != remote.name]
 
 
 def _write(gathered: _Gathered, logs: Logs) -> _Written:
-    """A bundle as bytes. No transaction is open: whoever signs may be asked for a passphrase. Raises: SigningFailed."""
+    """Make the bytes of a bundle. Call it without a transaction: signing may ask a person for a passphrase. Raises:
+    SigningFailed."""
     header, receipts, pages, signatures, end, signed = gathered
     file = BytesIO()
     writer = BundleWriter(file, header, None if logs.key is None else logs.key.sums)
@@ -214,7 +221,7 @@ def _write(gathered: _Gathered, logs: Logs) -> _Written:
 
 
 def _put(given: Push, written: _Written) -> Push:
-    """Put a bundle, and note it. A bundle that lies there already comes from a push that was cut off, and counts."""
+    """Put a bundle, and note that the log ends with it. If the path already has one, ``count_in`` decides."""
     settings, own = given.remote.settings, given.remote.state.own
     generation, number = max(own.generation, 1), own.number + 1
     hash = given.logs.put_bundle(settings.device, generation, number, written.data)
@@ -224,16 +231,16 @@ def _put(given: Push, written: _Written) -> Push:
 
 
 def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push, bool]:
-    """Replace the head if anything that it says is new. Returns whether it did."""
+    """Replace the head if anything in it is new. Returns whether it did."""
     given = find_place(given, make=True)
     own, cursor = given.remote.state.own, str(said.end.cursor)
     if before is not None and before.device != given.remote.settings.device:
-        before = None  # that of a log which is somebody else's now
+        before = None  # this store has begun another log, and that head belongs to the old one
     generation = max(own.generation, 1)
     head = _head_at(given, generation, own.number, bytes.fromhex(own.hash), cursor)
     revoked = given.remote.state.revoked
     head = replace(head, names=said.names, records=said.records, erased=said.erased, revoked=revoked)
-    # How far the store is may be new because of what came from there: that is nothing to be told.
+    # A new cursor alone is not worth a new head: it moves with turns that came from this remote, which the others have.
     is_new = before is None or replace(before, made_at=head.made_at, cursor=cursor, serial=0, signature=None) != head
     is_new = is_new or (given.remote.settings.sign and before is not None and before.signature is None)
     serial = max(own.serial, 0 if before is None else before.serial) + is_new
@@ -264,7 +271,10 @@ def _read_said(connection: Connection, space: int) -> _Saying:
 
 
 def _tidy(given: Push) -> Push:
-    """Remove the bundles of older generations, which no head names any more."""
+    """Remove the bundles of older generations, which no head names any more.
+
+    It comes last: until the new head is there, the old one names them.
+    """
     remote = given.remote
     if not remote.state.untidy:
         return given
@@ -275,7 +285,7 @@ def _tidy(given: Push) -> Push:
 
 
 def handles_of(target: SyncTarget, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
-    """How lists show some turns."""
+    """The handles of turns, as lists show them."""
     from headish.history.reading.handles import make_handles
 
     return tuple(target.backend.read(lambda connection: make_handles(connection, target.space, keys)).values())

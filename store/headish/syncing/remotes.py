@@ -1,4 +1,4 @@
-"""What a space keeps of a remote: settings, how far each log was, and the keys beside it."""
+"""What a space stores about a remote: its settings, and how far each log was read. The keys are in files beside it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ DEVICE = re.compile(r"[0-9a-f]{16}")
 
 
 class RemoteSettings(Struct, frozen=True, omit_defaults=True):
-    """``id`` names the file with the keys, ``device`` the folder of this store's log: 16 hex digits each, by chance. At
-    an encrypted remote ``device`` is first that of the recipient (``machine_of``). ``key`` is the fingerprint of the
-    key that was confirmed. ``erasures`` is apply, ask or ignore. ``trust``: what devices of a remote without a key say
-    acts here as one's own. ``sign``: each bundle of this store's log is signed. ``require_signed``: a bundle of another
-    log is taken only from somebody whom the list of signers names. ``place`` is the
-    id of a place without encryption (``syncing/signers``)."""
+    """The settings of a remote.
+
+    ``id`` names the file with the keys, and ``device`` the folder of this store's log: 16 random hex digits each. At an
+    encrypted remote ``device`` begins as the hash of this machine's recipient (``machine_of``). ``key`` is the
+    fingerprint of the confirmed key. ``erasures`` is apply, ask or ignore. ``trust``: turns from devices of a remote
+    without a key act here as the user's own. ``sign``: this store signs its log. ``require_signed``: somebody on the
+    list of signers must have signed a bundle or a head of another log. ``place`` is the id of a place without
+    encryption (``syncing/signers``).
+    """
 
     id: str
     device: str
@@ -46,10 +49,13 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
 
 
 class SeenLog(Struct, frozen=True, omit_defaults=True):
-    """How far a device's log was when it was last read; ``hash`` is that of its last bundle, in hex. ``erased`` are the
-    erasures that it had made or taken over, ``key`` the fingerprint of the key that it was written with, ``serial`` the
-    number of its head. Turns that came from it up to the commit number ``resent`` are in this store's own log, since
-    that log had lost some."""
+    """How far a device's log was when it was last read.
+
+    ``hash`` is that of its last bundle, in hex, and ``serial`` the number of its head. ``erased`` are the receipts of
+    this store that the device has applied, or for the own log all that this store has; ``key`` is the fingerprint of
+    the key that the log was written with. Turns that came from the device up to the commit number ``resent`` here are
+    in this store's own log, because the device's log had lost some.
+    """
 
     label: str
     generation: int = 0
@@ -64,21 +70,25 @@ class SeenLog(Struct, frozen=True, omit_defaults=True):
 
     @property
     def reached(self) -> tuple[int, int, int]:
-        """What grows as a log does."""
+        """The position in the log: these three only grow, in this order, unless the log was put back."""
         return self.generation, self.number, self.serial
 
 
 class RemoteState(Struct, frozen=True, omit_defaults=True):
-    """How far this store's own log is: ``own``, with ``pushed``, the cursor behind it, ``signed``, the number of the
-    last signature in it, and the fingerprint of the key that it was written with; ``anew``: the next push writes it
-    from its beginning. ``seen`` are the logs of the others, by device, ``invited`` the recipients that this store gave
-    the key.
+    """How far this store has pushed to a remote and pulled from it.
 
-    Of a live remote: ``pushed`` and ``signed``, of what went there, ``pulled``, the cursor of the store there up to
-    which all is here, and ``met``, the last one that it gave, which tells whether its history goes on. ``taken``: of a
-    pull that broke off, the commit number there up to which turns are here. ``signed_there``: the number of the last
-    signature there that is here. ``gone`` are names that were removed there, each with the turn that it had: they are
-    not put there again while they stay here at that turn."""
+    ``own`` is this store's log, ``pushed`` the cursor up to which it reaches, ``signed`` the number of the last
+    signature in it, and ``key`` the fingerprint of the key that it was written with. ``untidy``: bundles of older
+    generations are still to be removed. ``anew``: the next push writes the log from its beginning. ``seen`` are the
+    logs of the other devices, ``revoked`` the devices that were taken out, and ``invited`` the recipients to whom this
+    store gave the key.
+
+    For a live remote, ``pushed`` and ``signed`` are how far the other store has this history. ``pulled`` is the other
+    store's cursor up to which this store has everything, and ``met`` the last cursor that it gave, which shows whether
+    its history goes on. ``taken`` is the commit number there up to which a pull that broke off stored turns.
+    ``signed_there`` is the number of the last signature there that is here. ``gone`` are names that were removed there,
+    each with its turn: a push does not make them there again while they are at that turn here.
+    """
 
     own: SeenLog = SeenLog("")
     pushed: str | None = None
@@ -106,25 +116,25 @@ class OpenRemote(NamedTuple):
 
     @property
     def held(self) -> dict[tuple[bytes | None, str | None], int]:
-        """The devices whose logs hold what came from there, with the name of this remote: another one may have a device
-        of the same id. Each with the commit number behind which they do."""
+        """The devices of this remote, each with the commit number here after which its own log has what came from it.
+        The name of the remote belongs to the key: another remote may have a device of the same id."""
         return {(self.name, device): each.resent for device, each in self.state.seen.items()}
 
     @property
     def is_live(self) -> bool:
-        """Whether a store answers there; else it is a place for logs."""
+        """Whether a store answers there. If not, the remote is a place for logs."""
         return is_live(self.url)
 
     @property
     def logs(self) -> list[tuple[str, SeenLog]]:
-        """The devices with their logs, this store first; at the end of a live remote there is one store alone."""
+        """The devices with their logs, this store first. A live remote has one, the store that answers."""
         own = replace(self.state.own, label=self.settings.label)
         seen = sorted(self.state.seen.items(), key=lambda each: each[1].label)
         return seen if self.is_live else [(self.settings.device, own), *seen]
 
     @property
     def labels(self) -> frozenset[bytes]:
-        """What the other devices are called."""
+        """The labels of the other devices."""
         return frozenset(each.label.encode() for each in self.state.seen.values())
 
 
@@ -140,23 +150,24 @@ def read_remotes(connection: Connection, space: int) -> list[OpenRemote]:
 def read_remote(connection: Connection, space: int, name: str) -> OpenRemote:
     """The remote of a name. Raises: UnknownRemote, InvalidName, CorruptRecord."""
     encoded = check_name(name, "remote")
-    found = next((each for each in list_remotes(connection, space) if each.name == encoded), None)
-    if found is None:
+    stored = next((each for each in list_remotes(connection, space) if each.name == encoded), None)
+    if stored is None:
         raise UnknownRemote(name)
-    return _opened(found)
+    return _opened(stored)
 
 
 def save_remote(connection: Connection, space: int, base: OpenRemote, mine: OpenRemote) -> OpenRemote:
-    """Keep what this work has changed of a remote since it read ``base``, beside what others have changed meanwhile.
+    """Store what this work changed of a remote since it read ``base``, and keep what others changed meanwhile.
 
-    The space is locked. Returns the remote as it is stored then. Raises: UnknownRemote where it was removed.
+    Requires the lock of the space. Returns the remote as it is stored then. Raises: UnknownRemote if it was removed.
     """
     fresh = next((each for each in read_remotes(connection, space) if each.name == base.name), None)
+    # Another id: the remote was removed, and another one added under its name.
     if fresh is None or fresh.settings.id != base.settings.id:
         raise UnknownRemote(stored_name(base.name))
     settings = _merge(base.settings, mine.settings, fresh.settings)
     state = _merge(base.state, mine.state, fresh.state)
-    # What was taken out stays out, whoever did it.
+    # A device that anybody took out stays out, so sets are joined instead of replaced.
     revoked = {*mine.state.revoked, *fresh.state.revoked}
     seen = {
         device: log
@@ -165,7 +176,8 @@ def save_remote(connection: Connection, space: int, base: OpenRemote, mine: Open
     }
     invited = {*mine.state.invited, *fresh.state.invited}
     if mine.state.own != base.state.own and mine.state.own.generation < fresh.state.own.generation:
-        state = replace(state, anew=True)  # another push has removed the bundles that the head of this one names
+        # Another push began a newer generation, and removed the bundles that this push's head names.
+        state = replace(state, anew=True)
     state = replace(state, seen=seen, revoked=tuple(sorted(revoked)), invited=tuple(sorted(invited)))
     merged = fresh._replace(settings=settings, state=state)
     if merged != fresh:
@@ -174,7 +186,7 @@ def save_remote(connection: Connection, space: int, base: OpenRemote, mine: Open
 
 
 def _merge(base: S, mine: S, fresh: S) -> S:
-    """What is stored, with those fields that this work has changed."""
+    """Return the stored struct with the fields that this work changed."""
     changed = {
         each: getattr(mine, each) for each in mine.__struct_fields__ if getattr(mine, each) != getattr(base, each)
     }
@@ -184,19 +196,19 @@ def _merge(base: S, mine: S, fresh: S) -> S:
 def _changed(
     base: Mapping[str, SeenLog], mine: Mapping[str, SeenLog], fresh: Mapping[str, SeenLog], device: str
 ) -> SeenLog | None:
-    """How far a log is: as this work has read it, unless another one has read more of it meanwhile."""
-    log, there, before = mine.get(device), fresh.get(device), base.get(device)
-    # This work has not touched it.
-    if log == before:
-        return there
-    is_accepted = log is not None and before is not None and log.reached < before.reached  # it went back, and may
-    if log is None or there is None or is_accepted:
+    """Return how far a log was read: by this work, unless another one has read more of it meanwhile."""
+    log, stored, before = mine.get(device), fresh.get(device), base.get(device)
+    if log == before:  # this work has not touched it
+        return stored
+    # The user accepted a log that went back: then less is right, and ``max`` below would undo it.
+    is_accepted = log is not None and before is not None and log.reached < before.reached
+    if log is None or stored is None or is_accepted:
         return log
-    return max(log, there, key=lambda each: each.reached)
+    return max(log, stored, key=lambda each: each.reached)
 
 
 def store_remote(connection: Connection, space: int, remote: OpenRemote) -> None:
-    """Store a remote in place of the one of its name."""
+    """Store a remote, in place of one with its name."""
     write_remote(
         connection,
         space,
@@ -208,12 +220,12 @@ def store_remote(connection: Connection, space: int, remote: OpenRemote) -> None
 
 
 def keys_of(remote: OpenRemote) -> KeyPair | None:
-    """The keys of a remote that this machine has; None of one that is not encrypted, or where the file is gone."""
+    """The keys that this machine has of a remote; None if it is not encrypted or the file is gone."""
     return load_keys(remote.settings.id) if remote.settings.encrypted else None
 
 
 def key_of(remote: OpenRemote) -> RemoteKey | None:
-    """The key that closes a remote's objects, None of one that is not encrypted. Raises: NoRemoteKey."""
+    """The key that encrypts a remote's objects; None if it is not encrypted. Raises: NoRemoteKey."""
     if not remote.settings.encrypted:
         return None
     keys = keys_of(remote)
@@ -243,7 +255,7 @@ def describe(remote: OpenRemote) -> RemotePlace:
 
 
 def waits_of(remote: OpenRemote, keys: KeyPair | None) -> str:
-    """What is to be done before a remote syncs."""
+    """A message that tells the user what to do before a remote syncs; empty if a live remote is ready."""
     name = stored_name(remote.name)
     if remote.is_live:
         is_missing = is_database(remote.url) and not is_server(remote.url) and not os.path.lexists(remote.url)
@@ -258,7 +270,10 @@ def waits_of(remote: OpenRemote, keys: KeyPair | None) -> str:
 
 
 def refusal_of(remote: OpenRemote) -> str:
-    """Why this machine does not call a live remote: a database that came from elsewhere may name any."""
+    """Why this machine does not call a live remote, as a message; empty if it does.
+
+    It calls only what a user named on this machine: a database that came from elsewhere may name any command or server.
+    """
     if is_allowed(remote.settings.id, remote.url):
         return ""
     what = "server" if is_http(remote.url) else "database" if is_database(remote.url) else "command"
@@ -266,7 +281,7 @@ def refusal_of(remote: OpenRemote) -> str:
 
 
 def ask_invitation(name: str, keys: KeyPair) -> str:
-    """What gives this machine the key of a remote."""
+    """The message that says how this machine gets the key of a remote."""
     return (
         f"a machine that syncs with it must invite this one: 'headish remote invite {name} {recipient_of(keys.own)}' "
         f"there, then here what that prints"
@@ -281,7 +296,7 @@ def _opened(stored: StoredRemote) -> OpenRemote:
         )
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptRecord(what, f"it does not decode ({error})") from None
-    # A database may be a stranger's: these are folders at a place, below which this store writes and removes.
+    # A database may be a stranger's, and these are folders at a place in which this store writes and deletes.
     if any(DEVICE.fullmatch(each) is None for each in (remote.settings.device, *remote.state.seen)):
         raise CorruptRecord(what, "the id of a device is not 16 hex digits")
     return remote

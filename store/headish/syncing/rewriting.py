@@ -1,4 +1,4 @@
-"""Write a bundle again without what was erased since: turns become tombstones, and their receipts go along."""
+"""Write a bundle again without what was erased since: erased turns become tombstones, and their receipts are added."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ THREAD, BRANCH = SCOPES[1:]
 
 
 class Rewriting:
-    """A bundle without what some receipts list. Memory holds the receipts, and the ids of turns without words."""
+    """Rewrite a bundle without what receipts list, in two passes: ``look``, then ``write``.
+
+    Memory holds the receipts, and the ids of turns without words.
+    """
 
     def __init__(self, receipts: Iterable[Receipt]) -> None:
         self._listed: dict[TurnId, tuple[Receipt, ErasedTurn]] = {}
@@ -36,11 +39,15 @@ class Rewriting:
             self._whole |= {(each.id, each.seal) for each in receipt.turns if receipt.scope in (THREAD, BRANCH)}
             for each in receipt.turns:
                 known = self._listed.get(each.id)
+                # A turn may have lost its words first and its meta later: the receipt that took more counts.
                 if known is None or receipt.meta > known[0].meta:
                     self._listed[each.id] = receipt, each
 
     def look(self, reader: BundleReader) -> None:
-        """Find which receipts a bundle needs: they come before its turns. Raises: InvalidBundle, InvalidArgument."""
+        """Find the receipts that a bundle needs. This takes a pass of its own, because they must come before its turns.
+
+        Raises: InvalidBundle, InvalidArgument.
+        """
         if reader.header.device is not None:
             raise InvalidArgument(f"{reader.name} is of the log of a device, which writes that anew when it syncs")
         for kind, value in reader.parts():
@@ -48,7 +55,8 @@ class Rewriting:
                 self._look_at(record)
 
     def write(self, reader: BundleReader, file: BinaryIO) -> BundleRewritten:
-        """Write the bundle that was looked at. Raises: InvalidBundle."""
+        """Write the bundle after ``look``. Raises: InvalidBundle."""
+        # The signature of the old bundle covers what is gone now.
         writer = BundleWriter(file, replace(reader.header, signed=False))
         for receipt in self._needed.values():
             writer.receipt(encode_receipt(receipt))
@@ -61,11 +69,13 @@ class Rewriting:
                 writer.receipt(value)
             elif kind is BundleKind.PAGE:
                 page = from_page(value, reader.name)
-                left = [self._without(record, reader.name) for record in page]
-                erased += sum(now is not before for now, before in zip(left, page, strict=True))
-                writer.page(left, value.cursor)
+                rewritten = [self._without(record, reader.name) for record in page]
+                # ``is``: ``_without`` returns the record itself unless it took something.
+                erased += sum(now is not before for now, before in zip(rewritten, page, strict=True))
+                writer.page(rewritten, value.cursor)
             elif kind is BundleKind.NAMES:
                 names = [each for each in value if each.turn not in self._gone]
+                # The record of a conversation is found by its name, which goes with the name.
                 self._gone |= {stored_name(each.name) for each in value if each.turn in self._gone}
             elif kind is BundleKind.RECORDS:
                 records = [each for each in value if stored_name(each.subject) not in self._gone]
@@ -75,8 +85,11 @@ class Rewriting:
         return BundleRewritten(reader.name, writer.turns, erased, writer.receipts, len(names), size)
 
     def _look_at(self, record: TurnRecord) -> None:
-        """A name goes with the last turn of an erased thread or branch. It also goes if that turn alone was erased and
-        no turn that leads to it has words left. What a turn continues comes before it."""
+        """Note the receipt that a turn needs, and whether the names at this turn go.
+
+        A name goes with the last turn of an erased thread or branch. It also goes if that turn alone was erased and no
+        turn that leads to it has words left. One pass is enough: parents come before children.
+        """
         found = self._find(record)
         if found is not None:
             self._needed[found[0].id] = found[0]
@@ -91,12 +104,12 @@ class Rewriting:
             self._gone.add(record.id)
 
     def _lost_meta(self, turn: str) -> bool:
-        """Whether a receipt takes the meta of a turn: its signatures go with it."""
+        """Whether a receipt takes the meta of a turn, and with it its signatures."""
         receipt, _ = self._listed.get(TurnId(turn), (None, None))
         return receipt is not None and receipt.meta
 
     def _find(self, record: TurnRecord) -> tuple[Receipt, ErasedTurn] | None:
-        """The receipt that takes something of a turn which the bundle still has."""
+        """The receipt that erases something that the bundle still has of a turn, and its entry; else None."""
         receipt, listed = self._listed.get(record.id, (None, None))
         if receipt is None or listed is None or listed.seal != record.seal.hex():
             return None
@@ -110,13 +123,14 @@ class Rewriting:
         gone = record._replace(payload=None, erased=receipt.id)
         if not receipt.meta:
             return gone
-        stored = read_row(record, file)
-        key = None if stored.key is None else hash_key(stored.key)
+        row = read_row(record, file)
+        key = None if row.key is None else hash_key(row.key)
         return gone._replace(
+            # An overlay's attributes say what it hides, and an erased overlay goes on hiding (rule R34, overlays).
             attributes=record.attributes if record.type == OVERLAY else None,
             inherited=None,
             system=None,
             app=None,
             head=None,
-            left=WireLeft(bytes.fromhex(listed.digest), key, stored.supersedes),
+            left=WireLeft(bytes.fromhex(listed.digest), key, row.supersedes),
         )

@@ -1,4 +1,4 @@
-"""How remotes stand, as far as this store knows: nothing is asked there."""
+"""The state of remotes as far as this store knows it; nothing here sends a request."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from headish.values.results.sharing import DIVERGED, NameElsewhere, RemoteDevice
 
 
 def describe_device(device: str, seen: SeenLog, wanted: Collection[str], *, own: bool, invited: bool) -> RemoteDevice:
-    """A device as callers see it; ``wanted`` are the ids of the receipts that it is to have."""
+    """A device as callers see it. ``wanted`` are the ids of the receipts that it should have applied."""
     time = datetime.fromtimestamp(seen.made_at / 1000, UTC) if seen.made_at else None
     erased = set(wanted) <= set(seen.erased)
     return RemoteDevice(seen.label, device, seen.number, time, own=own, invited=invited, erased=erased)
 
 
 def tell_unreached(remote: OpenRemote, receipt: str) -> str:
-    """How many devices of a remote an erasure has not reached; empty where it has reached all."""
+    """Say how many devices of a remote an erasure has not reached; empty if it has reached all."""
     logs = remote.logs
     missing = sum(receipt not in each.erased for _, each in logs)
     return f"{missing} of {len(logs)} devices on {stored_name(remote.name)}" if missing else ""
 
 
 def count_unsent(connection: Connection, space: int, remote: OpenRemote) -> int:
-    """How many turns came here since the last push, and not from there."""
+    """Count the turns that are new here since the last push and did not come from that remote."""
     low = 0 if remote.state.pushed is None else int(remote.state.pushed.split(".")[1])
     high = read_counter(connection, space).seq
     among, held = arrivals_among(connection, space, low + 1, high), remote.held
@@ -41,21 +41,21 @@ def count_unsent(connection: Connection, space: int, remote: OpenRemote) -> int:
 
 
 def find_diverged(connection: Connection, space: int, remote: bytes) -> tuple[str, ...]:
-    """The bookmarks that go apart from where a device has them, as ``DEVICE/NAME``."""
+    """The bookmarks that have diverged from those of a device, as ``DEVICE/NAME``."""
     named = [each for each in list_remote_bookmarks(connection, space) if each.remote == remote and each.turn]
     related = [_relate(connection, space, each) for each in named]
     return tuple(each.name for each in related if each is not None and each.outcome == DIVERGED)
 
 
 def find_elsewhere(connection: Connection, space: int, name: bytes) -> list[NameElsewhere]:
-    """How a bookmark stands at each device that has one of that name; a device of two remotes is told once if both
-    say the same of it."""
+    """Compare a bookmark with those of the same name on other devices. A device of two remotes is listed once if both
+    agree."""
     related = [_relate(connection, space, each) for each in bookmarks_called(connection, space, name)]
     return [*dict.fromkeys(each for each in related if each is not None)]
 
 
 def _relate(connection: Connection, space: int, named: RemoteBookmark) -> NameElsewhere | None:
-    """None where the name is not here, or the turn did not come along."""
+    """Compare a device's bookmark with the one here. None if the name is not here, or its turn has not arrived."""
     place = find_bookmark(connection, space, named.name)
     here = None if place is None else turn_at(connection, space, place)
     there = None if named.turn is None else turn_by_id(connection, space, named.turn)

@@ -1,4 +1,4 @@
-"""Calls that have no reply yet, which of them may run, and replies in the envelope of OpenChatML 2.2 §8.2."""
+"""The calls without a reply, the check whether one may run, and replies in the envelope of OpenChatML 2.2 §8.2."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Function = Callable[..., Any]
 
 
 class Tool(Struct, frozen=True):
-    """A function that may be called. ``schema`` is the JSON Schema of its arguments, ``source`` names it in replies.
+    """A function for calls. ``schema`` is the JSON Schema of its arguments, ``source`` names it in replies.
 
-    ``takes_text``: the function gets the exact text of the call, such as code for ``python``; otherwise the object as
-    one mapping.
+    ``takes_text``: the function gets the exact text of the call, such as code for ``python``; otherwise it gets the
+    arguments as one mapping.
     """
 
     name: str
@@ -33,21 +33,21 @@ class Tool(Struct, frozen=True):
 
 
 class OpenCall(NamedTuple):
-    """A call that has no reply yet, and the message that it stands in."""
+    """A call that has no reply yet, and its message."""
 
     block: ToolUse
     message: Message
 
 
 def open_calls(messages: Sequence[Message]) -> list[OpenCall]:
-    """The assistant's calls that have no reply, in order; without those that were cut off."""
+    """The assistant's calls without a reply, in order, except those that were cut off."""
     placed = [(block, message) for message in messages for block in message.content]
     answered = set(pair_blocks([block for block, _ in placed]).values())
     return [
         OpenCall(block, message)
         for index, (block, message) in enumerate(placed)
         if isinstance(block, ToolUse) and message.role == "assistant" and index not in answered
-        # The rest of a cut-off call is unknown.
+        # A cut-off call lacks a part of its arguments, so it must not run.
         if not is_cut_off(block, message)
     ]
 
@@ -55,7 +55,7 @@ def open_calls(messages: Sequence[Message]) -> list[OpenCall]:
 def make_reply(
     call: OpenCall, tool: Tool | None, *, content: Any = None, error: Mapping[str, Any] | None = None
 ) -> Message:
-    """The reply envelope of §8.2 as a message, on a channel if the call stood on one."""
+    """The reply envelope of §8.2 as a message, on a channel if the call was on one."""
     name = call.block.name
     provenance = {
         "source": (tool.source if tool else None) or name,
@@ -64,10 +64,10 @@ def make_reply(
     envelope = {"ok": error is None, "content": content, "error": error, "provenance": provenance}
     try:
         text = json.dumps(envelope, ensure_ascii=False, allow_nan=False)
-        text.encode()
+        text.encode()  # fails for lone surrogates, which the store would refuse
     except (TypeError, ValueError) as failed:
-        said = {"code": "E-TOOL-FAILED", "message": f"its result is no JSON: {failed}"}
-        return make_reply(call, tool, error=said)
+        problem = {"code": "E-TOOL-FAILED", "message": f"its result is no JSON: {failed}"}
+        return make_reply(call, tool, error=problem)
     framed = call.message.attributes.channel is not None
     attributes = Attributes(recipient="assistant", channel="commentary") if framed else NO_ATTRIBUTES
     result = ToolResult(call.block.id, name, (Text(text),), True if error else None)
@@ -78,25 +78,25 @@ CUT_OFF = "it was cut off"
 
 
 def refusal(call: ToolUse, message: Message | None) -> str | None:
-    """Why a call may not run, None if it may: it was cut off, or it stands on a channel where tools are not called.
+    """The reason why a call may not run: it was cut off, or it is on a channel where tools are not called. None if it
+    may.
 
-    Without its message, the call's own mark alone tells that it was cut off.
+    Without its message, only the call's own mark can show that it was cut off.
     """
     if call.partial:
         return CUT_OFF
     if message is None:
         return None
-    # By value: a caller may have built the block anew.
+    # By value, not by identity: a caller may have built the block anew.
     if any(block == call and is_cut_off(block, message) for block in message.content):
         return CUT_OFF
     return _wrong_channel(call, message.attributes.channel)
 
 
 def _wrong_channel(call: ToolUse, channel: str | None) -> str | None:
-    """Functions are called on ``commentary`` only, built-in tools also from ``analysis`` (OpenChatML 2.2 §8.3).
-
-    A call that a provider made has no channel. One from a frame is told by its name: only frames write ``functions.``.
-    """
+    """The reason why a call may not run on its channel; None if it may. Functions are called only on ``commentary``,
+    built-in tools also from ``analysis`` (OpenChatML 2.2 §8.3)."""
+    # A provider's call has no channel either. A call of a frame shows by its name: only frames write ``functions.``.
     if channel == "commentary" or (channel == "analysis" and is_builtin(call.name)):
         return None
     if channel is None and not call.name.startswith(FUNCTIONS):

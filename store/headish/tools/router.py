@@ -32,7 +32,7 @@ DEADLINE = "deadline_ms"
 
 
 class Router:
-    """Dispatches calls to tools, all of them at once. One router may serve many threads of conversation."""
+    """Dispatches calls to tools, all at the same time. One router may serve many conversations."""
 
     def __init__(self, *, deadline_ms: int | None = None) -> None:
         self._tools: dict[str, Tool] = {}
@@ -49,9 +49,9 @@ class Router:
         source: str | None = None,
         takes_text: bool | None = None,
     ) -> None:
-        """Register a tool: a function of one argument, plain or async. ``functions.`` before its name is optional.
+        """Register a tool: a function of one argument, plain or async. The prefix ``functions.`` is optional.
 
-        Raises: InvalidArgument for a name that is taken, or a schema that is not valid.
+        Raises: InvalidArgument for a name that is taken, or an invalid schema.
         """
         plain = name.removeprefix(FUNCTIONS)
         if not plain or plain in self._tools:
@@ -62,10 +62,10 @@ class Router:
         self._tools[plain] = Tool(name=plain, function=function, schema=schema, source=source, takes_text=text)
 
     def check(self, call: ToolUse, message: Message | None = None) -> tuple[Tool, Any]:
-        """The tool of a call and what it would get.
+        """The tool of a call, and the argument that it would get.
 
-        Raises: InvalidCall (E-CALL-SCHEMA) for an unknown tool, a call that was cut off, one on a channel where tools
-        are not called (§8.3), and arguments that are no object or do not fit the schema.
+        Raises: InvalidCall (E-CALL-SCHEMA) for an unknown tool, a call that was cut off, a call on a channel where
+        tools are not called (§8.3), and arguments that are not an object or do not fit the schema.
         """
         tool = self._tools.get(call.name.removeprefix(FUNCTIONS))
         if tool is None:
@@ -80,22 +80,23 @@ class Router:
         if not isinstance(arguments, dict):
             raise InvalidCall(call.name, "its arguments are no JSON object")
         if tool.schema is not None:
-            known = tool.schema.get("properties") or {}
-            checked = {key: value for key, value in arguments.items() if key != DEADLINE or key in known}
+            # The deadline is for the router: a schema that allows no other properties would refuse it.
+            declared = tool.schema.get("properties") or {}
+            checked = {key: value for key, value in arguments.items() if key != DEADLINE or key in declared}
             check_arguments(call.name, checked, tool.schema)
         return tool, arguments
 
     async def arun(self, messages: Iterable[Message]) -> list[Message]:
-        """The replies to all calls among the messages that have none yet, in the order of the calls.
+        """Run all calls among the messages that have no reply yet, and return the replies in the order of the calls.
 
         The calls run at the same time. ``deadline_ms`` in a call's arguments, else the router's own, limits each.
         """
         calls = open_calls(list(messages))
-        taken: set[str] = set()
+        seen: set[str] = set()
         running = []
         for call in calls:
-            twice = call.block.id is not None and call.block.id in taken
-            taken |= {call.block.id} if call.block.id is not None else set()
+            twice = call.block.id is not None and call.block.id in seen
+            seen |= {call.block.id} if call.block.id is not None else set()
             running.append(self._answer(call, twice=twice))
         return list(await asyncio.gather(*running))
 
@@ -104,11 +105,12 @@ class Router:
         return asyncio.run(self.arun(messages))
 
     def cancel(self, call_id: str, reason: str = "cancelled") -> bool:
-        """Cancel a running call (``tool.cancel``), from any thread; its reply says E-TOOL-CANCELLED. Whether it ran."""
-        found = self._running.get(call_id)
-        if found is None:
+        """Cancel a running call (``tool.cancel``), from any thread; its reply says E-TOOL-CANCELLED. Returns whether
+        the call was running."""
+        running = self._running.get(call_id)
+        if running is None:
             return False
-        loop, task = found
+        loop, task = running
         self._reasons[call_id] = reason
         loop.call_soon_threadsafe(task.cancel)
         return True
@@ -132,29 +134,30 @@ class Router:
         finally:
             self._running.pop(call.block.id or "", None)
         if not done:
-            # Waiting with a limit leaves what it waited for running.
+            # ``asyncio.wait`` with a limit leaves the task running.
             task.cancel()
             return make_reply(call, tool, error={"code": "E-TOOL-TIMEOUT", "message": f"no answer in {limit_ms} ms"})
         return _settle(call, tool, task, self._reasons.pop(call.block.id or "", "cancelled"))
 
     def _limit_ms(self, arguments: Any) -> float | None:
-        given = arguments.get(DEADLINE) if isinstance(arguments, dict) else None
-        is_number = isinstance(given, int | float) and not isinstance(given, bool) and given > 0
-        return given if is_number else self._deadline_ms
+        deadline = arguments.get(DEADLINE) if isinstance(arguments, dict) else None
+        is_number = isinstance(deadline, int | float) and not isinstance(deadline, bool) and deadline > 0
+        return deadline if is_number else self._deadline_ms
 
 
 def _text_for(call: ToolUse, raw: str) -> str:
-    """What a tool that takes text gets: from a provider that has no such tools, the one argument ``input``."""
-    given = call.input if isinstance(call.input, Mapping) and not is_custom(call) else {}
-    return given[INPUT] if given.keys() == {INPUT} and isinstance(given[INPUT], str) else raw
+    """The text for a tool that takes text: the raw text, or the one argument ``input`` from a provider that has only
+    functions."""
+    arguments = call.input if isinstance(call.input, Mapping) and not is_custom(call) else {}
+    return arguments[INPUT] if arguments.keys() == {INPUT} and isinstance(arguments[INPUT], str) else raw
 
 
 async def _call(tool: Tool, argument: Any) -> Any:
-    """Run a tool: an async function here, a plain one on a thread that does not keep the program alive."""
+    """Run a tool: an async function on this loop, a plain one on a thread that does not keep the program alive."""
     if inspect.iscoroutinefunction(tool.function):
         return await tool.function(argument)
     result = await _in_thread(tool.function, argument)
-    return await result if isinstance(result, Awaitable) else result
+    return await result if isinstance(result, Awaitable) else result  # a lambda or partial may wrap an async function
 
 
 async def _in_thread(function: Function, argument: Any) -> Any:
@@ -171,7 +174,7 @@ async def _in_thread(function: Function, argument: Any) -> Any:
             outcome = (function(argument), None)
         except Exception as error:
             outcome = (None, error)
-        # The caller may have given up long ago, as a thread cannot be cancelled.
+        # A thread cannot be cancelled, so the caller may have given up long ago.
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, *outcome)
 

@@ -1,5 +1,4 @@
-"""Check arguments against their JSON Schema. The validator is the extra ``tools``, imported when a tool has a
-schema."""
+"""Check arguments against their JSON Schema. The validator is the extra ``tools``, imported if a tool has a schema."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ def _validator() -> Any:
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Raises: InvalidArgument for a value that is not a JSON Schema."""
+    """Check a schema. Raises: InvalidArgument for a value that is not a JSON Schema."""
     jsonschema = _validator()
     try:
         jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator).check_schema(schema)
@@ -27,17 +26,17 @@ def check_schema(schema: Mapping[str, Any]) -> None:
 
 
 def check_arguments(name: str, arguments: Any, schema: Mapping[str, Any]) -> None:
-    """Raises: InvalidCall with the first thing that does not fit."""
+    """Check arguments against a schema. Raises: InvalidCall with the first part that does not fit, by its path."""
     jsonschema = _validator()
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
     kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
-    # A registry of its own: a schema that refers to an address must not have it fetched.
+    # An empty registry: the default one would fetch an address to which a schema refers.
     errors = kind(schema, registry=Registry()).iter_errors(arguments)
     try:
-        found = min(errors, key=lambda error: str(error.json_path), default=None)
+        first = min(errors, key=lambda error: str(error.json_path), default=None)
     except Unresolvable as error:
         raise InvalidCall(name, f"its schema refers to something that does not exist: {error}") from None
-    if found is not None:
-        raise InvalidCall(name, f"{found.message[:200]} (at {found.json_path})")
+    if first is not None:
+        raise InvalidCall(name, f"{first.message[:200]} (at {first.json_path})")

@@ -5,7 +5,7 @@
     text ──parse──▶ Transcript ──emit──▶ text          to_json, from_json: the model as JSON
     thread ──write_thread──▶ text                       each message in its own form (threads.py)
 
-Nothing is lost in silence: what a format can carry comes back as it was, what it cannot carry is refused by name.
+Nothing is lost silently: what a format can carry comes back as it was, what it cannot carry is refused by name.
 """
 
 from __future__ import annotations

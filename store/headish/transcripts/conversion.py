@@ -1,8 +1,8 @@
-"""From one format to another, checked: what is converted back must be the same.
+"""Convert a transcript from one format to another, checked: converted back, it must be the same.
 
-The way: give up what the caller names, flatten (one message per block), rename the tools, fill what the target's frames
-say and the source's do not, emit, and convert back. Every refusal on the way is E-CONVERT-LOSS. A text that comes to a
-format with a header gets one (rule R27, with a header).
+The steps: give up what the caller names, flatten (one message per block), rename the tools, fill in what the target's
+frames say and the source's do not, emit, and convert back. Every refusal on the way is E-CONVERT-LOSS. A transcript
+without a header gets one in a format that has headers (rule R27, with a header).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from headish.values.messages import Attributes, Message
 
 T = TypeVar("T")
 _OWN: dict[type, tuple[str, str]] = {Mark: ("mark", "a mark"), ToolDefinitions: ("tools", "a list of tools")}
-"""What only OpenChatML 0.1 has, with the word that gives it up."""
+"""Blocks that only OpenChatML 0.1 has: the word of ``drop`` that gives each up, and what a refusal calls it."""
 
 
 @door(transcript=an(Transcript), target=TEXT)
 def convert(
     transcript: Transcript, source: str, target: str, *, drop: Collection[str] = (), tight: bool = False
 ) -> Transcript:
-    """The transcript as the target format says it.
+    """Convert a transcript to the target format.
 
-    ``drop`` names what is given up (``header``, ``call_id``, …). Free to change are only layout, ``return``, an error
-    flag that is false, how blocks are grouped into messages, and the number of the header's version.
+    ``drop`` names what is given up (``header``, ``call_id``, …). Only layout, ``return``, an error flag that
+    is false, the grouping of blocks into messages, and the version in the header may change.
     ``tight``: to OpenChatML 0.1 from another format, without the line break before ``<|im_end|>``.
     Raises: ConversionLoss (E-CONVERT-LOSS) with all the words for ``drop`` that are needed; UnknownFormat,
     InvalidArgument.
@@ -45,6 +45,7 @@ def convert(
     source, target = known_format(source), known_format(target)
 
     def work(words: Collection[str]) -> Transcript:
+        # Not strict: a body that breaks its constraint loses nothing here. Who writes the text decides about it.
         converted, _ = _checked(transcript, source, target, lambda made: write(made, target, strict=False), words)
         if tight and source != target == "v0.1":
             converted = replace(converted, messages=tuple(map(tightened, converted.messages)))
@@ -56,7 +57,7 @@ def convert(
 
 
 def convert_messages(messages: Sequence[Message], source: str, target: str, drop: Collection[str]) -> list[Message]:
-    """Messages of one format as another one says them, checked; what the target's writer refuses is left to it.
+    """Convert messages of one format to another, checked; the target's writer is not tried.
 
     Raises: ConversionLoss (E-CONVERT-LOSS).
     """
@@ -79,22 +80,22 @@ def convert_to_api(
 def _checked(
     transcript: Transcript, source: str, target: str, write: Callable[[Transcript], T], drop: Collection[str]
 ) -> tuple[Transcript, T]:
-    """The converted transcript and what is written of it, if converting back gives the same."""
-    given = give_up(transcript, drop)
+    """The converted transcript and what ``write`` makes of it, if converting back gives the same."""
+    reduced = give_up(transcript, drop)
     try:
-        converted = _convert(given, source, target)
-        written = write(converted)
+        converted = _convert(reduced, source, target)
+        result = write(converted)
         # The rules of each format are too many to predict what a conversion loses, so headish converts back and
         # compares.
         back = give_up(_convert(converted, target, source), drop)
-    except ConversionLoss:
+    except ConversionLoss:  # a kind of Unrepresentable, and already what a caller expects
         raise
     except Unrepresentable as error:
         raise ConversionLoss(error.target, error.what, turn=error.turn, drop=error.drop) from None
-    lost = None if source == target else _difference(_compared(given), _compared(back))
+    lost = None if source == target else _difference(_compared(reduced), _compared(back))
     if lost is not None:
         raise ConversionLoss(target, lost)
-    return converted, written
+    return converted, result
 
 
 def _convert(transcript: Transcript, source: str, target: str) -> Transcript:
@@ -103,6 +104,7 @@ def _convert(transcript: Transcript, source: str, target: str) -> Transcript:
     if source == target:
         return transcript
     messages = list(_flatten(transcript.messages))
+    # Formats with frames say the same things in them, and so do those without.
     if (source in FORMS) != (target in FORMS):
         messages = list(_into_frames(messages, target) if target in FORMS else _out_of_frames(messages))
     header = transcript.header
@@ -114,7 +116,7 @@ def _convert(transcript: Transcript, source: str, target: str) -> Transcript:
 
 
 def _flatten(messages: Sequence[Message]) -> Iterator[Message]:
-    """One message per block, texts plain; what belongs to one format alone is refused."""
+    """Yield one message per block, with plain texts. Refuses blocks that only one format has."""
     for message in messages:
         if message.role is None:
             raise ConversionLoss("another format", "a bare sequence", turn=message.turn)
@@ -145,7 +147,7 @@ def _further_keys(block: ToolUse | ToolResult) -> str | None:
 
 
 def _into_frames(messages: Sequence[Message], target: str) -> Iterator[Message]:
-    """What a frame says and the other formats leave unsaid."""
+    """Fill in what a frame says and other formats leave unsaid: channels, recipients and constraints."""
     for message, following in zip_longest(messages, messages[1:]):
         block = message.content[0] if message.content else Text("")
         given, filled = message.attributes, {}
@@ -168,15 +170,16 @@ def _into_frames(messages: Sequence[Message], target: str) -> Iterator[Message]:
 
 
 def _fill_answer(following: Message | None, target: str) -> dict[str, str | None]:
-    """An answer goes to ``final``; one directly before a call is the plan for it."""
+    """An answer goes to ``final``; directly before a call, it is the plan for the call."""
     before_call = following is not None and bool(following.content) and isinstance(following.content[0], ToolUse)
+    # 2.0 has no intent that would show a plan on ``commentary`` to people.
     if not before_call or target == "2.0":
         return {"channel": "final"}
     return {"channel": "commentary", "intent": "preamble" if target == "2.2" else None}
 
 
 def _out_of_frames(messages: Sequence[Message]) -> Iterator[Message]:
-    """Without what frames alone say; whether it comes back is checked afterwards."""
+    """Leave out what only frames say. Converting back checks later that nothing was lost."""
     for message in messages:
         block = message.content[0] if message.content else Text("")
         intent = None if message.attributes.intent == "preamble" else message.attributes.intent
@@ -205,10 +208,9 @@ def _without_functions(name: str, message: Message) -> str:
 
 
 def _compared(transcript: Transcript) -> list[object]:
-    """What must not change, one part per message."""
-    # The version names the format, which is meant to change.
+    """The parts that a conversion must keep: the header and the open message, then one part per message."""
+    # The version names the format, which is meant to change. So a header of a version alone equals no header.
     header = {key: value for key, value in (transcript.header or {}).items() if key != "version"}
-    # Without a header is as with one that says its version alone.
     parts: list[object] = [(header, transcript.pending)]
     for message in _flatten(transcript.messages):
         given = message.attributes
@@ -225,7 +227,7 @@ def _compared(transcript: Transcript) -> list[object]:
 
 
 def _difference(before: list[object], after: list[object]) -> str | None:
-    """What would not come back, in words."""
+    """Name the first part that would not come back; None if all do."""
     for index, (one, other) in enumerate(zip_longest(before, after)):
         if one != other:
             what = "the header or the open message" if index == 0 else f"message {index - 1}"

@@ -1,4 +1,5 @@
-"""Which format a text is written in, told by its beginning. Harmony is never guessed: only the caller knows the wire.
+"""Detect the format of a text by its beginning. Harmony is never guessed: only the caller knows that a text comes from
+the wire.
 
 The first rule that matches wins; blanks and a byte order mark at the start do not count.
 """
@@ -23,7 +24,7 @@ _FRAME_LINE = re.compile(r"^<\|start\|>", re.MULTILINE)
 _VERSION_LINE = re.compile(r"""^(?:version|"version"|'version')[ \t]*:[ \t]*["']?([0-9.]*)""", re.MULTILINE)
 
 NAME_IT = f"{{}}; name it with --from (format= in Python): {', '.join(FORMATS)}"
-"""What to do about a text whose format is not recognised; the reason comes first."""
+"""The message about a text whose format is not recognised; ``{}`` is the reason."""
 
 
 @door()
@@ -33,9 +34,9 @@ def detect(data: str | bytes) -> str:
     Raises: InvalidTranscript (E-PARSE-DETECT where none is recognised, E-PARSE-ENCODING).
     """
     text = decode(data).removeprefix("\ufeff").lstrip(BLANKS)
-    opened = _by_opening(text)
-    if opened is not None:
-        return opened
+    format = _by_opening(text)
+    if format is not None:
+        return format
     if _FRAME_LINE.search(text) or _VERSION_LINE.search(text):
         return _by_header(text)
     if BODY_TOKEN.search(text) or "<|im_start|>" in text or "<|im_end|>" in text:
@@ -44,11 +45,12 @@ def detect(data: str | bytes) -> str:
 
 
 def detect_beginning(data: bytes) -> str | None:
-    """The format of a text of which more may come; None while that is not sure.
+    """The format of a text of which more may come; None while it is not certain.
 
-    A YAML header is no longer than ``MESSAGE_HEADER_LIMIT``: at twice that, what has come decides.
+    A YAML header has at most ``MESSAGE_HEADER_LIMIT`` characters: after twice as many, what has come decides.
     Raises: InvalidTranscript (E-PARSE-DETECT).
     """
+    # The text so far may end inside a character.
     text = data.decode(errors="ignore").removeprefix("\ufeff").lstrip(BLANKS)
     opened = _by_opening(text)
     if opened is None and _FRAME_LINE.search(text):
@@ -57,9 +59,10 @@ def detect_beginning(data: bytes) -> str | None:
 
 
 def _by_header(text: str) -> str:
-    """The form of a 2.x file, by the version that stands before its first frame."""
+    """The form of a 2.x file, by the version in the header before its first frame."""
     frame = _FRAME_LINE.search(text)
     version = _VERSION_LINE.search(text, 0, frame.start() if frame is not None else len(text))
+    # The parser of 2.2 refuses a version that is not read here, with line and column.
     return (version and form_of_version(version[1])) or "2.2"
 
 
@@ -68,10 +71,10 @@ def _by_opening(text: str) -> str | None:
 
 
 def decode(data: str | bytes) -> str:
-    """The text of some bytes. Raises: InvalidTranscript (E-PARSE-ENCODING)."""
+    """Decode UTF-8. Raises: InvalidTranscript (E-PARSE-ENCODING), also for a string with a lone surrogate."""
     try:
         if isinstance(data, str):
-            data.encode()
+            data.encode()  # only to find lone surrogates
             return data
         return data.decode()
     except UnicodeError as error:

@@ -36,9 +36,9 @@ def drop_words(drop: Collection[str]) -> frozenset[str]:
 
 
 def name_all(write: Callable[[frozenset[str]], T], drop: Collection[str]) -> T:
-    """What ``write`` makes with the words of ``drop``; where it refuses, one refusal names every word that is needed.
+    """Return what ``write`` makes with the words of ``drop``. If it refuses, one refusal names every word needed.
 
-    Cost: nothing where nothing is refused; else ``write`` runs again twice for each word that is missing.
+    Cost: one run of ``write`` if it refuses nothing; else two more runs for each word that is missing.
     Raises: Unrepresentable; the one that no word gives up, if there is one.
     """
     given = drop_words(drop)
@@ -46,21 +46,22 @@ def name_all(write: Callable[[frozenset[str]], T], drop: Collection[str]) -> T:
     while True:
         words = given | {loss.drop for loss in losses if loss.drop}
         try:
-            made = write(words)
+            result = write(words)
         except Unrepresentable as error:
+            # A word that was given and did not help would be tried forever.
             if error.drop is None or error.drop in words:
                 raise
             losses.append(error)
             continue
         if not losses:
-            return made
+            return result
         raise _together(_needed(write, given, losses))
 
 
 def _needed(
     write: Callable[[frozenset[str]], T], given: frozenset[str], losses: list[Unrepresentable]
 ) -> list[Unrepresentable]:
-    """The losses without those that go with another one: dropped reasoning needs no signature to be dropped."""
+    """Leave out losses that another one covers: who drops reasoning need not drop its signature."""
     needed = list(losses)
     for loss in losses:
         rest = [each for each in needed if each is not loss]
@@ -78,10 +79,10 @@ def _together(losses: list[Unrepresentable]) -> Unrepresentable:
 
 
 def give_up(transcript: Transcript, drop: Collection[str]) -> Transcript:
-    """The transcript without what is given up. Raises: InvalidArgument for an unknown word."""
+    """The transcript without what ``drop`` names. Raises: InvalidArgument for an unknown word."""
     drop = drop_words(drop)
-    kept = [message for message in transcript.messages if "thinking" not in drop or not _is_thought(message)]
-    messages = tuple(_without(message, drop) for message in kept)
+    remaining = [message for message in transcript.messages if "thinking" not in drop or not _is_thought(message)]
+    messages = tuple(_without(message, drop) for message in remaining)
     if "header" in drop:
         transcript = replace(transcript, header=None, header_raw=None)
     if "pending" in drop:
@@ -94,7 +95,7 @@ def give_up(transcript: Transcript, drop: Collection[str]) -> Transcript:
 
 
 def _is_thought(message: Message) -> bool:
-    """Whether a message is reasoning alone."""
+    """Whether a message holds reasoning and nothing else."""
     return bool(message.content) and all(isinstance(block, Thinking) for block in message.content)
 
 
@@ -106,18 +107,20 @@ def _without(message: Message, drop: Collection[str]) -> Message:
     if "thinking" in drop:
         content = tuple(block for block in content if not isinstance(block, Thinking))
     left_out = tuple(kind for word, kind in _KINDS.items() if word in drop)
+    # Texts around such a block become neighbours, which normal form joins.
     if any(isinstance(block, left_out) for block in content):
         content = merge_texts([block for block in content if not isinstance(block, left_out)])
     if "literal" in drop:
         content = merge_texts(content)
     changed = replace(message, attributes=replace(message.attributes, **gone), content=content)
+    # Without some blocks another stop may be the usual one, which normal form leaves out.
     if changed.attributes.stop == usual_stop(changed):
         return replace(changed, attributes=replace(changed.attributes, stop=None))
     return changed
 
 
 def merge_texts(blocks: Collection[ContentBlock]) -> tuple[ContentBlock, ...]:
-    """The blocks with literal texts made plain, and texts that stand side by side made one."""
+    """The blocks with literal texts made plain, and adjacent texts joined."""
     merged: list[ContentBlock] = []
     for block in blocks:
         before = merged[-1] if merged else None
@@ -139,7 +142,7 @@ def _less_call(block: ToolUse, drop: Collection[str]) -> ToolUse:
 
 def _less_result(block: ToolResult, drop: Collection[str]) -> ToolResult:
     gone: dict[str, Any] = {"status": None} if "status" in drop else {}
-    # A flag that the text itself shows is no more than the text.
+    # A flag that the text itself shows stays: without it, a writer would have to refuse the text.
     gone |= {"is_error": None} if "is_error" in drop and not says_error(join_texts(block.content)) else {}
     gone |= {"tool_use_id": None} if "call_id" in drop else {}
     gone |= {"content": merge_texts(block.content)} if "literal" in drop else {}

@@ -24,11 +24,11 @@ DELTA, REASONING = "response.delta", "response.reasoning_text.delta"
 DONE, REASONING_DONE, CANCEL = "response.done", "response.reasoning_text.done", "response.cancel"
 SUMMARY = "response.reasoning_summary_text"
 IGNORED = ("response.delta.flush", "tool.cancel", f"{SUMMARY}.delta", f"{SUMMARY}.done")
-"""A hint for the display, a matter of routing, and another's summary of the reasoning: none is part of a message."""
+"""Events that are not part of a message: a hint for the display, one for routing, and summaries of reasoning."""
 
 
 class _Open(Struct):
-    """A message that is being told."""
+    """A message whose events are being read."""
 
     kind: str
     texts: list[str]
@@ -39,19 +39,20 @@ class _Open(Struct):
 def from_events(events: Iterable[Event | Mapping[str, Any]]) -> tuple[Message, ...]:
     """The assistant's messages that events tell of, in order; one without text is left out.
 
-    Raises: InvalidInterchange (E-MAP-INPUT) for an event of an unknown type, or text behind an end.
+    Raises: InvalidInterchange (E-MAP-INPUT) for an event of an unknown type, or text after an end.
     """
-    told: dict[int, _Open] = {}
+    opened: dict[int, _Open] = {}
     for event in events:
         kind, number, text, stop = _read(event)
         if kind in IGNORED:
             continue
+        # A cancellation without an index means the message that is being shown: the newest.
         if kind == CANCEL and number is None:
-            number = max(told, default=0)
+            number = max(opened, default=0)
         if number is None:
             raise InvalidInterchange(TARGET, f"{kind} without the index of its message")
-        _HANDLERS[kind](told, number, text, stop)
-    return tuple(_close(message) for _, message in sorted(told.items()) if message.texts)
+        _HANDLERS[kind](opened, number, text, stop)
+    return tuple(_close(message) for _, message in sorted(opened.items()) if message.texts)
 
 
 def _read(event: Event | Mapping[str, Any]) -> tuple[str, int | None, str, str | None]:
@@ -83,6 +84,7 @@ def _append(told: dict[int, _Open], number: int, text: str, kind: str) -> None:
 
 
 def _end(told: dict[int, _Open], number: int, _text: str, stop: str | None) -> None:
+    # Hidden messages end as well, and none of their text was shown.
     if number in told:
         told[number].stop = stop or "end"
 
@@ -93,7 +95,7 @@ def _cancel(told: dict[int, _Open], number: int, _text: str, _stop: str | None) 
 
 
 def _nothing(*_: object) -> None:
-    """The end of reasoning is told by the end of its message."""
+    """Ignore the end of reasoning: the end of its message follows and says the same."""
 
 
 def _close(message: _Open) -> Message:

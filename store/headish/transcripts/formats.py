@@ -1,4 +1,4 @@
-"""The formats by name: which parser reads one, which function writes it."""
+"""The formats by name, with the parser and the writer of each."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write(transcript: Transcript, format: str, *, strict: bool = True, bos: str 
 
 
 def is_format(name: object) -> bool:
-    """Whether there is a format of that name."""
+    """Whether there is a format of this name, aliases included."""
     return isinstance(name, str) and (name in FORMATS or name in ALIASES)
 
 

@@ -1,6 +1,6 @@
-"""The head of a text that headish writes: the YAML header, and the definitions of the tools.
+"""Make the head of a text that headish writes: the YAML header, and the definitions of the tools.
 
-The options of a thread say both. A text that was imported has a head of its own, which is written as it was.
+Both come from the options of a thread. A text that was imported has its own head, which is written as it was.
 
 Source: OpenChatML 2.2 §2, §4 and §16.2, 2.0 §2 and §8.2, 0.1 §8.1; Harmony's docs/format.md for the definitions, which
 is the wording that gpt-oss was trained on.
@@ -28,7 +28,8 @@ HEADER_OPTIONS: dict[tuple[str, ...], str] = {
     ("generation_settings", "stop_sequences"): "stop_sequences",
     ("generation_settings", "reasoning_effort"): "reasoning_effort",
 }
-"""Keys of a header, and the option under ``params`` that each one is (rule R15, importing a transcript)."""
+"""The keys of a header that are options, each with its name under ``params`` (rule R15, importing a transcript)."""
+# As MCP, Anthropic and OpenAI name the schema of the arguments.
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
 
 
@@ -45,7 +46,7 @@ def read_options(header: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def make_header(format: str, options: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The header of a text that headish makes, from the options of its thread; None for a format without one."""
+    """Make the header of a text from the options of its thread; None for a format without headers."""
     if format not in FORMS or not FORMS[format].has_header:
         return None
     header: dict[str, Any] = {"version": format}
@@ -61,7 +62,7 @@ def make_header(format: str, options: Mapping[str, Any]) -> dict[str, Any] | Non
 
 
 def define_tools(format: str, definitions: Sequence[Mapping[str, Any]]) -> Message | None:
-    """The message that tells a model its tools; None without tools, and for a format that has no place for them.
+    """Make the message that tells a model its tools; None without tools or if the format has no place for them.
 
     ``definitions`` are as MCP lists tools: name, description, and the JSON Schema of the arguments.
     """

@@ -41,7 +41,7 @@ def _lint_header(transcript: Transcript, format: str) -> Iterator[str]:
 
 
 def _lint_promises(transcript: Transcript, format: str) -> Iterator[str]:
-    """What a strict reader refuses."""
+    """The codes of what a strict reader refuses."""
     if format in FORMS:
         for message in transcript.messages:
             for code, _ in broken_promises(message, transcript.header):
@@ -75,12 +75,13 @@ def _lint_call(message: Message, format: str) -> Iterator[str]:
         if stop == "call":
             yield "W-CALL-STOP"
         return
+    # python takes code instead of JSON, and built-in tools may be called on ``analysis``.
     if block.name.removeprefix("functions.") != "python" and not is_object(arguments_of(block)):
         yield "E-CALL-SCHEMA"
     if format in FORMS:
         if channel != "commentary" and not (is_builtin(block.name) and channel == "analysis"):
             yield "W-CALL-CHANNEL"
-        if stop not in ("call", "none"):
+        if stop not in ("call", "none"):  # a call that was cut off has no terminator
             yield "W-CALL-STOP"
 
 

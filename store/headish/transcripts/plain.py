@@ -1,7 +1,7 @@
-"""From a program's messages to those of OpenChatML 0.1 and the RWKV template, which have no channels.
+"""Convert a program's messages for OpenChatML 0.1 and the RWKV template, which have no channels.
 
-What headish or a frame would have filled in (``final``, the ``json`` of a call, ``to=assistant`` of a result) says
-nothing here and goes. Whatever else was said of a message stays, and the writer refuses it by name.
+Attributes that headish or a frame would have filled in (``final``, the ``json`` of a call, a result's ``to=assistant``)
+mean nothing here and are left out. Any other attribute stays, and the writer refuses it by name.
 """
 
 from __future__ import annotations
@@ -23,33 +23,35 @@ TAKERS = {
     "rwkv": Taker("the RWKV template", thoughts=()),
 }
 _GROUPS = {"v0.1"}
-"""The formats whose messages hold several blocks."""
+"""The formats whose messages may hold several blocks."""
 
 
 def write_plain(
     messages: Sequence[Message], target: str, drop: Collection[str], call_names: dict[str, str]
 ) -> Iterator[Message]:
-    """The messages as ``v0.1`` or ``rwkv`` carries them; results stand in messages of role tool.
+    """The messages as ``v0.1`` or ``rwkv`` carries them; results are messages of role tool.
 
-    Raises: Unrepresentable where a block fits no transcript.
+    Raises: Unrepresentable if a block fits no transcript.
     """
     for message in messages:
         step = BlockStep(message, TAKERS[target], drop, call_names)
-        made = [_message(group, step) for group in _grouped(take_runs(step), target in _GROUPS)]
+        plain = [_message(group, step) for group in _grouped(take_runs(step), target in _GROUPS)]
+        # A message without content is written as well, with an empty body.
         if not message.content:
-            made = [_message([()], step)]
+            plain = [_message([()], step)]
         note_calls(message, call_names)
         stop = message.attributes.stop
-        yield from made[:-1]
-        if made:
-            yield made[-1] if stop is None else replace(made[-1], attributes=replace(made[-1].attributes, stop=stop))
+        yield from plain[:-1]
+        if plain:
+            yield plain[-1] if stop is None else replace(plain[-1], attributes=replace(plain[-1].attributes, stop=stop))
 
 
 def _grouped(runs: Sequence[Run], together: bool) -> Iterator[list[Run]]:
-    """The runs of each message. Two texts side by side would run into one, so the second begins a message."""
+    """Group runs into messages. Adjacent texts would be read as one, so the second begins a new message."""
     group: list[Run] = []
     for run in runs:
         glued = bool(group) and isinstance(run[0], Text) and isinstance(group[-1][0], Text)
+        # Results are of role tool, whatever message they came in.
         moved = bool(group) and isinstance(run[0], ToolResult) != isinstance(group[-1][0], ToolResult)
         if group and (glued or moved or not together):
             yield group
@@ -69,7 +71,7 @@ def _message(group: Sequence[Run], step: BlockStep) -> Message:
 
 
 def _named(block: ContentBlock) -> ContentBlock:
-    """A call or result under its tool's plain name."""
+    """The block; a call or result with the plain name of its tool."""
     if not isinstance(block, ToolUse | ToolResult) or block.name is None:
         return block
     name = plain_name(block.name)

@@ -1,9 +1,9 @@
-"""Events for display while a transcript arrives: what an end user may see, as soon as it is sure.
+"""Events for display while a transcript arrives: what an end user may see, as soon as it is certain.
 
 ``response.delta`` carries visible text, never retracted and never part of a token or of hidden reasoning; the deltas of
-a message join to what ``visible`` says of it. ``response.done`` comes at every end of a message, hidden ones too.
-``response.reasoning_text.delta`` and ``.done`` carry analysis, only for who opts in. OpenChatML 0.1 shows a message
-when it is complete.
+a message join to its text in ``visible``. ``response.done`` comes at the end of every message, hidden ones too.
+``response.reasoning_text.delta`` and ``.done`` carry analysis, only with ``reasoning=True``. A message of OpenChatML
+0.1 shows only when it is complete.
 
 Source: OpenChatML 2.2 §9, 2.0 §9.
 """
@@ -38,7 +38,7 @@ class Event(Struct, frozen=True, omit_defaults=True):
 class TranscriptStream:
     """A transcript that arrives in chunks. After ``finish``, ``rest`` holds the events that came only then.
 
-    Without a ``format`` it is detected (never ``harmony``), and nothing is shown before it is sure.
+    Without a ``format`` it is detected (never ``harmony``), and no event comes before it is certain.
     """
 
     def __init__(self, format: str | None = None, *, reasoning: bool = False, **settings: Any) -> None:
@@ -54,19 +54,20 @@ class TranscriptStream:
 
     @door()
     def feed(self, chunk: str | bytes) -> list[Event]:
-        """More of the text, and what may be shown of it. Raises: InvalidTranscript."""
+        """Read more of the text, and return the events that may be shown. Raises: InvalidTranscript."""
         if self._is_cancelled:
             return []
         if self._parser is None:
+            # A lone surrogate passes here: the parser refuses it, with line and column.
             self._waiting.append(chunk.encode(errors="surrogatepass") if isinstance(chunk, str) else chunk)
-            found = detect_beginning(b"".join(self._waiting))
-            return [] if found is None else self._begin(found)
+            format = detect_beginning(b"".join(self._waiting))
+            return [] if format is None else self._begin(format)
         self._parser.feed(chunk)
         return self._translate(self._parser.take_events())
 
     def finish(self, *, partial: bool = False) -> Transcript:
         """The whole transcript. Raises: InvalidTranscript (E-STREAM-TRUNCATED) unless ``partial``."""
-        # The text was too short to be sure of its format. Now it is all there.
+        # The text was too short to be certain of its format; now it is complete.
         early = [] if self._parser is not None else self._begin(detect(b"".join(self._waiting)))
         assert self._parser is not None
         self._parser.end_input()
@@ -75,7 +76,7 @@ class TranscriptStream:
         return transcript
 
     def cancel(self) -> list[Event]:
-        """Stop rendering (``response.cancel``): what comes later is not read, and ``finish`` keeps what came so far.
+        """Stop rendering (``response.cancel``): later text is not read, and ``finish`` keeps what came so far.
 
         The message that was cut off has ``stop`` ``none``.
         """
@@ -112,11 +113,13 @@ class TranscriptStream:
         calls = is_call(header)
         thinks = header.role == "assistant" and header.channel == "analysis" and not calls
         self._shown = None
+        # Its parser gives no pieces: only a complete body tells which tokens enclose reasoning.
         if self.format == "v0.1":
             return
         if thinks and self._reasoning:
             self._shown, self._kind = _Shown(cuts=False), "response.reasoning_text.delta"
         elif not calls and may_be_seen(header.role, header.channel, header.intent):
+            # Reasoning can slip into answers only: a user's words are shown as they are.
             self._shown, self._kind = _Shown(cuts=header.role == "assistant"), "response.delta"
 
     def _close(self, events: list[Event], closed: MessageClosed) -> None:
@@ -136,7 +139,7 @@ class TranscriptStream:
 
 
 class _Shown:
-    """The text of one message without hidden spans, given out as soon as it is sure."""
+    """The text of one message without hidden spans, passed on as soon as it is certain."""
 
     def __init__(self, *, cuts: bool) -> None:
         self._cuts = cuts
@@ -152,7 +155,7 @@ class _Shown:
             if self._until is None:
                 at, marker = _first_start(text)
                 if marker is None:
-                    # What may become a marker is held back, because nothing that was shown can be taken back.
+                    # What may become a marker is held back: shown text cannot be taken back.
                     at = _sure(text, tuple(_STARTS))
                 shown.append(text[:at])
                 text = text[at:]
@@ -179,7 +182,7 @@ def _first_start(text: str) -> tuple[int, str | None]:
 
 
 def _sure(text: str, markers: tuple[str, ...]) -> int:
-    """Up to where a text cannot be the beginning of a marker."""
+    """The length of the beginning of a text that cannot belong to a marker which is still arriving."""
     first = max(0, len(text) - _LONGEST + 1)
     held = (at for at in range(first, len(text)) if any(marker.startswith(text[at:]) for marker in markers))
     return next(held, len(text))

@@ -1,10 +1,10 @@
 """A stored thread as a transcript: each message in its own form.
 
-A turn that was imported keeps the name of its format, the first and last one what stood around the messages (rule R15,
-importing a transcript). A message that came from the target format is written as it was; one of another format is
-converted, and one that a program or a provider made is written from the model. So what was imported stays a prefix of
+An imported turn keeps the name of its format; the first and the last also keep the parts around the messages (rule
+R15, importing a transcript). A message that came from the target format is written as it was. One of another format is
+converted, and one that a program or a provider made is written from the model. So an imported text stays a prefix of
 what is written after a turn was added. Exceptions: ``[EOS]`` of OpenChatML 0.1 moves to the new end, what follows an
-open header takes its place, and a bare sequence of 0.1 goes on only as the text that it asks for.
+open header takes its place, and a bare sequence of 0.1 can only be continued by the text that it asks for.
 
 No message passes through a third format. docs/adr/0016-each-message-in-its-own-form.md says why.
 """
@@ -42,16 +42,16 @@ from headish.values.results.threads import TranscriptMessage
 APIS: dict[str, Callable[[Transcript], Any]] = {
     "chat": to_chat, "responses": to_responses, "anthropic": to_anthropic,
 }  # fmt: skip
-"""The messages of APIs, whose model is that of the RWKV template."""
+"""The APIs whose messages a thread can be written as. They are made of the same messages as the RWKV template."""
 TARGETS = (*FORMATS, *ALIASES, *APIS)
-"""What a thread can be written as."""
+"""The formats in which a thread can be written."""
 
 
 class Ending(Struct, frozen=True):
-    """What a text is for: the next sampling, old reasoning dropped by ``policy``; or training.
+    """The use of a text. ``completes``: sampling, with old reasoning dropped by ``policy``. ``trains``: training.
 
-    ``tight``: without the line break before ``<|im_end|>``, as the templates of ChatML models have it; only where
-    headish writes a message.
+    ``tight``: without the line break before ``<|im_end|>``, as the templates of ChatML models have it; only in messages
+    that headish writes.
     """
 
     completes: bool = False
@@ -72,8 +72,8 @@ def write_thread(
 ) -> str:
     """The text of a thread in a format, or the JSON text of an API's messages.
 
-    ``options`` of the thread and definitions of ``tools`` are written where headish writes the head of the text and
-    the format has a place. ``spelling``: ``bos`` and ``eos`` of OpenChatML 0.1, and ``strict``.
+    ``options`` of the thread and definitions of ``tools`` are written if headish writes the head of the text and the
+    format has a place for them. ``spelling``: ``bos`` and ``eos`` of OpenChatML 0.1, and ``strict``.
     Raises: Unrepresentable and its kinds, with all the words for ``drop`` that are needed; UnknownFormat;
     InvalidArgument.
     """
@@ -104,10 +104,11 @@ def read_thread(
     messages = _completed(
         [tightened(message) if tight and not is_own else message for message, is_own in _messages(thread, target, drop)]
     )
-    # Imported from this very format: the header stays as it was, and definitions of tools come behind these messages.
+    # Imported from this very format: the header stays as it was, and definitions of tools come after these messages.
     own = len(list(takewhile(lambda kept: kept.system.get("format") == target, thread)))
     definitions = define_tools(target, tools)
     if definitions is not None and own < len(thread):
+        # In a text of headish's own, they come after a system message at its beginning.
         messages.insert(own or int(messages[:1] != [] and messages[0].role == "system"), definitions)
     around = _around(thread) if thread else Transcript()
     is_own = bool(own)
@@ -125,16 +126,16 @@ def read_thread(
 
 
 def _settle(transcript: Transcript, ending: Ending, drop: Collection[str]) -> Transcript:
-    given = give_up(transcript, drop)
+    reduced = give_up(transcript, drop)
     if ending.completes:
-        given = for_completion(given, ending.policy)
-    return for_training(given) if ending.trains else given
+        reduced = for_completion(reduced, ending.policy)
+    return for_training(reduced) if ending.trains else reduced
 
 
 def _messages(
     thread: Sequence[TranscriptMessage], target: str, drop: Collection[str]
 ) -> Iterator[tuple[Message, bool]]:
-    """The messages of the target format, and whether each came from it."""
+    """The messages as the target format has them, each with whether it came from that format."""
     call_names: dict[str, str] = {}
     for format, run in groupby(thread, lambda kept: kept.system.get("format")):
         messages = [kept.message for kept in run]
@@ -147,12 +148,13 @@ def _messages(
         else:
             made = write_plain(messages, target, drop, call_names)
         yield from ((message, format == target) for message in made)
+        # A result in a later run may name its call by id alone.
         for message in messages:
             note_calls(message, call_names)
 
 
 def _completed(messages: list[Message]) -> list[Message]:
-    """A bare sequence that asks for its middle, with the answer behind it: there it is text of the sequence (§5)."""
+    """Join a bare sequence that asks for its middle with the answer after it: that is text of the sequence (§5)."""
     if len(messages) != 2 or messages[0].role is not None:
         return messages
     bare, answer = messages
@@ -164,13 +166,13 @@ def _completed(messages: list[Message]) -> list[Message]:
 
 
 def for_people(thread: Sequence[TranscriptMessage]) -> list[Message]:
-    """What an end user may see of a thread: messages of one text each; what was cut off has no end here either."""
+    """The messages that an end user may see of a thread, one text each. A message that was cut off stays unfinished."""
     seen = [(kept.message, visible_text(kept.message)) for kept in thread]
     return [_as_seen(message, text) if text else message for message, text in seen if text or _was_seen(message)]
 
 
 def _was_seen(message: Message) -> bool:
-    """Whether a message was erased that an end user may have seen: it is not left out in silence."""
+    """Whether it is an erased message that an end user may have seen, so that it is not left out silently."""
     given = message.attributes
     return erased_in(message.content) is not None and may_be_seen(message.role, given.channel, given.intent)
 
@@ -181,7 +183,7 @@ def _as_seen(message: Message, text: str) -> Message:
 
 
 def _without_erased(thread: Sequence[TranscriptMessage], drop: Collection[str]) -> Sequence[TranscriptMessage]:
-    """The thread without what was erased, where that is given up. Raises: Unrepresentable."""
+    """The thread without erased messages. Raises: Unrepresentable if there are some and ``drop`` does not name them."""
     erased = next((kept.message for kept in thread if erased_in(kept.message.content)), None)
     if erased is None:
         return thread
@@ -191,7 +193,8 @@ def _without_erased(thread: Sequence[TranscriptMessage], drop: Collection[str]) 
 
 
 def _check_one(thread: Sequence[TranscriptMessage], drop: Collection[str]) -> None:
-    """Refuse what stood around an imported part and has no place in the middle of one transcript."""
+    """Refuse parts around imported messages that have no place in the middle of one transcript."""
+    # A header of a version alone says nothing of the conversation, so it may go.
     header = thread[0].system.get("header") if thread else None
     for kept in thread[1:]:
         further = kept.system.get("header", header)
@@ -203,7 +206,7 @@ def _check_one(thread: Sequence[TranscriptMessage], drop: Collection[str]) -> No
 
 
 def _around(thread: Sequence[TranscriptMessage]) -> Transcript:
-    """What stood around the messages where a thread was imported, without them."""
+    """The parts around the messages of an import, as a transcript without messages."""
     around = {key: value for key, value in thread[0].system.items() if key in ("header", "header_raw", "bos", "eos")}
     around |= {key: value for key, value in thread[-1].system.items() if key in ("pending", "tail")}
     return from_json({**around, "messages": []})

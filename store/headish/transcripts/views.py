@@ -25,7 +25,7 @@ POLICIES = ("ocm", "harmony")
 
 
 def may_be_seen(role: str | None, channel: str | None, intent: str | None) -> bool:
-    """Whether an end user may see the text of a message that is no call."""
+    """Whether an end user may see the text of a message that is not a call."""
     if role == "assistant" and channel == "commentary":
         return intent == "preamble"
     return role in ("user", "assistant") and channel in (None, "final") and intent != "debug"
@@ -39,7 +39,7 @@ def visible(transcript: Transcript) -> list[tuple[int, str]]:
 
 
 def visible_text(message: Message) -> str:
-    """What an end user may see of a message; reasoning that slipped into an answer is cut out (2.2 §7)."""
+    """The text that an end user may see of a message. Reasoning that slipped into an answer is cut out (2.2 §7)."""
     given = message.attributes
     if isinstance(only_block(message), ToolUse) or not may_be_seen(message.role, given.channel, given.intent):
         return ""
@@ -49,7 +49,7 @@ def visible_text(message: Message) -> str:
 
 
 def cut_reasoning(text: str) -> str:
-    """A text without what stands between a start marker and its end marker, or the end of the text."""
+    """The text without what is between a start marker and its end marker, or the end of the text."""
     return _SPAN.sub("", text) if "<|start_" in text else text
 
 
@@ -74,9 +74,9 @@ def show(transcript: Transcript, index: int, debug: bool = False) -> str:
 def resample(transcript: Transcript, policy: str = "ocm") -> list[int]:
     """The indexes of the messages that the next sampling should see: reasoning of finished turns is dropped.
 
-    ``ocm`` (2.2 §7, §12): in each turn that a later user message closes and that holds an answer, the analysis goes,
-    with its calls and their replies, but for all up to the turn's last unanswered call. ``harmony`` does what Harmony's
-    renderer does: where the last answer is on ``final``, the analysis before the first one goes.
+    ``ocm`` (2.2 §7, §12) drops the analysis of each turn that holds an answer and is closed by a later user message,
+    with the calls on it and their replies. It keeps everything up to the turn's last unanswered call. ``harmony`` does
+    what Harmony's renderer does: if the last answer is on ``final``, analysis before the first such answer is dropped.
     """
     if policy not in POLICIES:
         raise InvalidArgument(f"unknown policy {shown(policy)}: use {' or '.join(POLICIES)}")
@@ -101,7 +101,7 @@ def for_completion(transcript: Transcript, policy: str = "ocm") -> Transcript:
 
 
 def for_training(transcript: Transcript) -> Transcript:
-    """What a model is trained on: an answer at the end of the text ends in ``return`` (2.0 §13, 2.2 §18)."""
+    """The transcript for training a model: an answer at its end ends in ``return`` (2.0 §13, 2.2 §18)."""
     last = transcript.messages[-1:]
     if transcript.pending is not None or not any(_is_answer(message) and stop_of(message) == "end" for message in last):
         return transcript
@@ -111,7 +111,8 @@ def for_training(transcript: Transcript) -> Transcript:
 
 
 def _ended(message: Message, is_finished: bool) -> Message:
-    """A message as the next sampling sees it; of a finished turn without the reasoning that it shares with words."""
+    """A message as the next sampling sees it; in a finished turn without reasoning beside its text."""
+    # Persisted history has <|end|> in place of a sampled <|return|> (Harmony's docs/format.md).
     if message.attributes.stop == "return":
         message = replace(message, attributes=replace(message.attributes, stop=None))
     if is_finished and any(isinstance(block, Thinking) for block in message.content):
@@ -120,14 +121,14 @@ def _ended(message: Message, is_finished: bool) -> Message:
 
 
 def _unmarked(blocks: Sequence[ContentBlock]) -> list[str]:
-    """The texts outside thoughts; behind a start mark without its end nothing is shown."""
+    """The texts outside thoughts. A start mark without its end hides all that follows."""
     hidden: str | None = None
     texts: list[str] = []
     for block in blocks:
         if isinstance(block, Mark):
             kind = block.token.strip("<|>")
             if hidden is None and kind.removeprefix("start_") in KINDS and kind.startswith("start_"):
-                # Until this very kind ends: a start of another kind inside it changes nothing.
+                # Only the end of this kind ends it: a start of another kind inside it changes nothing.
                 hidden = kind.removeprefix("start_")
             elif kind == f"end_{hidden}":
                 hidden = None
@@ -160,11 +161,13 @@ def _dropped_by_turns(messages: Sequence[Message]) -> set[int]:
 
 
 def _finished(messages: Sequence[Message]) -> set[int]:
-    """The messages of turns that are over. In a turn with unanswered calls, only those behind the last of these."""
+    """The messages of turns that are over. In a turn with unanswered calls, only those after the last of these."""
     answered = set(pair_replies(messages).values())
     users = [index for index, message in enumerate(messages) if message.role == "user"]
+    # What comes before the first user message is a turn, too.
     starts = [0, *users] if users[:1] != [0] else users
     finished: set[int] = set()
+    # The last turn is not over: no user message follows it.
     for begin, end in pairwise(starts):
         turn = range(begin, end)
         if not any(_is_answer(messages[index]) for index in turn):

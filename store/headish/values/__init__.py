@@ -1,4 +1,4 @@
-"""Values: frozen structs, and the rules that hold for one value alone.
+"""Values: frozen structs, and the rules that apply to one value alone.
 
 ``names`` says what a name may be, ``grammar`` how a headish is read.
 """

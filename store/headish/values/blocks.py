@@ -7,8 +7,8 @@ whole in ``Other``.
 The struct's fields, in order, are the declared order of the payload encoding: add new ones at the end.
 """
 
-# Annotations are values here, not texts: to make its decoder, msgspec would compile each text, in every process that
-# reads a turn (0.015 of ``headish log``).
+# No ``from __future__ import annotations``: to make its decoder, msgspec would compile each annotation's text, in every
+# process that reads a turn (0.015 of ``headish log``).
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-# No JSON object is at once empty and not empty: the fast decoder refuses a block that has a key named "extra", and
-# the careful one keeps it as what it is, an unknown key.
+# No JSON object meets this condition. So the fast decoder refuses a block that has a key named "extra", and the careful
+# one keeps the key as what it is, an unknown one.
 Extra = Annotated[dict[str, Any], Meta(min_length=1, max_length=0)]
 
 
-# Values hold nothing that holds them, so the collector need not look at them (``gc=False``): a long thread is read in
-# two thirds of the time.
+# Values make no cycles, so the garbage collector need not visit them (``gc=False``): a long thread is read in two
+# thirds of the time.
 class Block(Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
     """The base of the known kinds."""
 
@@ -210,7 +210,7 @@ def to_mapping(block: ContentBlock | Block) -> dict[str, Any]:
         return {"type": "erased", "number": block.number, "time": block.time.isoformat(), "reason": block.reason}
     if isinstance(block, Other):
         return dict(block.data)
-    if isinstance(block, ToolResult):
+    if isinstance(block, ToolResult):  # each block in it may have unknown keys of its own
         inner = [to_mapping(item) for item in block.content]
         mapping = _flatten(msgspec.structs.replace(block, content=()), block.extra)
         return _with_content(mapping, inner) if inner else mapping
@@ -234,14 +234,14 @@ def erased_in(blocks: Iterable[ContentBlock]) -> Erased | None:
 def join_texts(blocks: Iterable[ContentBlock]) -> str:
     """The text blocks joined as they stand, without anything between them: some providers cut one text into several.
 
-    Reasoning, calls, results and documents are no text of the message.
+    Reasoning, calls, results and documents are not part of the text.
     """
     return "".join(block.text for block in blocks if isinstance(block, Text))
 
 
 def _flatten(struct: Struct, extra: Mapping[str, Any]) -> dict[str, Any]:
     mapping: dict[str, Any] = msgspec.to_builtins(struct)
-    if extra:
+    if extra:  # in JSON the unknown keys are beside the known ones, not under a key of their own
         del mapping["extra"]
         mapping.update(extra)
     return mapping

@@ -1,7 +1,7 @@
 """The cache flag of a turn: it asks providers to cache up to here, and says for how long.
 
-The column says whether, the sealed ``system`` says for how long (``cache_ttl``), so a flag without a time is stored and
-sealed as ever. Neither enters the digest.
+A column stores the flag, and the sealed ``system`` the time (``cache_ttl``), so a flag without a time is stored and
+sealed as it always was. Neither enters the digest.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Any
 from headish.errors import InvalidArgument, shown
 
 Cache = bool | str
-"""False: not here. True: for as long as the request says. ``5m``, ``1h``: for so long, whatever the request says."""
+"""False: not here. True: for as long as the request says. ``5m``, ``1h``: for that long, whatever the request says."""
 CACHE_TTL = "cache_ttl"
-"""The key of ``system``, and of the parameter that says it for all flags of a request."""
+"""The key in ``system``, and the name of the parameter that sets the time for all flags of a request."""
 TTLS = ("5m", "1h")
 """In rising order."""
 
 
 def read_cache(given: object) -> Cache:
-    """A flag as it was given. Raises: InvalidArgument for a time that no provider has."""
+    """Check a flag that a caller gave. Raises: InvalidArgument for a time that no provider has."""
     if isinstance(given, str) and given not in TTLS:
         raise InvalidArgument(f"cache takes true, false, {' or '.join(TTLS)}, not {shown(given)}")
     return given if isinstance(given, str) else bool(given)
 
 
 def plausible_cache(given: object) -> Cache:
-    """A flag that a file names. Anything that is no flag counts as no wish."""
+    """Read a flag from a file. Anything that is not a flag counts as False."""
     return given if given is True or (isinstance(given, str) and given in TTLS) else False
 
 

@@ -1,6 +1,6 @@
 """Load objects that other packages bring under an entry point group, by name and on first use.
 
-A package that cannot be loaded is an error of its own name, and stops no other.
+A package that cannot be loaded raises an error that names it, and does not stop the others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from headish.errors import BrokenExtension
 
 
 class Extension(NamedTuple):
-    """An entry point of another package; nothing of it is imported before ``load``."""
+    """An entry point of another package, which is imported by ``load`` and not before."""
 
     group: str
     name: str
@@ -21,14 +21,14 @@ class Extension(NamedTuple):
     entry: EntryPoint
 
     def load(self) -> Any:
-        """What the entry point names. Raises: BrokenExtension."""
+        """Import and return the object of the entry point. Raises: BrokenExtension."""
         try:
-            found = self.entry.load()
-        except Exception as error:
+            loaded = self.entry.load()
+        except Exception as error:  # importing another's package may raise anything
             raise BrokenExtension(self.group, self.name, self.package, error) from error
-        if not callable(found):
+        if not callable(loaded):
             raise BrokenExtension(self.group, self.name, self.package, TypeError("it cannot be called"))
-        return found
+        return loaded
 
 
 def list_extensions(group: str) -> list[str]:
@@ -37,7 +37,7 @@ def list_extensions(group: str) -> list[str]:
 
 
 def find_extension(group: str, name: str) -> Extension | None:
-    """The entry point of a name; of packages that bring the same name, that of the first by theirs."""
+    """The entry point of a name; None if there is none. If several packages bring it, the first by name wins."""
     return min((each for each in _extensions(group) if each.name == name), key=_package_of, default=None)
 
 

@@ -1,6 +1,6 @@
 """State that a process keeps for itself, and that a forked child starts anew.
 
-In the child the threads of the parent are not there, and one of them may have held a lock at that moment.
+The child does not have the parent's threads, and one of them may have held a lock at the fork.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 fcntl: Any
-"""The system's file locks; None where there are none, so that every module can be imported there."""
+"""The system's file locks; None on a system without them, so that every module can be imported there."""
 try:
     fcntl = import_module("fcntl")
 except ImportError:
@@ -30,7 +30,7 @@ class PerProcess(Generic[T]):
         self.now = make()
         self._make = make
         self._of_parents: list[T] = []
-        """Never let go in the child: to take down a pool or a connection of the parent would wait, or speak for it."""
+        """Kept in the child: taking down a pool or a connection of the parent would wait, or speak in its name."""
         if hasattr(os, "register_at_fork"):  # where processes can fork
             os.register_at_fork(after_in_child=self._begin_anew)
 

@@ -85,7 +85,7 @@ class Headish(Struct, frozen=True):
 
 
 def parse_headish(text: object) -> Headish:
-    """A headish from its text.
+    """Parse a headish.
 
     Raises: InvalidHeadish with what is wrong.
     """
@@ -93,14 +93,14 @@ def parse_headish(text: object) -> Headish:
         raise InvalidHeadish(shown(text), "it must be text")
     if len(text) > HEADISH_LIMIT:
         raise InvalidHeadish(text, f"it is longer than {HEADISH_LIMIT} characters")
-    # A time may be one of today, or of this machine's zone: it is read anew each time.
+    # Not cached: a time may count from now, or be in this machine's zone.
     return _parse.__wrapped__(text) if "@{" in text else _parse(text)
 
 
 def parse_headishes(given: object) -> list[Headish]:
-    """One headish, or several, from their texts.
+    """Parse one headish or several.
 
-    Raises: InvalidHeadish; InvalidArgument for what is neither.
+    Raises: InvalidHeadish; InvalidArgument for anything but text or a list of texts.
     """
     if isinstance(given, str):
         return [parse_headish(given)]
@@ -118,26 +118,26 @@ def _parse(text: str) -> Headish:
     past: int | datetime | None = None
     steps: list[Back | Parent] = []
     while place < len(text):
-        found = re.compile(_SUFFIX).match(text, place)
-        if found is None:
+        suffix = re.compile(_SUFFIX).match(text, place)
+        if suffix is None:
             raise InvalidHeadish(text, f"{text[place:]!r} is not a suffix: use ~n, ^n, @{{n}} or @{{time}}")
-        if found["past"] is not None:
+        if suffix["past"] is not None:
             if past is not None or steps or base == NEWEST:
                 raise InvalidHeadish(text, "@{…} must follow the name of a bookmark directly, and only once")
-            past = _read_past(text, found["past"])
+            past = _read_past(text, suffix["past"])
         else:
-            steps.append(_read_step(found.group()))
-        place = found.end()
+            steps.append(_read_step(suffix.group()))
+        place = suffix.end()
     return _with_base(text, base, past, tuple(steps))
 
 
 def _read_base(text: str) -> str:
-    """What stands before the suffixes."""
-    found = re.match(_BASE, text)
-    if found is None:
+    """The part before the suffixes."""
+    match = re.match(_BASE, text)
+    if match is None:
         alone = "@{…} stands behind the name of a bookmark, as in main@{1}"
         raise InvalidHeadish(text, alone if text[:2] == "@{" else "it must begin with an id, a bookmark or @")
-    return found.group()
+    return match.group()
 
 
 def _with_base(text: str, base: str, past: int | datetime | None, steps: tuple[Back | Parent, ...]) -> Headish:
@@ -149,6 +149,7 @@ def _with_base(text: str, base: str, past: int | datetime | None, steps: tuple[B
             raise InvalidHeadish(text, "only a bookmark has past positions, an id has none")
         return Headish(text, id=turn_id, steps=steps)
     reason = refusal(base)
+    # A colon is not allowed in a name, but a handle with digits of an id has one.
     if reason is not None and not is_twin_shaped(base):
         raise InvalidHeadish(text, reason)
     return Headish(text, name=base, past=past, steps=steps)

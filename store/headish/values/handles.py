@@ -15,9 +15,10 @@ LETTERS = "klmnopqrstuvwxyz"
 HANDLE_MINIMUM = 6
 """The fewest letters of a handle: those of 24 bits."""
 HANDLE_LETTERS = 16
-"""The most that a list shows: those of the eight bytes of a digest that are indexed."""
+"""The most letters that a list shows: those of the eight bytes of a digest that are indexed."""
 TWIN_DIGITS = 2
 """The fewest digits of an id after a handle."""
+# At most all letters of a digest, and all digits of an id.
 _HANDLE = r"([k-z]{6,64})(?::([0-9a-z]{2,25}))?"
 _TO_LETTERS = str.maketrans("0123456789abcdef", LETTERS)
 _TO_DIGITS = str.maketrans(LETTERS, "0123456789abcdef")
@@ -31,21 +32,21 @@ class Handle(Struct, frozen=True):
 
     @property
     def bounds(self) -> tuple[bytes, bytes]:
-        """The lowest and the highest digest that begins so."""
+        """The lowest and the highest digest that begin with these letters."""
         digits = self.letters.translate(_TO_DIGITS)
         return bytes.fromhex(digits.ljust(64, "0")), bytes.fromhex(digits.ljust(64, "f"))
 
 
 def as_handle(text: str) -> Handle | None:
-    """The handle that a text may be, in either case; None where it cannot be one."""
-    found = re.fullmatch(_HANDLE, text.lower(), re.ASCII)
-    return Handle(found[1], found[2] or "") if found else None
+    """Parse a handle, in either case; None if the text cannot be one."""
+    match = re.fullmatch(_HANDLE, text.lower(), re.ASCII)
+    return Handle(match[1], match[2] or "") if match else None
 
 
 def is_twin_shaped(text: str) -> bool:
     """Whether the text is a handle followed by digits of an id, which no bookmark can look like."""
-    found = as_handle(text)
-    return found is not None and bool(found.end)
+    handle = as_handle(text)
+    return handle is not None and bool(handle.end)
 
 
 def letters_of(digest: bytes) -> str:

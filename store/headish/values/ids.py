@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from scru128 import Scru128Generator
 
 TurnId = NewType("TurnId", str)
-"""25 lower-case base-36 digits; ordered as text like the numbers they stand for."""
+"""25 lower-case base-36 digits. Their order as texts is that of their numbers."""
 
 ID_DIGITS = 25
 _ID = re.compile(r"[0-9a-z]{25}", re.ASCII)
 _SOME_DIGITS = re.compile(r"[0-9a-z]*", re.ASCII)
 _LARGEST = "f5lxx1zz5pnorynqglhzmsp33"  # 2**128 - 1
-_ANY_ROLLBACK = 2**48 - 1
-BELOW_TIME = 80  # bits of an id: counters and chance
+_ANY_ROLLBACK = 2**48 - 1  # milliseconds: all that an id has bits for
+BELOW_TIME = 80  # the bits of an id below its time: counters and random ones
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _PAIRS = [first + second for first in _DIGITS for second in _DIGITS]
 _AT_ONCE = 128
@@ -64,7 +64,7 @@ def are_turn_ids(texts: Sequence[str]) -> bool:
 
 
 def known_id(given: object, called: str) -> TurnId:
-    """A whole id; ``called`` is what is looked up by it. Raises: InvalidArgument."""
+    """Read a whole id; ``called`` names the things that are looked up by it. Raises: InvalidArgument."""
     turn_id = as_turn_id(given) if isinstance(given, str) else None
     if turn_id is None:
         raise InvalidArgument(f"{called} are looked up by whole ids, not by {shown(given)}")
@@ -74,7 +74,7 @@ def known_id(given: object, called: str) -> TurnId:
 def time_of(turn_id: TurnId) -> datetime:
     """The time a stored id was minted at, in UTC, to the millisecond: the id's first 48 bits.
 
-    Raises: CorruptTurn where the id is none, or of no year that can be written.
+    Raises: CorruptTurn if it is not an id, or its year cannot be written.
     """
     try:
         milliseconds = int(as_turn_id(turn_id) or "", 36) >> BELOW_TIME
@@ -84,7 +84,7 @@ def time_of(turn_id: TurnId) -> datetime:
 
 
 def write_id(number: int) -> TurnId:
-    """The id of a number of 128 bits: its 25 digits. Cost: a sixth of what ``scru128`` takes, digit by digit."""
+    """Write a number of 128 bits as an id of 25 digits. Cost: a sixth of ``scru128``, which goes digit by digit."""
     high, low = divmod(number, _TWELVE_DIGITS)
     return TurnId(_write_high(high) + _write_twelve(low))
 
@@ -97,7 +97,7 @@ def _write_high(high: int) -> str:
 
 
 def _write_twelve(number: int) -> str:
-    """Two digits at a time, of two halves: small numbers are divided faster."""
+    """Write 12 digits, two at a time, in two halves: small numbers are divided faster."""
     high, low = divmod(number, _SIX_DIGITS)
     return (
         f"{_PAIRS[high // 1296**2]}{_PAIRS[high // 1296 % 1296]}{_PAIRS[high % 1296]}"
@@ -122,7 +122,7 @@ class IdMint:
 
     def mint(self) -> TurnId:
         """The next id."""
-        if os.getpid() != self._process:
+        if os.getpid() != self._process:  # a forked child: with the parent's state it would mint the same ids
             self._renew()
         with self._lock:
             milliseconds = time.time_ns() // 1_000_000
@@ -133,15 +133,15 @@ class IdMint:
 
     def _open_generator(self) -> Scru128Generator:
         if self._generator is None:
-            from scru128 import Scru128Generator  # late: most commands only read, and it imports what makes secrets
+            from scru128 import Scru128Generator  # late: most commands only read, and it imports ``secrets``
 
             self._generator = Scru128Generator(rng=_Chance())
         return self._generator
 
 
 class _Chance:
-    """Numbers by chance from the system, of at most 32 bits, many at a time: an id takes one or two of them, and to ask
-    the system for each takes a third of the time of an id. One thread at a time."""
+    """Random numbers of at most 32 bits from the system, fetched many at a time: an id takes one or two of them, and
+    asking the system for each would take a third of an id's time. For one thread at a time."""
 
     def __init__(self) -> None:
         self._numbers: list[int] = []
@@ -155,15 +155,16 @@ class _Chance:
 
 
 class KeptIds:
-    """The ids of one write: run again after its outcome was unknown, it stores the same ones, and so nothing twice."""
+    """The ids of one write. If the write runs again because its outcome is unknown, it gets the same ids, so it stores
+    nothing twice."""
 
     def __init__(self, mint: Mint) -> None:
         self._mint, self._next = mint, 0
         self.ids: list[TurnId] = []
-        """All that were given out, in order."""
+        """All ids that were given out, in order."""
 
     def rewind(self) -> None:
-        """The write begins again."""
+        """Begin again with the first id, because the write does."""
         self._next = 0
 
     def __call__(self) -> TurnId:

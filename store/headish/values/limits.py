@@ -34,15 +34,15 @@ SIGNATURES_LIMIT = 16
 with copies. Error: ``SigningFailed``; of those that arrive, further ones are left out."""
 
 SYNC_LIMIT_BYTES = 256 * 1024 * 1024
-"""The largest question of a store that syncs over HTTP: turns of about 16 MiB, or one large payload, with receipts.
+"""The largest request of a store that syncs over HTTP: turns of about 16 MiB, or one large payload, with receipts.
 Error: ``TooLarge``."""
 
 PENDING_LIMIT = 4096
-"""How many erasures of other stores may wait in a space to be confirmed; half as many that list no turn that is here.
+"""How many erasures of other stores may wait in a space to be confirmed; half as many if they list no turn of it.
 Error: ``InvalidBundle``."""
 
 PENDING_LIMIT_BYTES = 256 * 1024 * 1024
-"""How many bytes their receipts may have; half as many if they list no turn that is here. Error: ``InvalidBundle``."""
+"""How many bytes their receipts may have; half as many if they list no turn of it. Error: ``InvalidBundle``."""
 
 REASON_LIMIT_BYTES = 1024
 """The longest reason of an erasure, in UTF-8. Error: ``InvalidArgument``."""
@@ -84,6 +84,7 @@ PREFIX_MINIMUM = 8
 CONTINUES_LIMIT = 1024
 """How many turns one turn may continue. Error: ``InvalidArgument``."""
 
+# As many digests as fit into MAPPING_LIMIT_BYTES: each takes 67 bytes of JSON.
 COVERED_LIMIT = 15_000
 """How many turns one overlay may cover, whose digests are in its attributes. Error: ``InvalidArgument``."""
 

@@ -105,7 +105,8 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Face(Struct, frozen=True):
-    """How people see a turn that overlays change: not at all, or in other words; and the line above it."""
+    """How people see a turn that overlays change: ``hidden``, or with other ``content``, below the lines of
+    ``boundaries``."""
 
     hidden: bool = False
     content: tuple[ContentBlock, ...] | None = None

@@ -18,7 +18,7 @@ RESERVED = "~^@{}:\\"
 
 
 class Absent(Enum):
-    """What ``expect=`` takes for a name that must not exist yet."""
+    """The value of ``expect=`` for a name that must not exist yet."""
 
     ABSENT = "absent"
 
@@ -27,7 +27,7 @@ ABSENT = Absent.ABSENT
 
 
 def check_name(name: object, kind: str = "bookmark", *, is_new: bool = False) -> bytes:
-    """The name as the bytes that are stored; ``is_new`` for one that is to be given, not looked up.
+    """Check a name and return the bytes that are stored. ``is_new``: it is given now, not looked up.
 
     Raises: InvalidName with the rule that refuses it.
     """
@@ -35,6 +35,7 @@ def check_name(name: object, kind: str = "bookmark", *, is_new: bool = False) ->
         raise InvalidName(kind, shown(name), "it must be text")
     reason = new_refusal(name) if is_new else refusal(name)
     if reason is not None:
+        # The error is printed, and a lone surrogate cannot be.
         raise InvalidName(kind, name.encode(errors="backslashreplace").decode(), reason)
     return name.encode()
 
@@ -62,8 +63,8 @@ def refusal(name: str) -> str | None:
 
 
 def new_refusal(name: str) -> str | None:
-    """Why the text cannot be given as a name from now on, or None where it can."""
-    if ".." in name:
+    """Why the text cannot be given as a name from now on, or None if it can. Older names may break these rules."""
+    if ".." in name:  # ``a..b`` is a range of turns
         return "it holds `..`"
     hidden = next((each for each in name if unicodedata.category(each) == "Cf"), None)
     if hidden is not None:
@@ -85,7 +86,7 @@ def _character_refusal(character: str) -> str | None:
 
 
 def read_expect(expect: object) -> TurnId | Absent | None:
-    """The place at which a bookmark must be before it moves: a turn, or none. Raises: InvalidArgument."""
+    """Read where a bookmark must be before it moves: at a turn, absent, or anywhere (None). Raises: InvalidArgument."""
     if expect is None or isinstance(expect, Absent):
         return expect
     expected = as_turn_id(expect) if isinstance(expect, str) else None

@@ -1,8 +1,9 @@
 """The HTML that a notebook shows for turns, threads, trees and windows (``_repr_html_``).
 
-This module knows no turn and no message: each value makes its own entries, and is imported without this page.
-Everything that a turn says is escaped, and so are characters that reorder a line; nothing is a link, an image or a
-script. Reasoning is named and not shown. Colours are those of the page, so that it is readable in light and dark.
+This module knows neither turns nor messages: each value makes its own entries, and imports this module only in a
+notebook. Everything that a turn says is escaped, and so are characters that reorder a line; nothing is a link, an image
+or a script. Reasoning is named and not shown. Text has the colours of the page, so that it is readable in light and
+dark.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class NotebookEntry(NamedTuple):
 
 
 def html_of(entries: Sequence[NotebookEntry]) -> str:
-    """Entries as HTML, the middle of a long list left out."""
+    """Entries as HTML, without the middle of a long list."""
     if len(entries) <= SHOWN:
         return "".join(map(_html_of_entry, entries))
     last = SHOWN - SHOWN_FIRST
@@ -48,10 +49,10 @@ def html_of(entries: Sequence[NotebookEntry]) -> str:
 
 
 def _html_of_entry(entry: NotebookEntry) -> str:
-    said = Markup("\n").join(_html_of_block(block) for block in entry.content)
+    body = Markup("\n").join(_html_of_block(block) for block in entry.content)
     about = escape_controls(" · ".join(each for each in entry.about if each))
     hue, role = _HUES.get(entry.role or "", 0), escape_controls(entry.role or "sequence")
-    return str(_ENTRY.format(hue=hue, indent=2 * entry.indent, role=role, about=about, said=said))
+    return str(_ENTRY.format(hue=hue, indent=2 * entry.indent, role=role, about=about, said=body))
 
 
 def _html_of_block(block: ContentBlock) -> Markup:
@@ -68,5 +69,5 @@ def _html_of_block(block: ContentBlock) -> Markup:
 
 
 def html_of_lines(lines: Sequence[str]) -> str:
-    """What is said below the entries, a part for each."""
+    """The lines below the entries as HTML, one part for each."""
     return "".join(str(_PART.format(what=escape_controls(each))) for each in lines)

@@ -1,7 +1,6 @@
-"""Read what others send: take a value of whatever type for what it should be, or for nothing.
+"""Read what others send: a value that is not of the expected type counts as absent.
 
-Other programs and providers leave out, null or change anything. What is not of its type is as good as absent, and
-nothing raises.
+Other programs and providers leave out, null or change anything. No function here raises.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 def record(value: object) -> Mapping[str, Any]:
     """A mapping, or an empty one."""
-    # A dict or nothing first: whether something else is a mapping takes several times as long to find out.
+    # A dict or None first: asking whether something else is a mapping takes several times as long.
     if type(value) is dict:
         return value
     return value if value is not None and isinstance(value, Mapping) else {}
@@ -28,32 +27,32 @@ def listed(value: object) -> list[Any]:
 
 
 def text(value: object) -> str:
-    """Text, or none."""
+    """A text, or the empty one."""
     return value if isinstance(value, str) else ""
 
 
 def name(value: object) -> str | None:
-    """Text that says something, or None."""
+    """A text that is not empty, or None."""
     return value if isinstance(value, str) and value else None
 
 
 def number(value: object) -> int | None:
-    """A whole number; some clients write counts with a decimal point. A number that does not fit into 64 bits gives
-    None."""
+    """A whole number, or None; None also for one that does not fit into 64 bits. Some clients write counts with a
+    decimal point."""
     if type(value) is int and -_TOO_LARGE < value < _TOO_LARGE:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _TOO_LARGE:
-        return None
+        return None  # NaN, too: it is not less than anything
     return int(value)
 
 
 def present(**values: Any) -> dict[str, Any]:
-    """The values that say something."""
+    """The values that are neither None nor an empty list or mapping."""
     return {key: value for key, value in values.items() if value is not None and value != [] and value != {}}
 
 
 def chosen(record: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
-    """Those of some keys whose values say something."""
+    """The values of some keys that are neither None nor an empty list or mapping."""
     picked: dict[str, Any] = {}
     for key in keys:
         value = record.get(key)
@@ -78,8 +77,8 @@ def heal(value: Any) -> Any:
 
 
 def token_counts(found: Mapping[str, Any], *, cached_inside: bool = True) -> dict[str, int]:
-    """The counts of tokens that are whole numbers. ``cached_inside``: the input includes what was read from a cache and
-    written to one; headish counts each token once, so there it is taken away."""
+    """The counts of tokens that are whole numbers. ``cached_inside``: the input includes the tokens that were read from
+    a cache and written to one. headish counts each token once, so it takes them away."""
     counts = {name: count for name, count in found.items() if type(count) is int and count >= 0}
     if cached_inside and "input_tokens" in counts:
         cached = counts.get("cache_creation_input_tokens", 0) + counts.get("cache_read_input_tokens", 0)

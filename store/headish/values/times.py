@@ -1,7 +1,7 @@
 """Times: stored as Unix milliseconds, shown to people in lists and pages, and read as people write them.
 
-What people write is UTC where it has no offset, and in the zone of this machine inside ``local_times()``, which the
-command is.
+A time that people write without an offset is UTC. Inside ``local_times()``, which the command uses, it is in the zone
+of this machine.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from headish.errors import InvalidArgument, shown
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 FORMS = "RFC 3339, a date, today, yesterday, now, or like '2 hours ago'"
-"""What people may write as a time, as errors say it."""
+"""The times that people may write, in the words of errors."""
 _is_local: ContextVar[bool] = ContextVar("_is_local", default=False)
-# Compiled by their first use: few commands are given a time.
+# Compiled at first use: few commands are given a time.
 _AGO = r"(\d{1,9}|an?)[ ._-](second|minute|hour|day|week)s?[ ._-]ago"
 _DAY = r"(today|yesterday|\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?"
 
@@ -41,16 +41,16 @@ def local_time(moment: datetime, precision: str = "minutes") -> str:
     ``precision`` is minutes, seconds or milliseconds. The text is ISO 8601 with a space between date and time.
     """
     local = moment.astimezone()
-    written = local.replace(tzinfo=None).isoformat(" ", precision)
+    text = local.replace(tzinfo=None).isoformat(" ", precision)
     offset = local.strftime("%z")
     if offset in ("+0000", "-0000"):
-        return f"{written}Z"
-    return f"{written}{offset[:3]}" + (f":{offset[3:5]}" if offset[3:5] != "00" else "")
+        return f"{text}Z"
+    return f"{text}{offset[:3]}" + (f":{offset[3:5]}" if offset[3:5] != "00" else "")
 
 
 @contextmanager
 def local_times() -> Iterator[None]:
-    """Within this, a time that is written without an offset is one of this machine's zone."""
+    """Inside this context, a time that is written without an offset is in this machine's zone."""
     before = _is_local.set(True)
     try:
         yield
@@ -62,19 +62,19 @@ def parse_time(text: str, *, ends: bool = False) -> datetime:
     """A time as people write it, in UTC: RFC 3339, a date with or without a time of day, ``now``, ``today``,
     ``yesterday``, ``yesterday 18:30``, ``2 hours ago``.
 
-    A day alone is its beginning, or with ``ends`` the first moment behind it. The blanks of ``2 hours ago`` may be
-    dots, so that no shell needs quotes.
+    A day alone is its beginning, or with ``ends`` the first moment after it. The blanks of ``2 hours ago`` may be dots,
+    so that no shell needs quotes.
     Raises: ValueError for anything else, and for a time outside the years 1 to 9999.
     """
     words = " ".join(text.split()).lower()
     try:
         return _read_ago(words) or _read_day(words, ends) or _with_zone(datetime.fromisoformat(text.strip()))
-    except (ValueError, OverflowError, OSError):
+    except (ValueError, OverflowError, OSError):  # the last two for a year that the system's zones do not reach
         raise ValueError(f"{shown(text)} is not a time: it is written as {FORMS}") from None
 
 
 def read_moment(given: object, name: str, *, ends: bool = False) -> datetime | None:
-    """A time that a caller gave, a datetime with a zone or text as ``parse_time`` reads it; None where it is None.
+    """Read a time that a caller gave: a datetime with a zone, or text as ``parse_time`` reads it. None stays None.
 
     Raises: InvalidArgument.
     """
@@ -93,22 +93,23 @@ def read_moment(given: object, name: str, *, ends: bool = False) -> datetime | N
 def _read_ago(words: str) -> datetime | None:
     if words == "now":
         return datetime.now(UTC)
-    found = re.fullmatch(_AGO, words, re.ASCII)
-    if found is None:
+    match = re.fullmatch(_AGO, words, re.ASCII)
+    if match is None:
         return None
-    count = int(found[1]) if found[1].isdigit() else 1
-    return datetime.now(UTC) - timedelta(**{f"{found[2]}s": count})
+    count = int(match[1]) if match[1].isdigit() else 1
+    return datetime.now(UTC) - timedelta(**{f"{match[2]}s": count})
 
 
 def _read_day(words: str, ends: bool) -> datetime | None:
-    found = re.fullmatch(_DAY, words.replace("t", "T") if words[:1].isdigit() else words, re.ASCII)
-    if found is None:
+    # The T of RFC 3339 was lowered with the rest; a word such as ``today`` keeps its t.
+    match = re.fullmatch(_DAY, words.replace("t", "T") if words[:1].isdigit() else words, re.ASCII)
+    if match is None:
         return None
     today = (datetime.now() if _is_local.get() else datetime.now(UTC)).date()
-    named = {"today": today, "yesterday": today - timedelta(days=1)}
-    day = named[found[1]] if found[1] in named else date.fromisoformat(found[1])
-    if found[2]:
-        return _with_zone(datetime.combine(day, clock.fromisoformat(found[2])))
+    days = {"today": today, "yesterday": today - timedelta(days=1)}
+    day = days[match[1]] if match[1] in days else date.fromisoformat(match[1])
+    if match[2]:
+        return _with_zone(datetime.combine(day, clock.fromisoformat(match[2])))
     return _with_zone(datetime.combine(day + timedelta(days=int(ends)), clock()))
 
 

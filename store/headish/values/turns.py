@@ -19,7 +19,7 @@ from headish.values.times import from_milliseconds, local_time
 BLOCKS_TYPE = "application/json"
 """The content type of a turn whose payload is a JSON array of blocks."""
 YEAR_10000 = 253_402_300_800_000
-"""The first millisecond that no date can name. A damaged row may say anything."""
+"""The first millisecond that no date can name. A damaged row may hold any number."""
 DOCUMENT = "document"
 """``meta.type`` of a turn whose payload is the raw bytes of a document."""
 OVERLAY = "overlay"
@@ -83,7 +83,7 @@ class Meta(Struct, frozen=True, omit_defaults=True):
         record: dict[str, Any] = {"role": self.role, "content_type": self.content_type}
         optional = {"type": self.type, "bookmark": self.bookmark, "cache": self.cache or None}
         record |= {key: value for key, value in optional.items() if value is not None}
-        further = {key: value for key, value in self.system.items() if key != CACHE_TTL}  # which ``cache`` says
+        further = {key: value for key, value in self.system.items() if key != CACHE_TTL}  # ``cache`` has it
         record |= {"continues": list(self.continues), **further}
         attributes = msgspec.to_builtins(self.attributes)
         nested = {"attributes": attributes, "inherited": dict(self.inherited), "app": dict(self.app)}
@@ -122,11 +122,11 @@ class Turn(Struct, frozen=True, eq=False, gc=False):
         ``Store.blocks`` refuses it.
         Raises: LookupError if no store read the turn.
         """
-        read = getattr(self.resolve_options, "blocks", None)
-        if read is None:
+        read_blocks = getattr(self.resolve_options, "blocks", None)
+        if read_blocks is None:
             raise LookupError("this turn was not read from a store")
-        found: tuple[ContentBlock, ...] = read(self.id)
-        return found
+        blocks: tuple[ContentBlock, ...] = read_blocks(self.id)
+        return blocks
 
     @property
     def text(self) -> str:
@@ -218,7 +218,7 @@ class TreeTurn(Struct, frozen=True, gc=False):
         continues, children, bookmarks}``."""
         record: dict[str, Any] = {"id": self.id, "role": self.role}
         record["content"] = [to_mapping(block) for block in self.content]
-        record |= {"attributes": found} if (found := msgspec.to_builtins(self.attributes)) else {}
+        record |= {"attributes": attributes} if (attributes := msgspec.to_builtins(self.attributes)) else {}
         record |= {"reply": dict(self.reply)} if self.reply else {}
         record |= {"more": self.more} if self.more else {}
         record |= {"version": self.version, "versions": self.versions} if self.versions > 1 else {}
@@ -232,31 +232,31 @@ class TreeTurn(Struct, frozen=True, gc=False):
 
 
 def preamble_of(turns: Iterable[TreeTurn]) -> list[TreeTurn]:
-    """Those of a tree or a thread before which no conversation has begun: what continues them begins one each. Parents
-    come before children."""
-    found: dict[TurnId, TreeTurn] = {}
+    """The turns of a tree or a thread that only introduce it (system prompts): each turn that continues one of them
+    begins a conversation. Parents come before children."""
+    preamble: dict[TurnId, TreeTurn] = {}
     for each in turns:
-        if each.role in PREAMBLE and all(parent in found for parent in each.continues):
-            found[each.id] = each
-    return list(found.values())
+        if each.role in PREAMBLE and all(parent in preamble for parent in each.continues):
+            preamble[each.id] = each
+    return list(preamble.values())
 
 
 def reply_of(system: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What headish's own keys of a turn say of a provider's answer; empty for a turn that is no answer."""
-    found = system.get("reply")
-    return found if isinstance(found, Mapping) else {}
+    """The facts of a provider's reply among headish's own keys of a turn; empty if the turn is not a reply."""
+    reply = system.get("reply")
+    return reply if isinstance(reply, Mapping) else {}
 
 
 def said_of(system: Mapping[str, Any]) -> int | None:
-    """When a turn says that it was said, in Unix milliseconds."""
-    said = system.get("said_at")
-    return said if type(said) is int and 0 <= said < YEAR_10000 else None
+    """The ``said_at`` of a turn, in Unix milliseconds; None if it has none, or one that no date can name."""
+    milliseconds = system.get("said_at")  # a damaged row may hold anything
+    return milliseconds if type(milliseconds) is int and 0 <= milliseconds < YEAR_10000 else None
 
 
 def said_at_of(system: Mapping[str, Any], turn_id: TurnId) -> datetime:
-    """When a turn was said, in UTC; if it does not say, when it was stored (rule R29, two times)."""
-    said = said_of(system)
-    return time_of(turn_id) if said is None else from_milliseconds(said)
+    """When a turn was said, in UTC; without ``said_at``, when it was stored (rule R29, two times)."""
+    milliseconds = said_of(system)
+    return time_of(turn_id) if milliseconds is None else from_milliseconds(milliseconds)
 
 
 def cut_off(reply: Mapping[str, Any], attributes: Attributes) -> bool:

@@ -1,1 +1,1 @@
-"""Verify: every hash, link, name and journal of a space derived again and compared."""
+"""Verify: derive every hash, link, name and journal of a space again, and compare."""

@@ -1,5 +1,5 @@
-"""Verify what is kept of other places: each row is as it was written, and no arrival reaches into another one or past
-the last turn."""
+"""Verify the rows about other places: each is as it was written, and no arrival reaches into another one or past the
+last turn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headish.values.results.reports import Problem
 
 
 def check_arrivals(connection: Connection, space: int) -> Iterator[Problem]:
-    """What is wrong with the rows that say from where turns came. Cost: one statement for each 500 of them."""
+    """Yield the problems of the rows that say where turns came from. Cost: one statement for each 500 of them."""
     end = 0
     for arrival in all_arrivals(connection, space):
         for what in _problems(arrival, end):
@@ -37,15 +37,15 @@ def _problems(arrival: StoredArrival, end: int) -> Iterator[str]:
 
 
 def check_remotes(connection: Connection, space: int) -> Iterator[Problem]:
-    """Which remotes were altered, and what is kept of their devices. Cost: one statement, and one for each thousand
-    names."""
+    """Yield the remotes, names of their devices and notices of erasures that were altered. Cost: one statement, and one
+    for each thousand names."""
     for remote in list_remotes(connection, space):
         if seal_remote(*remote[:-1]) != remote.seal:
             yield Problem(f"remote {stored_name(remote.name)}", "its row was altered: its seal disagrees")
     for each in list_remote_bookmarks(connection, space):
         if seal_remote_bookmark(*each[:-1]) != each.seal:
-            told = f"bookmark {stored_name(each.device)}/{stored_name(each.name)}"
-            yield Problem(told, "its row was altered: its seal disagrees")
+            subject = f"bookmark {stored_name(each.device)}/{stored_name(each.name)}"
+            yield Problem(subject, "its row was altered: its seal disagrees")
     for notice in all_notices(connection, space):
         if seal_notice(*notice[:-1]) != notice.seal:
             yield Problem(f"erasure {notice.id} of another store", "its row was altered: its seal disagrees")

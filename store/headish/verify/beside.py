@@ -25,8 +25,12 @@ PAGE_ENTRIES = 2000
 
 
 def check_objects(connection: Connection, space: int) -> Iterator[Problem]:
-    """Objects that could not be read or found. Cost: one statement for 100 objects."""
-    if find_object(connection, space, "", b"") is not None:  # no page is behind what it would begin with
+    """Yield the problems of objects: those that were altered, or that nobody could read or find.
+
+    Cost: one statement for 100 objects.
+    """
+    # Pages begin after a kind and key, the first after the empty ones: no page would have such an object.
+    if find_object(connection, space, "", b"") is not None:
         yield Problem("object  ''", "its kind cannot be asked for")
     page = objects_page(connection, space, "", b"", PAGE_OBJECTS)
     while page:
@@ -38,11 +42,11 @@ def check_objects(connection: Connection, space: int) -> Iterator[Problem]:
 
 
 def check_conversations(connection: Connection, space: int) -> Iterator[Problem]:
-    """The problems of the records of conversations: damaged ones, and those of something that is no conversation.
+    """Yield the problems of the records of conversations: damaged ones, and those whose subject is not a conversation.
 
     Cost: one statement for 100 of them, and two for each without a name.
     """
-    if find_record(connection, space, b"") is not None:  # as there
+    if find_record(connection, space, b"") is not None:  # no page would have it either
         yield Problem("conversation ", "there never was such a bookmark")
     page = records_page(connection, space, b"", PAGE_RECORDS)
     while page:
@@ -54,7 +58,7 @@ def check_conversations(connection: Connection, space: int) -> Iterator[Problem]
 
 
 def check_record_log(connection: Connection, space: int) -> Iterator[Problem]:
-    """Rows of the log of what was said of conversations that were altered. Cost: one statement for 2,000 rows."""
+    """Yield the altered rows of the log of conversation records. Cost: one statement for 2,000 rows."""
     page = entries_page(connection, space, 0, PAGE_ENTRIES)
     while page:
         for change, seq, subject, milliseconds, seal in page:
@@ -72,8 +76,8 @@ def _subject_problems(connection: Connection, space: int, subject: bytes, row: R
         if not is_name and not was_name:
             yield "there never was such a bookmark"
         return
-    stored = turn_by_id(connection, space, id)
-    first = None if stored is None else find_first(connection, space, stored.place)
+    turn = turn_by_id(connection, space, id)
+    first = None if turn is None else find_first(connection, space, turn.place)
     if first is None or first.id != id:
         yield "there is no such first turn"
 
@@ -91,8 +95,9 @@ def _record_problems(row: Row) -> Iterator[str]:
         return
     if isinstance(subject, bytes) and seal_record(subject, revision, milliseconds, data) != seal:
         yield "what is said of it was altered: its seal disagrees"
-    said = (int(record.archived), int(record.pinned), None if record.key is None else record.key.encode())
-    if said != (archived, pinned, key):
+    # The seal covers ``data``, but not these columns, which repeat some of it to find records by.
+    columns = (int(record.archived), int(record.pinned), None if record.key is None else record.key.encode())
+    if columns != (archived, pinned, key):
         yield "what it is found by disagrees with what is said of it"
 
 

@@ -1,6 +1,6 @@
 """Verify names: each points at a turn, and its log leads there.
 
-Names move while verify runs. A page of the log therefore brings where its names are now, read at the same moment.
+Names move while verify runs. So each page of the log also has where its names are now, read at the same moment.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ UNLOGGED = Query(
     ORDER BY b.name
     """,
 )
-# What arrived moved its name elsewhere, and none here.
+# Turns that arrived say the name that they moved elsewhere; here they moved none.
 CARRIED = Query(
     "how often turns moved each name",
     f"""
@@ -79,18 +79,19 @@ LOGGED_CARRIED = Query(
 
 
 def check_bookmarks(connection: Connection, space: int) -> Iterator[Problem]:
-    """What disagrees between bookmarks, their logs and the turns. Cost: four statements, one for 2,000 moves, and one
-    for 100 receipts."""
+    """Yield what disagrees between bookmarks, their logs and the turns. Cost: four statements, one for 2,000 moves, and
+    one for 100 receipts."""
     for (name,) in connection.rows(UNLOGGED, space=space):
         yield Problem(_subject(name), "its log is missing")
     erased = erased_names(connection, space)
     for name, moves in groupby(_all_moves(connection, space), key=lambda logged: logged.name):
-        found = _check_log(name, moves, is_erased=name in erased, forgets=bool(erased))
-        yield from (Problem(_subject(name), what) for what in dict.fromkeys(found))
-    said: dict[bytes, int] = dict(connection.rows(CARRIED, space=space))
+        problems = _check_log(name, moves, is_erased=name in erased, forgets=bool(erased))
+        # Each sentence once: a damaged log may have the same problem at every move.
+        yield from (Problem(_subject(name), what) for what in dict.fromkeys(problems))
+    carried: dict[bytes, int] = dict(connection.rows(CARRIED, space=space))
     logged: dict[bytes, int] = dict(connection.rows(LOGGED_CARRIED, space=space))
-    for name in sorted(said.keys() | logged.keys()):
-        turns, moves_of_turns = said.get(name, 0), logged.get(name, 0)
+    for name in sorted(carried.keys() | logged.keys()):
+        turns, moves_of_turns = carried.get(name, 0), logged.get(name, 0)
         if turns != moves_of_turns:
             what = f"{turns} turns say that they moved it, and {moves_of_turns} moves are logged"
             yield Problem(_subject(name), what)
@@ -110,11 +111,11 @@ LOG = Query(
 
 
 def _all_moves(connection: Connection, space: int) -> Iterator[_Logged]:
-    read = partial(connection.rows, LOG, space=space, limit=PAGE)
-    page: Sequence[_Logged] = [_Logged._make(row) for row in read(name=b"", move=0)]
+    read_log = partial(connection.rows, LOG, space=space, limit=PAGE)
+    page: Sequence[_Logged] = [_Logged._make(row) for row in read_log(name=b"", move=0)]
     while page:
         yield from page
-        page = [_Logged._make(row) for row in read(name=page[-1].name, move=page[-1].move)]
+        page = [_Logged._make(row) for row in read_log(name=page[-1].name, move=page[-1].move)]
 
 
 def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool, forgets: bool) -> Iterator[str]:
@@ -126,12 +127,12 @@ def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool, forget
         if last.was is not None and (gone or last.change is None or (last.chain, last.pos) != place):
             yield f"move {last.move} of its log says that it had another name, and is no rename"
         if last.was is None:  # a rename leaves the time as it was
-            # Where a former name was erased, its rename is a move to the same place.
+            # Once a former name was erased, its rename looks like a move to the same place, so both times may hold.
             times = {last.milliseconds, *(times if forgets and (last.chain, last.pos) == place else ())}
         gone, place = last.chain is None, (last.chain, last.pos)
         if last.move != number:
             yield "moves are missing from its log"
-            number = last.move
+            number = last.move  # go on from there, so that one gap is one problem
         if last.turn is None and last.chain is not None:
             yield "a turn that its log names is missing"
         if last.seq < (last.stored_seq or 0) or last.seq > last.last_seq:
@@ -142,9 +143,9 @@ def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool, forget
         running = run_on(MOVE_LOG, running, last.move, digest, last.milliseconds)
         if running != last.running:
             yield f"move {last.move} of its log was altered: its running hash disagrees"
-            running = last.running
+            running = last.running  # likewise: later moves are judged by what the row says
     assert last is not None
-    if not (is_erased or names.end_here()):  # the receipt of its erasure says why turns say another one
+    if not (is_erased or names.end_here()):  # the receipt of an erasure explains why turns say another name
         yield "turns say that they moved another name, and its log does not say that it was renamed"
     yield from _check_now(name, last)
     if last.now_move is not None and last.erased is None and last.now_recent not in (*times, _said_at(last.system)):
@@ -152,7 +153,7 @@ def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool, forget
 
 
 def _said_at(system: bytes | None) -> int | None:
-    """When the turn of a name says that it was said; None where it does not, or its record does not decode."""
+    """The ``said_at`` of the turn that a name points at; None if it has none, or its record does not decode."""
     try:
         return said_of(_decode_mapping(system or b"{}"))
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -160,7 +161,7 @@ def _said_at(system: bytes | None) -> int | None:
 
 
 def _check_move(logged: _Logged, gone: bool) -> Iterator[str]:
-    """What a row of the log cannot say; ``gone``: the name did not exist before it."""
+    """Yield what is impossible in a row of the log. ``gone``: the name did not exist before it."""
     if not is_time(logged.milliseconds):
         yield f"the time of its move {logged.move} is {logged.milliseconds}"
     if (logged.chain is None) != (logged.pos is None):
@@ -170,9 +171,10 @@ def _check_move(logged: _Logged, gone: bool) -> Iterator[str]:
 
 
 class _Names:
-    """The names that the turns of a log say they moved: one after the other, each until the name was renamed.
+    """The names that the turns of a log say they moved. Each is used until the bookmark is renamed, then the next one.
 
-    A rename is logged as a move to where the name is already. A turn goes on saying the name that it moved.
+    A rename is logged as a move to where the name is already. A turn keeps the name that it moved, since it never
+    changes.
     """
 
     def __init__(self, name: bytes) -> None:
@@ -182,19 +184,19 @@ class _Names:
         self._renamed = True
 
     def may_follow(self, move: _Logged) -> bool:
-        """Whether the next move may be this one."""
+        """Whether ``move`` is possible after those before."""
         before, self._place = self._place, (move.chain, move.pos)
         if move.change is not None:
             self._renamed |= move.chain is not None and before == self._place
             return True
         if move.head is None and move.erased is not None:
-            return True  # it lost its meta, and with it what it said
+            return True  # an erasure took its meta, and with it the name
         fits = move.head is not None and (self._renamed or move.head == self._said)
         self._said, self._renamed = move.head, False
         return fits
 
     def end_here(self) -> bool:
-        """Whether the log may end so."""
+        """Whether the log may end here: the last name that turns moved is its own, or it was renamed since."""
         return self._renamed or self._said == self._name
 
 

@@ -21,7 +21,7 @@ _KINDS: tuple[Any, ...] = (
 
 
 def check_calls(connection: Connection, space: int) -> Iterator[Problem]:
-    """Calls that were altered, or that name turns which are not there. Cost: three statements for 64 calls."""
+    """Yield the calls that were altered, or that name turns which are missing. Cost: three statements for 64 calls."""
     page, after = None, ""
     while page is None or len(page) == PAGE_CALLS:
         page = calls_page(connection, space, after, PAGE_CALLS)
@@ -40,7 +40,7 @@ def _problems(row: Row, known: set[TurnId]) -> Iterator[str]:
     if not all(isinstance(value, kind) for value, kind in zip(values, _KINDS, strict=True)):
         return  # reported by check_types
     call = StoredCall(*values)
-    # A seal does not tell an empty column from one without a value, which is what is written.
+    # The seal is the same for an empty column and one without a value; headish writes only the latter.
     if call.seal != seal or b"" in (call.session, call.lane, call.response):
         yield "it was altered: its seal disagrees"
     for what, turn in (("tip", call.tip), ("answer", call.answer)):

@@ -42,9 +42,9 @@ STATE = Query(
 
 
 def check_changes(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:
-    """Changes are numbered without gaps, so one that was removed leaves one."""
+    """Yield the problems of the counters. Changes are numbered without gaps, so a removed one leaves a gap."""
     given_out = read_counter(connection, space).change
-    stored, different, last = connection.row(CHANGES, space=space) or (0, 0, 0)
+    count, different, last = connection.row(CHANGES, space=space) or (0, 0, 0)
     counted = connection.row(STATE, space=space)
     if counted is None:
         yield Problem(subject, "its counter is missing")
@@ -55,14 +55,14 @@ def check_changes(connection: Connection, space: int, subject: str = "space") ->
     if bars != barred:
         yield Problem(subject, f"its counter says that {bars} hashes are barred, and {barred} are")
     is_erased = was_erased(connection, space)
-    is_restored = (state or "").startswith(RESTORING)  # and is open, or erased, once it was verified
+    is_restored = (state or "").startswith(RESTORING)  # verified before it is opened, so its own state is not set yet
     if (state == ERASED) != is_erased and not is_restored:
         yield Problem(subject, f"its state is {state!r}, and the receipts of its erasures say otherwise")
     if state == ERASED or (is_erased and is_restored):
         if read_counter(connection, space) != Counter(0, last or 0, 0, 0, 0, 0):
             yield Problem(subject, "it was erased, and its counter says that it holds something")
         return
-    if (stored, different, last or 0) != (given_out, given_out, given_out):
+    if (count, different, last or 0) != (given_out, given_out, given_out):
         yield Problem(subject, f"it gave out {given_out} numbers of changes and holds {different}")
     for change, seq, before in connection.rows(OUT_OF_ORDER, space=space):
         yield Problem(subject, f"change {change} was made at commit number {seq}, and the one before it at {before}")
@@ -76,7 +76,7 @@ NAME = Query("name of a space", "SELECT name FROM space WHERE id = :space")
 
 
 def check_names(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:
-    """The log of a space's names ends with the one that it has, or with none where it was removed."""
+    """Check that the log of a space's names ends with the present one, or with none if the space was removed."""
     running, last, length = b"", None, 0
     for length, (number, name, milliseconds, logged) in enumerate(connection.rows(NAMES, space=space), 1):
         running = run_on(SPACE_LOG, running, number, name or b"", milliseconds)
@@ -84,12 +84,12 @@ def check_names(connection: Connection, space: int, subject: str = "space") -> I
             yield Problem(subject, f"the time of number {number} of its names is {milliseconds}")
         if number != length or running != logged:
             yield Problem(subject, f"number {number} of its names was altered: its running hash disagrees")
-            return
+            return  # every later hash follows from this one
         last = name
     if not length:
         yield Problem(subject, "the log of its names is missing")
         return
     row = connection.row(NAME, space=space)
     if row is None or row[0] != (removed_name(space) if last is None else last):
-        named = None if row is None else stored_name(row[0])
-        yield Problem(subject, f"its name {named!r} is not the last of its log")
+        current = None if row is None else stored_name(row[0])
+        yield Problem(subject, f"its name {current!r} is not the last of its log")

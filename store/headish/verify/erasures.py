@@ -21,14 +21,14 @@ _META = ("attributes", "inherited", "system", "app", "head")
 
 
 class Receipted:
-    """What the receipts of a space say of its turns: the last word on each that was erased."""
+    """What the receipts of a space say about its turns. For each erased turn, the last receipt that lists it counts."""
 
     def __init__(self) -> None:
         self._last = 0
         self._said: dict[TurnId, tuple[int, bool, ErasedTurn]] = {}
 
     def read(self, connection: Connection, space: int) -> None:
-        """Take in the receipts that are new. One that does not decode is reported by ``check_receipts``."""
+        """Read the receipts that are new since the last call. ``check_receipts`` reports those that do not decode."""
         for logged in all_receipts(connection, space, self._last):
             self._last = logged.number
             receipt = _decoded(logged)
@@ -36,12 +36,12 @@ class Receipted:
                 self._said |= {each.id: (logged.number, receipt.meta, each) for each in receipt.turns}
 
     def lost_meta(self, stored: StoredTurn) -> bool:
-        """Whether a turn is one of which an erasure took the meta, too."""
-        said = self._said.get(stored.id)
-        return said is not None and said[1] and said[0] == stored.erased
+        """Whether an erasure took the meta of a turn, too."""
+        receipted = self._said.get(stored.id)
+        return receipted is not None and receipted[1] and receipted[0] == stored.erased
 
     def check(self, stored: StoredTurn, data: object) -> Iterator[Problem]:
-        """What disagrees between a turn and the receipts."""
+        """Yield what disagrees between a turn and the receipts."""
         for what in self._problems(stored, data):
             yield Problem(f"turn {stored.id}", what)
 
@@ -61,10 +61,12 @@ class Receipted:
 
 
 def check_receipts(connection: Connection, space: int) -> Iterator[Problem]:
-    """Receipts follow one another and are as they were written; what they bar is barred. Cost: two statements, and one
-    for each 100 receipts."""
+    """Check that receipts follow one another and are as they were written, and that what they bar is barred.
+
+    Cost: two statements, and one for each 100 receipts.
+    """
     before, number = b"", 0
-    wanted: dict[bytes, tuple[int, int]] = {}
+    expected: dict[bytes, tuple[int, int]] = {}
     for logged in all_receipts(connection, space):
         number += 1
         for what in _problems(logged, number, before):
@@ -72,17 +74,19 @@ def check_receipts(connection: Connection, space: int) -> Iterator[Problem]:
         before, number = logged.hash, logged.number
         receipt = _decoded(logged)
         if receipt is not None and receipt.scope == SPACE:
-            wanted = {}
+            expected = {}  # the erasure of a whole space removes every payload row, those of barred content too
         elif receipt is not None:
-            wanted |= {bytes.fromhex(each.hash): (each.size, logged.number) for each in receipt.barred if _is_hex(each)}
-    there = barred(connection, space)
-    for hash in sorted(wanted.keys() | there.keys()):
-        if wanted.get(hash) != there.get(hash):
+            expected |= {
+                bytes.fromhex(each.hash): (each.size, logged.number) for each in receipt.barred if _is_hex(each)
+            }
+    present = barred(connection, space)
+    for hash in sorted(expected.keys() | present.keys()):
+        if expected.get(hash) != present.get(hash):
             yield Problem(f"payload {hash.hex()}", "whether it is barred disagrees with the receipts")
 
 
 def erased_names(connection: Connection, space: int) -> set[bytes]:
-    """What the erased names of bookmarks became, as the receipts say."""
+    """The present names of bookmarks whose names were erased, by the receipts."""
     receipts = filter(None, map(_decoded, all_receipts(connection, space)))
     return {each.became.encode(errors="surrogatepass") for receipt in receipts for each in receipt.names}
 
@@ -96,8 +100,8 @@ def _problems(logged: Logged, number: int, before: bytes) -> Iterator[str]:
     if receipt is None:
         yield "it does not decode"
         return
-    said = (receipt.number, receipt.change, receipt.seq, receipt.id, int(receipt.time.timestamp() * 1000))
-    if said != (logged.number, logged.change, logged.seq, logged.id, logged.milliseconds):
+    columns = (receipt.number, receipt.change, receipt.seq, receipt.id, int(receipt.time.timestamp() * 1000))
+    if columns != (logged.number, logged.change, logged.seq, logged.id, logged.milliseconds):
         yield "its columns disagree with the receipt"
 
 
@@ -116,6 +120,6 @@ def _is_hex(each: Barred) -> bool:
 
 
 def _says_something(stored: StoredTurn) -> bool:
-    """Whether a turn that lost its meta holds some. An overlay goes on saying what it covers."""
+    """Whether a turn that lost its meta still has some. An overlay keeps its attributes, which say what it covers."""
     going = _META if stored.type != OVERLAY else [name for name in _META if name != "attributes"]
     return any(getattr(stored, name) is not None for name in going)

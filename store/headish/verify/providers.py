@@ -22,7 +22,7 @@ from headish.values.results.reports import Problem
 
 
 def check_providers(connection: Connection, space: int) -> list[Problem]:
-    """What disagrees. Cost: three statements; names and open streams are few."""
+    """The problems of pointers, tools and streams. Cost: three statements, since names and open streams are few."""
     return [*_check_definitions(connection, space), *_check_streams(connection, space)]
 
 
@@ -53,18 +53,18 @@ def _check_definitions(connection: Connection, space: int) -> Iterator[Problem]:
 def _check_history(decode: Callable[[bytes], Any], history: Iterable[Row], last_seq: int) -> Iterator[str]:
     running, held = b"", None
     for _, _, number, hash, data, milliseconds, logged, seq in history:
-        said = f"number {number} of its history"
+        subject = f"number {number} of its history"
         if not is_time(milliseconds):
-            yield f"the time of {said} is {milliseconds}"
+            yield f"the time of {subject} is {milliseconds}"
         if not 0 <= seq <= last_seq:
-            yield f"{said} has a commit number that it cannot have"
+            yield f"{subject} has a commit number that it cannot have"
         if hash == held:
-            yield f"{said} changes nothing"
-        yield from (f"{said} {what}" for what in _check_value(decode, hash, data))
+            yield f"{subject} changes nothing"
+        yield from (f"{subject} {what}" for what in _check_value(decode, hash, data))
         running = run_on(DEFINITION_LOG, running, number, b"" if hash is None else hash.hex().encode(), milliseconds)
         if running != logged:
-            yield f"{said} was altered: its running hash disagrees"
-            return
+            yield f"{subject} was altered: its running hash disagrees"
+            return  # every later hash follows from this one
         held = hash
 
 
@@ -85,7 +85,7 @@ STREAMS = Query(
     LEFT JOIN turn AS t ON t.space = :space AND t.id = s.turn WHERE s.space = :space ORDER BY s.id
     """,
 )
-# Reads the stream with its chunks, so that no writer ends it in between.
+# One statement for streams and chunks: a writer may end a stream between two, which removes its journal.
 CHUNKS = Query(
     "all journals",
     """

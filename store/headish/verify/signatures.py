@@ -1,5 +1,7 @@
-"""Verify the rows of signatures: each is as it was written, and is of a turn that has its whole record. Whether the
-signature is good, ``ssh-keygen`` says (``store.signatures``)."""
+"""Verify the rows of signatures: each is as it was written, and belongs to a turn that still has its whole record.
+
+This does not judge the signatures themselves: ``ssh-keygen`` does (``store.signatures``).
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ _AT_ONCE = 500
 
 
 def check_signatures(connection: Connection, space: int) -> Iterator[Problem]:
-    """What is wrong with the rows of signatures. Cost: one statement for each 500 of them, and one for 64 turns."""
-    found = list(all_signatures(connection, space))
-    for start in range(0, len(found), _AT_ONCE):
-        part = found[start : start + _AT_ONCE]
+    """Yield the problems of the rows of signatures. Cost: one statement for each 500 of them, and one for 64 turns."""
+    rows = list(all_signatures(connection, space))
+    for start in range(0, len(rows), _AT_ONCE):
+        part = rows[start : start + _AT_ONCE]
         turns = turns_by_ids(connection, space, [each.turn for each in part])
         bare = without_meta(connection, space, turns.values())
         for each in part:

@@ -33,7 +33,7 @@ Progress = Callable[[int], None]
 
 PAGE_PAYLOADS = 100
 STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError, DatabaseCorrupt)
-"""What a value of another type leads to, wherever it is used."""
+"""The exceptions that a value of another type may raise, wherever it is used."""
 Found = tuple[int, list[Problem]]
 """How many rows were checked, and what disagrees."""
 Check = Callable[[Connection, int], Iterable[Problem]]
@@ -52,14 +52,14 @@ CHECKS: dict[str, Check] = {
     "remotes": check_remotes,
     "signatures": check_signatures,
 }
-"""What is checked beside payloads and turns, each at one moment."""
+"""The checks beside payloads and turns, each in one transaction, so that it sees one moment."""
 
 
 def verify_space(backend: Backend, space: int, progress: Progress | None = None) -> Report:
     """Check a whole space.
 
-    Cost: one statement for 100 payloads, two for 1,000 turns. ``problems`` come in the order of the rows; first come
-    the values of another type, which may keep the rest from being checked to its end.
+    Cost: one statement for 100 payloads, two for 1,000 turns. ``problems`` are in the order of the rows, after those
+    about values of another type, which may end other checks early.
     """
     problems: list[Problem] = []
     turns = payloads = bookmarks = 0
@@ -84,10 +84,10 @@ def verify_space(backend: Backend, space: int, progress: Progress | None = None)
 
 
 def _guarded(name: str, found: Iterator[Found]) -> Iterator[Found]:
-    """What a check finds, up to a value that it stumbles over."""
+    """Yield what a check finds, up to a value that it stumbles over."""
     try:
         yield from found
-    except STUMBLING as error:
+    except STUMBLING as error:  # damage in one check must not hide what the others find
         yield 0, [Problem(name, f"what is damaged keeps the rest from being checked ({error})")]
 
 

@@ -20,9 +20,9 @@ from headish.verify.space import STUMBLING
 from headish.verify.types import check_types, check_types_of_spaces
 
 LEFT = {"counter", "search", "space_log"}
-"""What a removed space leaves; an index that had begun says that it holds nothing."""
+"""The tables in which a removed space leaves rows. The row of its search index, if there was one, says it is empty."""
 
-_BEFORE_ALL = -(2**63)
+_BEFORE_ALL = -(2**63)  # not 0: a damaged row may have a negative number
 
 
 class SpaceInUse(NamedTuple):
@@ -32,7 +32,7 @@ class SpaceInUse(NamedTuple):
     name: str
 
 
-# Bytes that are stored as text, and are none, could not be read as they are.
+# As bytes, because the driver could not read a text that is not UTF-8.
 _ALL_SPACES = """
     SELECT s.id, CAST(s.name AS %s), CASE WHEN c.state = 'removed' THEN 1 ELSE 0 END
     FROM space AS s LEFT JOIN counter AS c ON c.space = s.id ORDER BY s.id
@@ -41,24 +41,24 @@ ALL_SPACES = Query("all spaces, the removed ones too", sqlite=_ALL_SPACES % "BLO
 
 
 def check_spaces(backend: Backend) -> tuple[list[SpaceInUse], list[Problem]]:
-    """The spaces in use by name, and what is wrong with them or lies outside of them.
+    """The spaces in use, sorted by name, and the problems with them and with rows outside of them.
 
-    Where policies keep spaces apart, only the spaces of this login are seen, and nothing outside of them.
+    Where policies keep spaces apart, this sees only the spaces of this login, and nothing outside of them.
     Cost: one statement, two for each removed space, and one seek for each table and space.
     """
     if backend.is_confined:
         open_to_us = [SpaceInUse(number, stored_name(name)) for number, name in backend.read(space_numbers)]
         return sorted(open_to_us, key=lambda each: each.name), []
     rows = backend.read(lambda connection: connection.rows(ALL_SPACES))
-    known = [SpaceInUse(number, stored_name(name or b"")) for number, name, is_removed in rows if not is_removed]
+    spaces = [SpaceInUse(number, stored_name(name or b"")) for number, name, is_removed in rows if not is_removed]
     removed = [number for number, _, is_removed in rows if is_removed]
     problems = backend.read(check_types_of_spaces)
     problems += [Problem(f"space {row[0]}", what) for row in rows if (what := _space_problem(*row))]
     for number in removed:
         problems += _check_removed(backend, number)
-    in_use = {each.number for each in known}
+    in_use = {each.number for each in spaces}
     problems += backend.read(lambda connection: list(_strangers(connection, in_use, removed)))
-    return sorted(known, key=lambda each: each.name), problems
+    return sorted(spaces, key=lambda each: each.name), problems
 
 
 def _space_problem(number: int, name: bytes | None, is_removed: int) -> str | None:

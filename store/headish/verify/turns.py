@@ -1,4 +1,4 @@
-"""Verify: derive every hash, digest and seal again, and say what disagrees.
+"""Verify the turns of a space: derive every hash, digest and seal again, and say what disagrees.
 
 The space is read in pages, each in a transaction of its own, so that writers never wait. Turns never change, so what
 was checked stays checked. Memory is bounded by a page and the links that begin in it.
@@ -42,7 +42,7 @@ COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("attributes", "inherited", "system", "head", "app", "key"), _MAYBE_BYTES),
     **dict.fromkeys(("cache", "erased"), (int, type(None))),
 }
-"""What each column of a turn holds. SQLite keeps a value of any type in any column."""
+"""The types of a turn's columns. SQLite keeps a value of any type in any column."""
 _columns = attrgetter(*COLUMN_TYPES)
 
 
@@ -57,10 +57,12 @@ class _Parent(NamedTuple):
 
 
 def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Problem]]]:
+    """Yield the number of turns and the problems of each page, in the order of chains and positions."""
     before: StoredTurn | None = None
     after = Place(-1, -1)
     receipted = Receipted()
-    # A page that is not full was the last when it was read. Waiting for an empty one might never end beside a writer.
+    # A page that is not full was the last one when it was read. Going on to an empty page might never end beside a
+    # writer.
     full = True
     while full:
         page, links, last_seq = database.read(partial(_read_page, space=space, after=after, receipted=receipted))
@@ -87,7 +89,7 @@ def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Probl
             before = stored
         problems += database.read(partial(_check_shadowed, space=space, shadowed=shadowed))
         yield len(page), problems
-        # A place of another type sorts behind all that fit, and nothing can be sought from it.
+        # No turn of the page has a place: those of another type sort after all others, and no page can start there.
         if last is None:
             return
         after = last
@@ -97,18 +99,18 @@ def _read_page(
     connection: Connection, space: int, after: Place, receipted: Receipted
 ) -> tuple[list[tuple[StoredTurn, bytes | None]], dict[int, list[_Parent]], int]:
     page = turns_page(connection, space, after, PAGE_TURNS)
-    receipted.read(connection, space)  # at the same moment: somebody may erase while verify runs
+    receipted.read(connection, space)  # in the same transaction: somebody may erase while verify runs
     links: dict[int, list[_Parent]] = {}
     if page:
         bounds = {"low": page[0][0].chain, "high": page[-1][0].chain}
         for row in connection.rows(LINKS_BETWEEN, space=space, **bounds):
             links.setdefault(row[0], []).append(_linked(*row[1:]))
-    # Read after the page, so that a turn which a writer adds in between does not exceed it.
+    # Read after the page, so that no turn which a writer adds in between is past it.
     return page, links, read_counter(connection, space).seq
 
 
 def _linked(ordinal: int, chain: int, pos: int, id: TurnId, digest: bytes, seq: int) -> _Parent:
-    """A parent as its link names it; one whose row holds other types is as good as missing."""
+    """The parent of a link. One whose row holds values of other types counts as missing."""
     if isinstance(id, str) and isinstance(digest, bytes) and isinstance(seq, int):
         return _Parent(Place(chain, pos), id, digest, seq, ordinal)
     return _Parent(Place(chain, pos), None, None, None, ordinal)
@@ -125,16 +127,17 @@ def _parents(stored: StoredTurn, before: StoredTurn | None, links: dict[int, lis
 
 @cache
 def _fit(kinds: tuple[type, ...]) -> bool:
-    """Whether columns of these types are those of a turn. Nearly all turns have one of a few combinations."""
+    """Whether a turn's columns may have these types. Cached: nearly all turns have one of a few combinations."""
     return all(issubclass(kind, held) for kind, held in zip(kinds, COLUMN_TYPES.values(), strict=True))
 
 
 def _turn_problems(
     stored: StoredTurn, system: Mapping[str, Any] | None, parents: Sequence[_Parent], last_seq: int, *, derives: bool
 ) -> Iterator[str]:
-    """What is wrong with a turn. Of one that lost its meta nothing ``derives`` any more: its receipt says what it was.
+    """Yield the problems of a turn. ``derives`` is false for a turn that lost its meta: its digest and seal can no
+    longer be derived, and its receipt says what they were.
 
-    ``system`` is what it has under its seal, None where that does not decode: then nothing derives either.
+    ``system`` is what the turn has under its seal, None if that does not decode: then nothing can be derived either.
     """
     yield from record_problems(stored, decoded="" if system is None else "system")
     if derives and system is not None:
@@ -145,12 +148,12 @@ def _turn_problems(
 
 
 def _check_shadowed(connection: Connection, space: int, shadowed: Mapping[TurnId, bytes]) -> list[Problem]:
-    """A key stands under the seal alone where another turn has it (rule R45, shadowed keys)."""
-    there = turns_by_keys(connection, space, shadowed.values()) if shadowed else {}
+    """Check that a key which only the seal has belongs to another turn (rule R45, shadowed keys)."""
+    holders = turns_by_keys(connection, space, shadowed.values()) if shadowed else {}
     return [
         Problem(f"turn {turn_id}", "its key is not the one under its seal")
         for turn_id, key in shadowed.items()
-        if key not in there
+        if key not in holders
     ]
 
 
@@ -178,13 +181,13 @@ def _hash_problems(stored: StoredTurn, document_name: str | None, parents: Seque
 
 
 def _check_data(stored: StoredTurn, data: object) -> Iterator[Problem]:
-    """The bytes that stand in the row. Those of large payloads are checked once each."""
+    """Check the bytes in the row. Large payloads are stored apart, and each is checked once."""
     if isinstance(data, bytes) and hash_payload(data) != stored.hash:  # another type is reported by check_types
         yield Problem(f"turn {stored.id}", f"its payload hashes to {hash_payload(data).hex()}")
 
 
 def check_completeness(connection: Connection, space: int) -> list[Problem]:
-    """What is missing, or counted wrong. Commit numbers have no gaps, so a turn that was removed leaves one."""
+    """Find what is missing or counted wrong. Commit numbers have no gaps, so a turn that was removed leaves one."""
     problems = [
         Problem(f"turn {turn_id}", "its payload is missing") for (turn_id,) in connection.rows(ORPHANS, space=space)
     ]
@@ -205,7 +208,7 @@ def check_completeness(connection: Connection, space: int) -> list[Problem]:
     elif connection.row(SAID_BEFORE_LATEST, space=space, latest=counter.latest) is not None:
         problems.append(Problem("space", f"its newest turn is {counter.latest}, which came from elsewhere"))
     for name in ("roots", "heads", "given_bytes"):
-        kept, found = getattr(counter, name), getattr(counted, name)
-        if kept != found:
-            problems.append(Problem("space", f"its counter says {name} {kept}, and there are {found}"))
+        stated, actual = getattr(counter, name), getattr(counted, name)
+        if stated != actual:
+            problems.append(Problem("space", f"its counter says {name} {stated}, and there are {actual}"))
     return problems

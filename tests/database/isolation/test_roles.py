@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -11,6 +12,7 @@ import pytest
 
 import headish
 from headish import Database, Store
+from headish.aio import AsyncStore
 from headish.database.isolation.grants import ERASER, EVERYWHERE, HELD, OWNER, READER, ROLES, WRITER, grants, role_for
 from headish.database.revisions import TABLES
 from headish.database.schema import metadata
@@ -137,6 +139,15 @@ class TestVerbs:
                 with pytest.raises(RoleMissing) as refused:
                     write()
                 assert refused.value.role == WRITER
+
+    def test_a_reader_opens_twice_for_asyncio_and_shares_its_database(self, logins: Logins) -> None:
+        async def main() -> None:
+            url = logins.at("reader")
+            async with AsyncStore.open(url, space="ana") as one, AsyncStore.open(url, space="ana") as other:
+                assert one.sync._database is other.sync._database
+                assert await other.text("@")
+
+        asyncio.run(main())
 
     def test_an_eraser_erases_and_collects_and_a_writer_is_told_that_it_takes_one(self, logins: Logins) -> None:
         with Store.open(logins.at("ana"), space="ana", isolation="required") as store:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from headish import Store
 from support.chrome import look, needs_chromedriver, set_script
 from support.looking import WATCH, Looking
 from support.loopback import Loopback, event_stream
 from support.providers.answers import anthropic_text
+from support.serving import serving
 from support.talks import fill_hostile
 
 pytestmark = [pytest.mark.slow, needs_chromedriver, pytest.mark.xdist_group("browser")]
@@ -171,3 +173,87 @@ def test_a_page_that_was_fetched_earlier_takes_not_the_place_of_a_later_one(look
     looking.until(lambda: looking.driver.execute_script("return globalThis.isShown"))
     looking.until(lambda: "Three." in looking.text("#thread"))
     assert looking.reports() == []
+
+
+FAILING = """
+const real = globalThis.fetch;
+globalThis.isDown = "network";
+globalThis.tries = 0;
+globalThis.fetch = async (...what) => {
+  globalThis.tries += 1;
+  if (globalThis.isDown === "network") throw new TypeError("Failed to fetch");
+  return globalThis.isDown ? new Response("", { status: globalThis.isDown }) : real(...what);
+};
+"""
+"""No page comes: while ``isDown`` is "network" nobody answers, while it is a status the answer is that. ``tries``
+counts what was asked for."""
+
+
+def test_a_page_that_does_not_come_is_fetched_again_and_meanwhile_the_page_says_so(looking: Looking) -> None:
+    looking.store.add_turn("One.", bookmark="away")
+    looking.open("/c/away")
+    looking.driver.execute_script(FAILING)
+    looking.store.add_turn("Two.", continues="away", role="assistant")
+    words = looking.until(lambda: looking.text("#behind"))
+    assert words == "This page is not up to date: the server cannot be reached. Trying again."
+    looking.driver.execute_script("isDown = 503")
+    looking.until(lambda: looking.text("#behind").startswith("This page is not up to date: the server answered 503."))
+    assert looking.driver.execute_script("return tries") < 5  # the waits grow
+    looking.driver.execute_script("isDown = false")
+    looking.until(lambda: "Two." in looking.text("#thread"))
+    looking.until(lambda: not looking.text("#behind"))
+    assert looking.reports() == []
+
+
+STREAMS = """
+const Real = globalThis.EventSource;
+globalThis.streams = [];
+globalThis.refused = 0;
+globalThis.EventSource = class extends Real {
+  constructor(url) {
+    super(globalThis.refused ? "/no/such/stream" : url);
+    globalThis.streams.push(this);
+    this.addEventListener("error", () => { if (this.readyState === Real.CLOSED) globalThis.refused += 1; });
+  }
+};
+"""
+"""New streams of events are refused for good while ``refused``, which counts the refusals."""
+
+
+def test_a_stream_that_was_refused_is_asked_for_again(looking: Looking) -> None:
+    looking.store.add_turn("One.", bookmark="refused")
+    script = {"source": STREAMS}
+    added = looking.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", script)["identifier"]
+    try:
+        looking.open("/c/refused")
+    finally:
+        looking.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": added})
+    looking.until(lambda: looking.driver.execute_script("return streams[0]?.readyState === 1"))
+    # As a browser does where a proxy answers 502 in the place of the server.
+    looking.driver.execute_script("refused = 1; streams[0].close(); streams[0].dispatchEvent(new Event('error'))")
+    looking.until(lambda: looking.driver.execute_script("return refused") >= 3)
+    assert looking.until(lambda: looking.text("#behind")).startswith("This page is not up to date")
+    looking.driver.execute_script(FAILING + "isDown = false")
+    looking.driver.execute_script("refused = 0")
+    looking.until(lambda: looking.driver.execute_script("return tries") == 1)  # for what nobody told meanwhile
+    looking.store.add_turn("Two.", continues="refused", role="assistant")
+    looking.until(lambda: "Two." in looking.text("#thread"))
+    looking.until(lambda: not looking.text("#behind"))
+
+
+def test_a_server_that_was_away_is_seen_and_what_was_written_meanwhile_is_shown(
+    looking: Looking, tmp_path: Path
+) -> None:
+    with Store.open(tmp_path / "away.db") as store:
+        store.add_turn("One.", bookmark="away")
+        with serving(tmp_path / "away.db", tmp_path / "state") as served:
+            looking.driver.get(f"{served.url}/login?code={served.logins.make_code()}")
+            looking.driver.get(f"{served.url}/c/away")
+            time.sleep(0.5)  # for its stream of events
+            assert not looking.text("#behind")
+        looking.until(lambda: "the server cannot be reached" in looking.text("#behind"))
+        store.add_turn("Two.", continues="away", role="assistant")
+        with serving(tmp_path / "away.db", tmp_path / "state", at=served.settings.port):
+            looking.until(lambda: "Two." in looking.text("#thread"))
+            looking.until(lambda: not looking.text("#behind"))
+            looking.driver.get("about:blank")

@@ -248,6 +248,7 @@ class TestConversationsThatBeginAlike:
             (alike[number], f"Question {number}?") for number in range(1, 21)
         ]
         assert "The first 20 are listed." in others
+        assert '11 more are in the <a href="/">list of conversations</a>.' in others
 
     def test_versions_of_the_own_first_turn_are_branches(self, house: House, alike: list[str]) -> None:
         for turn in (alike[30], alike[31]):

@@ -131,6 +131,14 @@ class TestNames:
         desk.store.add_turn("on", continues="main")
         assert outcomes(sync(started).pushed) == {"main": "made"}, "it has moved here since"
 
+    def test_one_that_was_removed_there_is_not_put_there_again_by_a_push_alone(self, started: Ends) -> None:
+        desk, box = started
+        box.bookmarks.remove("main")
+        desk.store.add_turn("elsewhere", bookmark="other")
+        assert outcomes(push(started)) == {"other": "made"}
+        assert "main" not in box.bookmarks
+        assert outcomes(sync(started).pulled) == {"box/main": "removed"}
+
     def test_one_that_was_removed_there_goes_with_prune(self, started: Ends) -> None:
         desk, box = started
         box.bookmarks.remove("main")
@@ -175,3 +183,25 @@ class TestNames:
             assert (found.title, sorted(found.tags)) == ("of the box", ["a", "b"])
         last = sync(started)
         assert (last.pulled.records, last.pushed.names) == (0, ())
+
+    def test_a_title_that_was_given_there_meanwhile_is_not_replaced_by_a_push_alone(self, started: Ends) -> None:
+        desk, box = started
+        desk.store.conversations.set("main", title="of the desk", tags=["a"])
+        sync(started)
+        box.conversations.set("main", title="of the box")
+        desk.store.conversations.set("main", tags=["b"])
+        push(started)
+        assert box.conversations.get("main").record.title == "of the box"
+        sync(started)
+        for store in (desk.store, box):
+            found = store.conversations.get("main").record
+            assert (found.title, found.tags) == ("of the box", ("b",))
+
+    def test_a_title_that_waited_for_a_pull_is_said_even_if_that_changes_nothing_here(self, started: Ends) -> None:
+        desk, box = started
+        box.conversations.set("main", title="of the box")
+        desk.store.conversations.set("main", title="of the desk, and later")
+        push(started)
+        sync(started)
+        for store in (desk.store, box):
+            assert store.conversations.get("main").record.title == "of the desk, and later"

@@ -1,4 +1,4 @@
-"""``compact`` and ``tokens``: how large a branch is for a model, and how it gets smaller."""
+"""``compact`` and ``tokens``: shorten a branch for a model, and count its tokens."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer versi
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | int:
+        # Digits may be grouped, as headish itself prints them: 100,000.
         text = str(value).replace(",", "").replace("_", "")
         try:
             number = float(text[:-1]) / 100 if text.endswith("%") else int(text)
         except ValueError:
             number = 0
+        # Only a share is a float. The whole thread (100%) is no size to compact to.
         if not (0 < number < 1 if isinstance(number, float) else number > 0):
             self.fail(f"{value!r} is neither a share such as 40% nor a number of tokens", param, ctx)
         return number
@@ -79,6 +81,7 @@ def tokens_command(
     elif by is not None:
         print_json_lines(counted.turns)
     else:
+        # The turns may be thousands; --by turn prints them.
         print_json({key: value for key, value in counted.to_dict().items() if key != "turns"})
 
 
@@ -90,7 +93,7 @@ def _sentence(counted: Tokens) -> str:
 
 
 def _list(store: Store, counted: Tokens) -> None:
-    """A line for each message, in the order in which a model sees them."""
+    """Print a line for each message, in the order in which a model sees them."""
     short = shorten(store, (each.turn for each in counted.turns if each.turn is not None))
     room = len(f"{max((each.tokens for each in counted.turns), default=0):,}")
     for each in counted.turns:
@@ -111,4 +114,4 @@ SOURCES = {
     "ratio": "guessed by bytes, corrected by other replies of this space",
     "bytes": "guessed by bytes: no reply of this space says how many tokens it had",
 }
-"""How a number of tokens is known, in words."""
+"""How a number of tokens was obtained, in words."""

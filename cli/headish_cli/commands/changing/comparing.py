@@ -1,7 +1,7 @@
 """``diff``: what differs between two branches, by turn and by word.
 
-At a terminal what was removed is red and what was added is green; elsewhere they stand in ``[-…-]`` and ``{+…+}``, as
-git writes words.
+At a terminal, removed text is red and added text green. Elsewhere they are enclosed in ``[-…-]`` and ``{+…+}``, as in
+``git diff --word-diff``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from headish.values.ids import TurnId
 
 CONTEXT_LINES = 3
-"""So many lines of unchanged text are shown beside what changed."""
+"""The number of unchanged lines that are shown around a change."""
 MARKS = {"removed": ("[-", "-]", "red"), "added": ("{+", "+}", "green")}
 SIGNS = {"removed": "-", "added": "+", "changed": "~"}
 
@@ -84,19 +84,20 @@ def _tell_same(count: int) -> None:
 
 
 def _near(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """The pieces, with the lines that are far from any change folded."""
+    """Fold the unchanged lines that are far from any change."""
     from headish.history.edits.words import Piece
 
     for index, piece in enumerate(pieces):
         lines = piece.text.split("\n")
         first = CONTEXT_LINES if index else 0
         last = CONTEXT_LINES if index < len(pieces) - 1 else 0
+        # At least two lines, since the note takes one itself.
         folded = len(lines) - first - last
         if piece.kind != "same" or folded < 2 or len(pieces) == 1:
             yield piece
             continue
-        shown = [*lines[:first], f"⋮ {counted(folded, 'line')}", *(lines[-last:] if last else [])]
-        yield Piece("same", "\n".join(shown))
+        near = [*lines[:first], f"⋮ {counted(folded, 'line')}", *(lines[-last:] if last else [])]
+        yield Piece("same", "\n".join(near))
 
 
 def _write_piece(piece: Piece, is_coloured: bool) -> None:
@@ -107,12 +108,12 @@ def _write_piece(piece: Piece, is_coloured: bool) -> None:
     if not is_coloured:
         write(f"{before}{piece.text}{behind}")
         return
-    # Blanks have no colour of their own.
+    # Reversed, because blanks show no foreground colour.
     click.secho(escape_controls(piece.text), fg=colour, reverse=piece.text.isspace() or None, nl=False)
 
 
 def _stat(diff: Diff) -> str:
     stat = diff.stat
     turns = [(stat.same, "the same"), (stat.changed, "changed"), (stat.removed, "removed"), (stat.added, "added")]
-    told = ", ".join(f"{count:,} {what}" for count, what in turns if count) or "nothing differs"
-    return f"turns: {told}; words: -{stat.words_removed:,} +{stat.words_added:,}"
+    counts = ", ".join(f"{count:,} {what}" for count, what in turns if count) or "nothing differs"
+    return f"turns: {counts}; words: -{stat.words_removed:,} +{stat.words_added:,}"

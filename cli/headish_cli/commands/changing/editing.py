@@ -1,4 +1,4 @@
-"""``edit`` and ``siblings``: say something else in the place of a turn, and see its versions."""
+"""``edit`` and ``siblings``: replace what a turn says by a new version, and list its versions."""
 
 from __future__ import annotations
 
@@ -85,48 +85,48 @@ def edit_command(settings: GlobalOptions, headish: str, text: str | None, as_jso
 def siblings_command(settings: GlobalOptions, headish: str, versions: bool, as_json: bool) -> None:
     """List the versions of a turn: what else was said in its place, in the order of storing. * is the turn itself."""
     with settings.open() as store:
-        found = store.siblings(headish, versions=versions)
+        siblings = store.siblings(headish, versions=versions)
         if as_json:
-            count = len(found.turns)
-            for index, turn in enumerate(found.turns):
+            count = len(siblings.turns)
+            for index, turn in enumerate(siblings.turns):
                 record = timed_record(turn) | version_record((index + 1, count))
-                print_json({**record, "current": index == found.current})
+                print_json({**record, "current": index == siblings.current})
             return
-        short = shorten(store, (turn.id for turn in found.turns))
-        names = store.bookmarks.at(turn.id for turn in found.turns)
-        for index, turn in enumerate(found.turns):
-            star = "*" if index == found.current else " "
-            before = f"{star} {index + 1}/{len(found.turns)} {click.style(short[turn.id], fg='yellow')} "
+        short = shorten(store, (turn.id for turn in siblings.turns))
+        names = store.bookmarks.at(turn.id for turn in siblings.turns)
+        for index, turn in enumerate(siblings.turns):
+            star = "*" if index == siblings.current else " "
+            before = f"{star} {index + 1}/{len(siblings.turns)} {click.style(short[turn.id], fg='yellow')} "
             click.echo(_line(store, turn, before, marks(names.get(turn.id, []))))
 
 
 def _line(store: Store, turn: Turn, before: str, behind: str) -> str:
     time, model = "" if is_narrow() else f"{local_time(turn.said_at)} ", reply_mark(turn.meta)
-    said = words(turn.meta, content_of(store, turn.id))
-    return lay_out([before, time, f"{who(turn.meta)} "], said, [model, behind], spare=[model])
+    text = words(turn.meta, content_of(store, turn.id))
+    return lay_out([before, time, f"{who(turn.meta)} "], text, [model, behind], spare=[model])
 
 
 def _may_edit() -> bool:
-    """Whether a person is there: an editor needs the terminal for both."""
+    """Whether standard input and output are a terminal, as an editor needs."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _given(store: Store, headish: str, text: str | None) -> str | bytes:
-    """What stands on the command line, or on standard input: a document's bytes as they are."""
-    given: str | bytes
+    """The new content, from the command line or standard input. For a document, the bytes; otherwise text."""
+    content: str | bytes
     if text is None or text == "-":
-        given = read_stdin()
+        content = read_stdin()
         if store.get(headish).meta.type is None:
-            given = _decode(given, "standard input")
+            content = _decode(content, "standard input")
     else:
-        given = text
-    if not given:
+        content = text
+    if not content:
         raise Told(EMPTY)
-    return given
+    return content
 
 
 def _edit_by_hand(store: Store, asked: Edit) -> Edited:
-    """Edit in an editor. What was written is not lost where it cannot be stored."""
+    """Edit in an editor. If the text cannot be stored, keep it in a temporary file and report where."""
     if store.read_only:
         raise Told("The database is open read-only: nothing can be edited.")
     turn = store.get(asked.headish)
@@ -134,18 +134,19 @@ def _edit_by_hand(store: Store, asked: Edit) -> Edited:
     tip = None if name is None else store.bookmarks.get(name)
     before = _editable(store, turn, asked.json_blocks)
     after = _open_editor(before, ".json" if asked.json_blocks else ".md")
-    # Meanwhile somebody may have gone on: the turn is the one that was shown, and the bookmark must be where it was.
+    # Somebody may have moved the bookmark while the editor was open: NAME~n would name another turn by then. So require
+    # that the bookmark has not moved, or edit by the id of the turn that was shown.
     pinned = asked._replace(expect=asked.expect or tip) if tip else asked._replace(headish=turn.id)
     try:
         return _edit(store, pinned, after)
     except HeadishError as error:
-        with tempfile.NamedTemporaryFile("w", prefix="headish-edit-", delete=False, encoding="utf-8") as kept:
-            kept.write(after)
-        raise Told(f"{sentence(error)}; your text is in {kept.name}") from None
+        with tempfile.NamedTemporaryFile("w", prefix="headish-edit-", delete=False, encoding="utf-8") as file:
+            file.write(after)
+        raise Told(f"{sentence(error)}; your text is in {file.name}") from None
 
 
 def _name_of(headish: str) -> str | None:
-    """The name that a headish begins with, if it is not about the name's past."""
+    """The bookmark that a headish begins with; None if there is none, or if it asks for the bookmark's past."""
     from headish.values.grammar import NEWEST, parse_headish
 
     parsed = parse_headish(headish)
@@ -153,7 +154,7 @@ def _name_of(headish: str) -> str | None:
 
 
 def _editable(store: Store, turn: Turn, json_blocks: bool) -> str:
-    """What of a turn a person edits. Raises: InvalidArgument where that is not clear."""
+    """The text of a turn that a person edits. Raises: InvalidArgument if it is not one text."""
     from headish.history.edits.drafts import text_blocks
 
     if turn.meta.type is not None:
@@ -162,12 +163,13 @@ def _editable(store: Store, turn: Turn, json_blocks: bool) -> str:
         import msgspec
 
         return msgspec.json.format(store.payload(turn.id), indent=2).decode()
+    # Called for its refusal: better now than after the person has written.
     text_blocks(store.blocks(turn.id), turn.id)
     return store.text(turn.id)
 
 
 def _open_editor(before: str, extension: str) -> str:
-    """The text when the editor is closed. Raises: Told where it is unchanged or empty."""
+    """Open an editor and return the saved text. Raises: Told if it is unchanged, empty or not UTF-8."""
     try:
         after = click.edit(before, extension=extension)
     except UnicodeDecodeError as error:
@@ -175,11 +177,12 @@ def _open_editor(before: str, extension: str) -> str:
     if after is None:
         raise Told(UNCHANGED)
     if not before.endswith("\n"):
-        after = after.rstrip("\n")  # editors end the last line
-    if after == before.replace("\r\n", "\n"):  # as click hands it back
+        after = after.rstrip("\n")  # editors add an end to the last line
+    if after == before.replace("\r\n", "\n"):  # click returns all line ends as \n
         raise Told(UNCHANGED)
     if not after.strip():
         raise Told(EMPTY)
+    # A text whose line ends were all CRLF gets them back; a mixed one cannot be told apart any more.
     return after.replace("\n", "\r\n") if "\r\n" in before and "\n" not in before.replace("\r\n", "") else after
 
 
@@ -202,8 +205,8 @@ def _tell(store: Store, edited: Edited, as_json: bool) -> None:
         print_json({**record, "tip": edited.tip, "kept": edited.kept})
         return
     click.echo(turn.id)
-    kept = f", behind it {edited.kept} of the branch" if edited.kept else ""
-    say(f"Version {version} of the turn is stored{kept}.")
+    rest = f", behind it {edited.kept} of the branch" if edited.kept else ""
+    say(f"Version {version} of the turn is stored{rest}.")
     if edited.bookmark is None:
         say(f"No bookmark moved. The new branch ends at {edited.tip}." if edited.kept else "No bookmark moved.")
         return

@@ -1,5 +1,5 @@
-"""``summarize``, ``hide``, ``replace``, ``keep``, ``unhide``, ``original``: change how readers see turns. None is
-lost."""
+"""``summarize``, ``hide``, ``replace``, ``keep``, ``unhide``, ``original``: change how readers see turns, which stay
+stored unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _branch_options = together(
     expect_option,
     json_option,
 )  # fmt: skip
-"""On which branch an overlay counts, and where its name must be."""
+"""Options for the branch on which an overlay acts, and for where the bookmark must be."""
 
 
 @click.command("summarize")
@@ -44,9 +44,9 @@ def summarize_command(
     """
     if ptr is not None and text is not None:
         raise click.UsageError("give TEXT or --ask, not both")
-    said = None if ptr is not None else read_text(text)
+    summary = None if ptr is not None else read_text(text)
     with settings.open() as store:
-        _tell(store, store.summarize(first, last, said, ptr=ptr, **given), as_json)
+        _tell(store, store.summarize(first, last, summary, ptr=ptr, **given), as_json)
 
 
 @click.command("hide")
@@ -74,9 +74,9 @@ def replace_command(settings: GlobalOptions, headish: str, text: str | None, as_
 
     Reasoning, calls and results of the turn stay. In a turn that is one result, TEXT replaces what the tool found.
     """
-    said = read_text(text)
+    replacement = read_text(text)
     with settings.open() as store:
-        _tell(store, store.replace(headish, said or "", **given), as_json)
+        _tell(store, store.replace(headish, replacement or "", **given), as_json)
 
 
 @click.command("keep")
@@ -116,9 +116,9 @@ def original_command(settings: GlobalOptions, first: str, last: str | None, as_j
 
 
 def _tell(store: Store, turn: Turn | None, as_json: bool, already: str = "") -> None:
-    """The id on stdout; what the overlay does on stderr, or that there was nothing to do: ``null`` as JSON."""
+    """Print the id of the overlay on stdout, and what it does on stderr. Without one, ``null`` as JSON, and why."""
     if turn is None:
-        tell_continued(store)
+        tell_continued(store)  # as `tell_turn` does for an overlay that was stored
         if as_json:
             print_json(None)
         say(f"Nothing was stored: {already}.")
@@ -128,7 +128,7 @@ def _tell(store: Store, turn: Turn | None, as_json: bool, already: str = "") -> 
 
 
 def describe_turn(turn: Turn) -> str:
-    """What an overlay does, as a sentence begins."""
+    """What an overlay does, with a capital first letter."""
     from headish.history.windows.states import describe
 
     overlay = turn.meta.attributes.overlay

@@ -1,4 +1,4 @@
-"""``completion``: the lines that let a shell complete the command."""
+"""``completion``: the script that lets a shell complete the command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LINES = {
     "zsh": 'eval "$(headish completion zsh)"   # in ~/.zshrc, after compinit',
     "fish": "headish completion fish > ~/.config/fish/completions/headish.fish",
 }
-"""What switches completion on, for each shell."""
+"""The line that switches completion on, by shell."""
 
 
 @click.command("completion", epilog="\b\nTo switch it on:\n" + "\n".join(f"  {line}" for line in LINES.values()))
@@ -18,7 +18,7 @@ def completion_command(shell: str) -> None:
     """Print the script that lets a SHELL complete commands, options, names, handles, formats, providers and spaces."""
     from click.shell_completion import get_completion_class
 
-    found = get_completion_class(shell)
-    assert found is not None
+    shell_class = get_completion_class(shell)
+    assert shell_class is not None
     root = click.get_current_context().find_root().command
-    click.echo(found(root, {}, "headish", "_HEADISH_COMPLETE").source())
+    click.echo(shell_class(root, {}, "headish", "_HEADISH_COMPLETE").source())

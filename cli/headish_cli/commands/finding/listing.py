@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from headish.values.results.conversations import Entry
 
 AGENT = "sub-agent"
-"""The tag of a part of a session that a program's own agent spoke."""
+"""The tag of a conversation that a sub-agent of an imported session had."""
 NAME_COLUMNS, TITLE_COLUMNS, PAGE = 24, 40, 100
 LEAST = {"name": NAME_COLUMNS, "title": 20, "last": 12}
-"""The fewest columns that these have at a terminal before something else is given up."""
+"""The fewest columns of these at a terminal. Below that, another column is dropped first."""
 LEAST_NAME = 12
-"""What a name keeps where even that is too much: the rest is the title's."""
+"""The fewest columns of a name once all other columns are dropped; the rest is for the title."""
 DROPPED = ("model", "tags", "turns", "last", "pinned", "time")
-"""What a line at a terminal gives up, in this order, where it is too narrow."""
+"""The columns that a narrow terminal drops, in this order."""
 COLOURS: dict[str, dict[str, Any]] = {
     "name": {"fg": "blue", "bold": True},
     "handle": {"fg": "yellow"},
@@ -71,12 +71,13 @@ def list_command(
     flags = {"archived": None if everything else archived, "pinned": True if pinned else None, "erased": erased}
     flags["twins"] = twins or everything
     with settings.open() as store:
+        # One more than is shown, to know whether there are more.
         each_entry = filter(
             left_out.takes, _entries(store, None if everything else limit + 1, **flags, **times, **chosen)
         )
-        found = list(each_entry if everything else islice(each_entry, limit + 1))
-        more = not everything and len(found) > limit
-        entries = found[:limit] if more else found
+        listed = list(each_entry if everything else islice(each_entry, limit + 1))
+        more = not everything and len(listed) > limit
+        entries = listed[:limit] if more else listed
         handles = shorten(store, map(_subject, entries))
         if as_json:
             print_json_lines(_record(each, handles[_subject(each)]) for each in entries)
@@ -92,7 +93,7 @@ def list_command(
 
 
 class _LeftOut:
-    """Leaves out the conversations with some tags, and counts the sub-agents among them."""
+    """A filter that leaves out conversations with certain tags, and counts the sub-agents among them."""
 
     def __init__(self, tags: set[str]) -> None:
         self._tags = tags
@@ -106,7 +107,7 @@ class _LeftOut:
 
 
 def _entries(store: Store, limit: int | None, **chosen: Any) -> Iterator[Entry]:
-    """All entries, in pages of so many or fewer: whoever has enough takes no more of them."""
+    """Yield all entries. They are read in pages of at most ``limit`` entries, each page only when it is needed."""
     after = None
     while True:
         page = store.conversations.list(limit=min(limit or PAGE, PAGE), after=after, **chosen)
@@ -117,13 +118,13 @@ def _entries(store: Store, limit: int | None, **chosen: Any) -> Iterator[Entry]:
 
 
 def _subject(entry: Entry) -> TurnId:
-    """The turn whose handle stands for a conversation: where its name is, or its first."""
-    found = entry.conversation
-    return found.first if found.name is None and found.first is not None else found.turn
+    """The turn whose handle a line shows: the one that the bookmark names or, without one, the first."""
+    conversation = entry.conversation
+    return conversation.first if conversation.name is None and conversation.first is not None else conversation.turn
 
 
 def _titled(store: Store, entries: Sequence[Entry]) -> Sequence[Entry]:
-    """The entries, those that an adapter keeps and nobody gave a title with what the adapter calls them."""
+    """Replace the titles of conversations that an adapter keeps, if nobody set one, by the adapter's own."""
     if not any(map(_asks_adapter, entries)):
         return entries
     from msgspec.structs import replace
@@ -145,6 +146,7 @@ def _asks_adapter(entry: Entry) -> bool:
 def _print_table(store: Store, entries: Sequence[Entry], handles: Mapping[TurnId, str]) -> None:
     rows = [_row(entry, handles[_subject(entry)], goes_on=_goes_on(store, entry)) for entry in entries]
     columns = {name: max(cells(row[name]) for row in rows) for name in rows[0]} if rows else {}
+    # An empty column takes no room.
     columns = {name: size for name, size in columns.items() if size}
     columns = _fitting(columns)
     for row in rows:
@@ -152,7 +154,7 @@ def _print_table(store: Store, entries: Sequence[Entry], handles: Mapping[TurnId
 
 
 def _goes_on(store: Store, entry: Entry) -> bool:
-    """Whether a name at the first turn has more below it, as that of an imported tree."""
+    """Whether a bookmark names a first turn that others continue, as the bookmark of an imported tree does."""
     return entry.turns == 1 and entry.conversation.name is not None and bool(store.children(entry.conversation.turn))
 
 
@@ -168,17 +170,20 @@ def _row(entry: Entry, handle: str, *, goes_on: bool) -> dict[str, str]:
         "turns": counted(entry.turns, "turn") + branches + (", more below" if goes_on else ""),
         "model": one_line((entry.model or "").rpartition("/")[2], MODEL_COLUMNS if at_terminal else None),
         "tags": one_line(" ".join(f"#{tag}" for tag in record.tags), TITLE_COLUMNS if at_terminal else None),
-        # One turn's last words are its first; they stand there already.
+        # The last words of a single turn are its first ones, which the title shows already.
         "last": "" if entry.turns == 1 and not record.title else one_line(entry.last, None),
     }
 
 
 def _fitting(columns: Mapping[str, int]) -> dict[str, int]:
-    """The columns that a terminal has room for. The title and the last words take what the others leave."""
-    shown, room = dict(columns), width()
+    """Choose the columns and their sizes. The title and the last words share what the others leave.
+
+    Without a terminal nothing is dropped, and long names and titles only lose their alignment.
+    """
+    sizes, room = dict(columns), width()
     if room is None:
         bounds = {"name": NAME_COLUMNS, "title": TITLE_COLUMNS}
-        return {name: min(size, bounds.get(name, size)) for name, size in shown.items()}
+        return {name: min(size, bounds.get(name, size)) for name, size in sizes.items()}
     least = {name: min(size, LEAST.get(name, size)) for name, size in columns.items()}
     for dropped in DROPPED:
         if sum(least.values()) + 2 * (len(least) - 1) <= room:
@@ -187,12 +192,12 @@ def _fitting(columns: Mapping[str, int]) -> dict[str, int]:
     over = sum(least.values()) + 2 * (len(least) - 1) - room
     if over > 0 and "name" in least:
         least["name"] = max(min(least["name"], LEAST_NAME), least["name"] - over)
-    left = max(room - sum(least.values()) - 2 * (len(least) - 1), 0)
+    spare = max(room - sum(least.values()) - 2 * (len(least) - 1), 0)
     # Half of it to the name, which is typed; what the conversation is about and how it ends share the rest.
     for name, part in (("name", 2), ("title", 2), ("last", 1), ("title", 1), ("name", 1)):
         if name in least:
-            more = min(shown[name] - least[name], left // part)
-            least[name], left = least[name] + more, left - more
+            more = min(sizes[name] - least[name], spare // part)
+            least[name], spare = least[name] + more, spare - more
     return least
 
 

@@ -1,4 +1,4 @@
-"""``heads`` and ``children``: turns that nothing continues, and those that continue one."""
+"""``heads`` and ``children``: list the turns that nothing continues, or those that continue a given turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``record``: a message list that a client sends again and again; only its new tail is stored."""
+"""``record``: store a message list that a client re-sends with each request; only its new tail is stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headish_cli.printing.telling import turn_record
 
 _LISTS = ("messages", "input", "contents")
 _KEPT = frozenset((*_LISTS, "system", "instructions", "systemInstruction", "system_instruction"))
-"""The keys of a body that are the conversation."""
+"""The keys of a request body that hold the conversation."""
 
 
 @click.command("record")
@@ -43,19 +43,19 @@ def record_command(settings: GlobalOptions, file: str | None, as_json: bool, **w
 
 
 def _read_messages(file: str) -> tuple[Any, list[str]]:
-    """The list, or what of a body is the conversation; and the keys of the rest."""
+    """Read the list, or the conversation's keys of a request body; return it with the body's other keys."""
     from headish.content import strictjson
 
     what = "the list of messages"
     try:
-        given = strictjson.decode(read_file(file), what)
+        value = strictjson.decode(read_file(file), what)
     except OSError as error:
         raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
-    if isinstance(given, list):
-        return given, []
-    if not isinstance(given, dict) or not any(isinstance(given.get(key), list | str) for key in _LISTS):
+    if isinstance(value, list):
+        return value, []
+    if not isinstance(value, dict) or not any(isinstance(value.get(key), list | str) for key in _LISTS):
         raise InvalidArgument(
             "record takes a JSON list of messages, or an object with one under messages, input or contents"
         )
-    kept = {key: value for key, value in given.items() if key in _KEPT and value is not None}
-    return kept, sorted(given.keys() - _KEPT)
+    conversation = {key: value for key, value in value.items() if key in _KEPT and value is not None}
+    return conversation, sorted(value.keys() - _KEPT)

@@ -1,4 +1,4 @@
-"""``search``: the turns that hold some words."""
+"""``search``: find turns by their words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FIELDS = ("text", "reasoning", "calls", "results", "documents")
 DEFAULT_FIELDS = [field for field in FIELDS if field != "reasoning"]
 FILTERS = ("role", "model", "name", "tag", "tool")
-"""The options that choose turns, beside the times."""
+"""The options that choose turns, apart from --since and --until."""
 LIMIT = 1000
 NAMES_SHOWN = 3
 
@@ -104,7 +104,7 @@ def _print_hits(store: Store, hits: list[Hit]) -> None:
 
 
 def _names(hit: Hit) -> str:
-    """The bookmarks that lead to it, the first of them."""
+    """The first bookmarks whose threads contain the hit, in brackets."""
     shown = [one_line(name, 30) for name in hit.names[:NAMES_SHOWN]]
     more = len(hit.names) - len(shown)
     listed = ", ".join([*shown, *([f"{more} more"] if more else [])])
@@ -112,7 +112,7 @@ def _names(hit: Hit) -> str:
 
 
 def _marked(hit: Hit, columns: int | None) -> str:
-    """The words around the match, cut to the columns that are there so that the match stays, and coloured."""
+    """The words around the match, coloured, and cut to ``columns`` so that the match stays visible."""
     text, marks = _fitting(hit, columns)
     line, end = "", 0
     for start, stop in marks:
@@ -125,27 +125,27 @@ def _fitting(hit: Hit, columns: int | None) -> tuple[str, list[tuple[int, int]]]
     text, marks = hit.snippet, list(hit.marks)
     if columns is None or cells(text) <= columns:
         return text, marks
-    # From a little before the first match on, and to where the line ends.
+    # Begin a quarter of the line before the first match, so that its context is seen.
     first = marks[0][0] if marks else 0
     low = max(min(first - columns // 4, len(text) - columns), 0)
     text = ("…" if low else "") + text[low + bool(low) :]
-    kept = one_line(text, columns)
-    shown = [(max(start - low, 0), min(stop - low, len(kept))) for start, stop in marks]
-    return kept, [(start, stop) for start, stop in shown if start < stop]
+    line = one_line(text, columns)
+    shifted = [(max(start - low, 0), min(stop - low, len(line))) for start, stop in marks]
+    return line, [(start, stop) for start, stop in shifted if start < stop]
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int], None] | None]:
-    """A count on a terminal, once there is something to wait for; it is gone when the hits are printed."""
+    """Draw a count at a terminal while the index is built; it disappears before the hits are printed."""
     if not sys.stderr.isatty():
         yield None
         return
-    with ExitStack() as shown:
+    with ExitStack() as stack:
         bars: list[tuple[Progress, TaskID]] = []
 
         def tell(turns: int) -> None:
-            if not bars:
-                bars.append(_begin_count(shown))
+            if not bars:  # not earlier: most searches find their index ready, and importing rich takes time
+                bars.append(_begin_count(stack))
             bar, task = bars[0]
             bar.advance(task, turns)
 

@@ -1,4 +1,4 @@
-"""``show``: turns in full, for people."""
+"""``show``: print turns in full, for people."""
 
 from __future__ import annotations
 
@@ -42,19 +42,20 @@ def show_command(settings: GlobalOptions, headish: tuple[str, ...], as_json: boo
 
 
 def _print_kept(store: Store, turn: Turn) -> None:
-    """Print the parts of the conversations that end here, and what adapters keep beside them."""
-    found = [store.conversations.get(name) for name in store.bookmarks.at([turn.id]).get(turn.id, ())]
-    for key in (each.record.key for each in found if each.record.key is not None):
+    """Print the sub-agents of the conversations whose bookmarks name this turn, and what adapters keep beside them."""
+    conversations = [store.conversations.get(name) for name in store.bookmarks.at([turn.id]).get(turn.id, ())]
+    for key in (each.record.key for each in conversations if each.record.key is not None):
         for part in store.conversations.parts(key):
             name = click.style("sub-agent:", dim=True)
+            # 22 as in `print_turn`.
             click.echo(f"{name:<22}{one_line(part.name or part.turn, 60)}  {one_line(part.record.title, 120)}")
-    kept = [each for each in found if "adapter" in each.record.app]
-    if not kept:
+    adapted = [each for each in conversations if "adapter" in each.record.app]
+    if not adapted:
         return
     from headish.adapters.plugins import Descriptions
 
     descriptions = Descriptions(store, say)
-    for conversation in kept:
+    for conversation in adapted:
         name = click.style(f"{one_line(str(conversation.record.app['adapter']), 20)}:", dim=True)
         for line in descriptions.of(conversation).lines:
             click.echo(f"{name:<22}{one_line(line, 200)}")

@@ -1,4 +1,4 @@
-"""``audit``: who wrote what, and when."""
+"""``audit``: list who wrote what, and when."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 AUTHOR_COLUMNS = 24
 NOBODY = "-"
-"""What stands for the author where nobody said who it was."""
+"""Shown in place of an author who is not known."""
 
 
 @click.command("audit")
@@ -62,7 +62,8 @@ def audit_command(
 
 
 def _print(settings: GlobalOptions, audited: Iterable[Audited]) -> bool:
-    """A line for each; whether there were any."""
+    """Print a line for each; return whether there were any."""
+    # Counted on the way, because the entries are a stream that may be longer than the memory.
     shown = False
     with paged(settings):
         for each in audited:

@@ -1,4 +1,4 @@
-"""``backup`` and ``restore``: a database as a file that was checked, and back."""
+"""``backup`` and ``restore``: write a database into a file and verify it, and put such a file back."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def backup_command(settings: GlobalOptions, dest: str, one_space: bool, quick: b
     The backup is read back and verified before it gets its name. Nothing is overwritten.
     """
     with settings.open_database() as database:
-        kept = database.store(settings.space, create=False) if one_space else database
-        with counting_turns("backing up") as told:
-            done = kept.backup(dest, verify="quick" if quick else "full", progress=told)
+        source = database.store(settings.space, create=False) if one_space else database
+        with counting_turns("backing up") as progress:
+            backup = source.backup(dest, verify="quick" if quick else "full", progress=progress)
     if as_json:
-        print_json(done)
+        print_json(backup)
         return
-    spaces = counted(len(done.spaces), "space")
-    say(f"{done.path}: {counted(done.turns, 'turn')} in {spaces}, {done.size_bytes:,} bytes, checked.")
-    click.echo(f"{done.blake3}  {done.path}")
+    spaces = counted(len(backup.spaces), "space")
+    say(f"{backup.path}: {counted(backup.turns, 'turn')} in {spaces}, {backup.size_bytes:,} bytes, checked.")
+    click.echo(f"{backup.blake3}  {backup.path}")
 
 
 @click.command("restore")
@@ -58,13 +58,13 @@ def restore_command(
     """
     from headish import restore
 
-    with counting_turns("restoring") as told:
-        done = restore(file, target, only=only, to=to, erasures=erasures, progress=told)
+    with counting_turns("restoring") as progress:
+        restored = restore(file, target, only=only, to=to, erasures=erasures, progress=progress)
     if as_json:
-        print_json(done)
+        print_json(restored)
         return
-    say(f"Restored {counted(done.turns, 'turn')} in {counted(len(done.spaces), 'space')} to {done.target}.")
+    say(f"Restored {counted(restored.turns, 'turn')} in {counted(len(restored.spaces), 'space')} to {restored.target}.")
     if erasures is not None:
-        say(f"Erased again, as the receipts say: {done.erased:,}.")
-    if done.unscrubbed:
-        say(f"What was erased may be on the disk still: {done.unscrubbed}.")
+        say(f"Erased again, as the receipts say: {restored.erased:,}.")
+    if restored.unscrubbed:
+        say(f"What was erased may be on the disk still: {restored.unscrubbed}.")

@@ -1,4 +1,4 @@
-"""``erase``, ``erasures`` and ``gc``: show what goes, remove it, and keep receipts for good."""
+"""``erase``, ``erasures`` and ``gc``: show what an erasure would remove, remove it, and list the receipts."""
 
 from __future__ import annotations
 
@@ -60,29 +60,31 @@ def erase_command(
     if reason is None and not dry_run:
         raise click.UsageError("say why: --reason TEXT")
     if bookmark is not None:
-        given = [*headish, *filter(None, (scope, said_before)), *(f"--{each}" for each, on in wish.items() if on)]
-        if given:
-            raise click.UsageError(f"--bookmark takes a name alone, not {given[0]} beside it")
+        extra = [*headish, *filter(None, (scope, said_before)), *(f"--{each}" for each, on in wish.items() if on)]
+        if extra:
+            raise click.UsageError(f"--bookmark takes a name alone, not {extra[0]} beside it")
         erase_name(settings, bookmark, reason, by, no_scrub=no_scrub, dry_run=dry_run, yes=yes, as_json=as_json)
         return
     if not headish:
         raise click.UsageError("say what: HEADISH..., or --bookmark NAME")
     chosen: Any = {"scope": scope or "turn", "said_before": read_time(said_before, "--said-before"), **wish}
+    # First: without a person to ask, the preview, which may take long, would be for nothing.
     if not (yes or dry_run):
         check_terminal()
     with settings.open() as store:
-        # By their ids: a bookmark may move on between the question and the answer.
+        # By id: a bookmark may move between the question and the answer, and name turns that were not shown.
         ids = [store.get(each).id for each in headish]
-        found = store.erase(ids, **chosen, reason=reason or "dry run", by=by, dry_run=True)
+        # The preview is a dry run of the same call, so it cannot show anything else than what is erased.
+        preview = store.erase(ids, **chosen, reason=reason or "dry run", by=by, dry_run=True)
         if dry_run:
-            show_found(store, found.found, as_json=as_json)
+            show_found(store, preview.found, as_json=as_json)
             return
         if not yes:
-            tell_found(store, found.found)
-            if takes(found.found):
+            tell_found(store, preview.found)
+            if takes(preview.found):  # otherwise `tell_found` has said that there is nothing to erase
                 ask_to_erase("Erase this for good?")
-        done = store.erase(ids, **chosen, reason=reason or "", by=by, scrub=not no_scrub)
-        tell_done(done, as_json=as_json, asked=not yes)
+        erasure = store.erase(ids, **chosen, reason=reason or "", by=by, scrub=not no_scrub)
+        tell_done(erasure, as_json=as_json, asked=not yes)
 
 
 @click.command("erasures")
@@ -127,14 +129,15 @@ def _list_erasures(settings: GlobalOptions, *, whole: bool, pending: bool, as_js
         return
     if not receipts:
         say("Nothing is pending." if pending else "Nothing was erased.")
+    # A receipt with `covers` records a scrub: all receipts up to that number are off the disk.
     scrubbed = max((each.covers or 0 for each in receipts), default=0)
     for each in receipts:
         if each.covers is None:
             where = "" if each.number <= scrubbed else click.style(" (may be on the disk still)", fg="red")
             by = f" by {one_line(each.by, 60)}" if each.by else ""
             which = each.id if pending else f"{each.number:>4}"
-            told = f"{local_time(each.time)} {_what(each)}{by}: {one_line(each.reason, None)}{where}"
-            click.echo(f"{which} {told}")
+            described = f"{local_time(each.time)} {_what(each)}{by}: {one_line(each.reason, None)}{where}"
+            click.echo(f"{which} {described}")
         for line in missing.get(each.id, ()):
             click.echo(f"     not reached: {one_line(line, 500)}")
 
@@ -147,8 +150,8 @@ def _list_erasures(settings: GlobalOptions, *, whole: bool, pending: bool, as_js
 def gc_command(settings: GlobalOptions, scrub: bool, dry_run: bool, as_json: bool) -> None:
     """Remove what nothing names any more, and finish erasures that are not off the disk yet.
 
-    On PostgreSQL --scrub runs VACUUM (FULL), which locks the tables meanwhile. The exit code is 1 if something that
-    was erased may be on the disk still.
+    On PostgreSQL --scrub runs VACUUM (FULL), which locks the tables meanwhile. With --scrub the exit code is 1 if
+    something that was erased may be on the disk still.
     """
     with settings.open_database() as database:
         found = database.gc(scrub=scrub, dry_run=dry_run)
@@ -160,6 +163,7 @@ def gc_command(settings: GlobalOptions, scrub: bool, dry_run: bool, as_json: boo
             f" that ended, {counted(len(found.files), 'unfinished file')}.")  # fmt: skip
         if found.unscrubbed and not dry_run:
             say(f"What was erased may be on the disk still: {found.unscrubbed}.")
+    # Without --scrub it is not a failure: PostgreSQL rewrites its tables only on request.
     if scrub and found.unscrubbed:
         raise click.exceptions.Exit(1)
 
@@ -175,28 +179,28 @@ def erase_name(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Erase the name of a bookmark; shown first, and asked."""
+    """Erase the name of a bookmark, after showing what goes and asking."""
     if not (yes or dry_run):
         check_terminal()
     with settings.open() as store:
-        found = store.bookmarks.erase(name, reason=reason or "dry run", by=by, dry_run=True).found
+        preview = store.bookmarks.erase(name, reason=reason or "dry run", by=by, dry_run=True).found
         if dry_run and as_json:
-            print_json(found)
+            print_json(preview)
             return
         if dry_run or not yes:
-            for line in lines_of_name(found):
+            for line in lines_of_name(preview):
                 say(line)
         if dry_run:
             return
         if not yes:
             ask_to_erase("Erase this name for good?")
-        done = store.bookmarks.erase(name, reason=reason or "", by=by, scrub=not no_scrub)
-        tell_done(done, as_json=as_json, asked=not yes)
-        say(f"The bookmark is called {done.became} from now on.")
+        erasure = store.bookmarks.erase(name, reason=reason or "", by=by, scrub=not no_scrub)
+        tell_done(erasure, as_json=as_json, asked=not yes)
+        say(f"The bookmark is called {erasure.became} from now on.")
 
 
 def check_terminal() -> None:
-    """Raises: Told where nobody can be asked."""
+    """Raise Told if standard input is not a terminal, where a person could be asked."""
     if not sys.stdin.isatty():
         raise Told("Nothing was erased: there is no terminal to ask. Use --yes to erase without a question.")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headish.values.results.erasures import Erasure, Found, Receipt
 
 SHOWN = 20
-"""How many turns a preview shows."""
+"""The number of turns that a preview shows."""
 _META = "{} speakers, options, application meta and keys"
 _LATER = (
     "Titles are compared with words that are there: after this erasure --repeats finds the titles of the turns' own"
@@ -29,7 +29,7 @@ _TO_TAKE_IT = "'headish erase HEADISH --thread --meta' takes it from those, with
 
 
 def lines_of_name(found: Found) -> Iterator[str]:
-    """What goes with the name of a bookmark, and what stays. The bookmark itself stays under another name."""
+    """Describe what the erasure of a bookmark's name takes and leaves. The bookmark stays, under another name."""
     yield f"This goes: the name {', '.join(one_line(each, 60) for each in found.names)}."
     yield f"Its history stays under another name: {counted(found.counts['moves'], 'move')}."
     if found.counts["turns"]:
@@ -40,9 +40,9 @@ def lines_of_name(found: Found) -> Iterator[str]:
 
 
 def tell_done(done: Erasure, *, as_json: bool, asked: bool) -> None:
-    """The number of an erasure's receipt, or all of it as JSON; what went, what stays, and what is left to do.
+    """Print the number of an erasure's receipt, or all of it as JSON; then what went, what stays, what is left to do.
 
-    Who was ``asked`` has seen what stays.
+    A person who was ``asked`` has seen what stays, so it is not repeated.
     """
     if as_json:
         print_json(done)
@@ -63,7 +63,10 @@ def tell_done(done: Erasure, *, as_json: bool, asked: bool) -> None:
 
 
 def _went(receipt: Receipt, found: Found) -> Iterator[str]:
-    """What an erasure took, and where its receipt is; the receipts of a space lie under its new name."""
+    """Describe what an erasure took, and where its receipt is.
+
+    For a space the caller names the place, since its receipts are kept under its new name.
+    """
     if receipt.scope == "space":
         yield f"Erased {all_of_space(found)}."
         return
@@ -85,12 +88,12 @@ def _went(receipt: Receipt, found: Found) -> Iterator[str]:
 
 
 def takes(found: Found) -> bool:
-    """Whether there is something to ask about."""
+    """Whether the erasure would remove or refuse anything."""
     return bool(found.turns or found.barred or found.titles or found.names_gone)
 
 
 def show_found(store: Store, found: Found, *, as_json: bool) -> None:
-    """What a dry run found: the ids of the turns that would go, and words about them."""
+    """Print what a dry run found: the ids of the turns that would go on stdout, the rest on stderr."""
     if as_json:
         print_json(found)
         return
@@ -100,7 +103,7 @@ def show_found(store: Store, found: Found, *, as_json: bool) -> None:
 
 
 def tell_found(store: Store, found: Found) -> None:
-    """What would go, the first turns of it, and what would stay."""
+    """Describe on stderr what would go, with its first turns, and what would stay."""
     if not takes(found):
         say("There is nothing to erase." + _already(found))
     else:
@@ -115,9 +118,9 @@ def tell_found(store: Store, found: Found) -> None:
 
 
 def all_of_space(found: Found) -> str:
-    """What a space holds that goes with it."""
-    held = [counted(count, each.removesuffix("s")) for each, count in found.counts.items() if count]
-    return f"{', '.join(held) or 'no turns'}, {found.bytes:,} bytes"
+    """Count what goes with a space, in words."""
+    counts = [counted(count, each.removesuffix("s")) for each, count in found.counts.items() if count]
+    return f"{', '.join(counts) or 'no turns'}, {found.bytes:,} bytes"
 
 
 def _already(found: Found) -> str:
@@ -131,11 +134,12 @@ def _lines(store: Store, found: Found) -> Iterator[str]:
     for turn_id in ids:
         [(turn, message)] = store.messages(turn_id, limit=1)
         before = f"  {short[turn_id]} {local_time(turn.said_at)} {turn.meta.role or '-':<9} "
+        # Bounded in a pipe, too: a preview should not repeat long texts that are about to be erased.
         yield fit(before + one_line(preview(message.content), room_beside(before) or 100))
 
 
 def _stays(found: Found) -> Iterator[str]:
-    """What stays, and what to do about it."""
+    """Describe what stays, and which option or command erases it, too."""
     if found.kept_turns:
         yield f"Kept, since they lead elsewhere ({counted(found.kept_turns, 'turn')}):"
         yield from (f"  {each.turn}: {one_line(each.why, None)}" for each in found.kept)

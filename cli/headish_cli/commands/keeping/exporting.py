@@ -1,4 +1,4 @@
-"""``export`` of many conversations: as lines on stdout, or as files in a folder, with a report."""
+"""``export`` of many conversations: as lines on stdout, or as files in a folder, with a report of omissions."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 class Notes:
-    """What was left out for a trainer: counted for the summary, and written to the report one by one."""
+    """What an export for training left out: counts for the summary; each note is also a line of the report."""
 
     def __init__(self, report: IO[str] | None) -> None:
         self._report = report
         self.counts: Counter[str] = Counter()
 
     def add(self, subject: str, note: Note) -> None:
-        """Count a note, and write it down."""
+        """Count a note, and write it to the report."""
         self.counts[note.what] += 1
         if self._report is not None:
             self._report.write(one_line(f"{subject}: {note}", None) + "\n")
 
     def tell(self) -> None:
-        """Say on stderr what was left out."""
+        """Print on stderr how often each thing was left out."""
         if self.counts:
             listed = sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))
             say(f"Left out: {'; '.join(f'{count:,} × {one_line(what, None)}' for what, count in listed)}.")
@@ -40,7 +40,7 @@ class Notes:
 
 @contextmanager
 def reporting(path: str | None) -> Iterator[Notes]:
-    """The notes of an export, with the file that ``--report`` names."""
+    """Collect the notes of an export, with the file that ``--report`` names."""
     with report_file(path) as report:
         yield Notes(report)
 
@@ -54,7 +54,10 @@ def export_many(
     notes: Notes,
     settings: dict[str, Any],
 ) -> None:
-    """Print conversations, or write their files; those that are refused are said at once."""
+    """Print conversations, or write their files. Report each that is refused at once, and go on.
+
+    Raises: Told at the end if any was refused; UsageError if ``target`` cannot be printed as lines.
+    """
     from headish.store.keeping.export_all import JSON
 
     if folder is None and target not in JSON:
@@ -69,14 +72,15 @@ def export_many(
             refused += 1
             say(f"{one_line(each.subject, None)}: {sentence(each.refused)}")
 
+    # One at a time: the conversations of a space may not fit in memory together.
     if folder is None:
         for each in store.export_each(headishes, target, **settings):
             told(each)
             write(each.text)
     else:
-        done = store.export_folder(folder, headishes, target, overwrite=overwrite, told=told, **settings)
-        same = f", {done.unchanged:,} unchanged" if done.unchanged else ""
-        say(f"{counted(done.written, 'file')} written to {one_line(folder, None)}{same}.")
+        exported = store.export_folder(folder, headishes, target, overwrite=overwrite, told=told, **settings)
+        same = f", {exported.unchanged:,} unchanged" if exported.unchanged else ""
+        say(f"{counted(exported.written, 'file')} written to {one_line(folder, None)}{same}.")
     notes.tell()
     if refused:
         raise Told(f"{counted(refused, 'conversation')} could not be exported")

@@ -1,4 +1,4 @@
-"""``follow`` and ``position``: every change of a space, and where its feed ends."""
+"""``follow`` and ``position``: print every change of a space, and the cursor at which its feed ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KINDS = ("turn", "move", "record", "definition", "erasure")
 CURSOR_BYTES = 4096
 NOTED_EVERY = 0.25
-"""While the past is read, the cursor file is replaced so often, in seconds; afterwards behind each line."""
+"""The seconds between two writes of the cursor file while the past is read; then it is written after each line."""
 
 
 @click.command("position")
@@ -76,6 +76,7 @@ def follow_command(
     with settings.open() as store, _kept(None if cursor_file is None else Path(cursor_file)) as keep:
         if bookmark is not None and bookmark not in store.bookmarks:
             say(f"There is no bookmark {one_line(bookmark, None)} now.")
+        # The file wins: --after and --new say where to begin the first time.
         after = keep.before or (store.position() if new else after)
         changes = store.follow(after, wait=not no_wait, pulse=pulse, kinds=kinds or None, bookmark=bookmark)
         for change in changes:
@@ -85,12 +86,14 @@ def follow_command(
                 _tell_live(waits=not no_wait)
             elif change.kind != "pulse":
                 click.echo(_line(store, change))
+            # A reader behind a pipe waits for each line.
             sys.stdout.flush()
+            # After the flush: a reader that dies in between sees lines again, never a gap.
             keep.note(change.cursor, is_live=change.kind == "live")
 
 
 class _Kept:
-    """A file with the cursor of the last line that was written."""
+    """A file that keeps the cursor of the last line that was printed."""
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._cursor, self._is_live, self._noted = path, "", False, time.monotonic()
@@ -99,18 +102,21 @@ class _Kept:
             raise click.UsageError(f"there is no folder {path.parent}")
         if path is not None and path.exists():
             self.before = read_regular(path, CURSOR_BYTES).decode(errors="replace").strip()
+            # It does not say where to go on, and the first turn would print everything again.
             if not self.before:
                 raise click.UsageError(f"{path} is empty: remove it to begin anew")
 
     def note(self, cursor: str, *, is_live: bool) -> None:
         self._cursor, self._is_live = cursor, self._is_live or is_live
+        # A write syncs to the disk: at each line of a long past, it would take most of the time.
         if self._is_live or time.monotonic() - self._noted > NOTED_EVERY:
             self.write()
 
     def write(self) -> None:
-        """Replace the file at once: whoever reads it finds the old cursor or the new one."""
+        """Replace the file atomically: a reader finds the old cursor or the new one."""
         if self._path is None or not self._cursor:
             return
+        # Beside the file, because a rename is atomic only within a file system.
         part = self._path.with_name(f"{self._path.name}.part")
         with open_target(part) as file:
             file.write(f"{self._cursor}\n")
@@ -122,22 +128,22 @@ class _Kept:
 
 @contextmanager
 def _kept(path: Path | None) -> Iterator[_Kept]:
-    kept = _Kept(path)
+    cursor_file = _Kept(path)
     try:
-        yield kept
+        yield cursor_file
     finally:
-        kept.write()
+        cursor_file.write()
 
 
 def _record(store: Store, change: Change, *, content: bool) -> dict[str, Any]:
-    """A change as JSON shows it: its kind and cursor first."""
+    """A change as JSON: its kind and cursor, then its fields."""
     import msgspec
 
     record: dict[str, Any] = {"kind": change.kind, "cursor": change.cursor}
     if change.kind == "turn":
         turn = change.turn
-        said = {"content": _content(store, change)} if content else {}
-        return record | {"time": _stamp(change.time), "turn": timed_record(turn) | said}
+        content_field = {"content": _content(store, change)} if content else {}
+        return record | {"time": _stamp(change.time), "turn": timed_record(turn) | content_field}
     fields = {name: getattr(change, name) for name in change.__struct_fields__}
     if "time" in fields:
         fields["time"] = _stamp(fields["time"])
@@ -146,7 +152,7 @@ def _record(store: Store, change: Change, *, content: bool) -> dict[str, Any]:
 
 
 def _content(store: Store, change: TurnChange) -> list[dict[str, Any]] | None:
-    """The blocks of a turn; None where they were erased meanwhile."""
+    """The content blocks of a turn; None if they were erased after the change was read."""
     from headish.values.blocks import to_mapping
 
     try:
@@ -156,7 +162,7 @@ def _content(store: Store, change: TurnChange) -> list[dict[str, Any]] | None:
 
 
 def _line(store: Store, change: Change) -> str:
-    """A change for people."""
+    """A change as a line for people."""
     if change.kind == "live" or change.kind == "pulse":
         return ""
     before = f"{local_time(change.time, 'seconds')}  {change.kind:<10}  "
@@ -183,10 +189,10 @@ def _turn_line(store: Store, change: TurnChange, before: str) -> str:
     name = marks([meta.bookmark]) if meta.bookmark else ""
     id, role = f"{click.style(change.turn.id, fg='yellow')}  ", f"{who(meta)} "
     try:
-        said = words(meta, content_of(store, change.turn.id))
+        text = words(meta, content_of(store, change.turn.id))
     except InputError:
-        said = "(erased)"
-    return lay_out([before, id, role], said, [name], spare=[id])
+        text = "(erased)"
+    return lay_out([before, id, role], text, [name], spare=[id])
 
 
 def _tell_live(*, waits: bool) -> None:
@@ -195,5 +201,5 @@ def _tell_live(*, waits: bool) -> None:
 
 
 def _stamp(moment: Any) -> str:
-    stamped: str = moment.isoformat(timespec="milliseconds")
-    return stamped
+    text: str = moment.isoformat(timespec="milliseconds")
+    return text

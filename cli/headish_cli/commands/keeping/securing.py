@@ -1,4 +1,4 @@
-"""``db secure``, and ``spaces grant``, ``revoke`` and ``members``: a PostgreSQL server keeps the spaces apart."""
+"""``db secure``, and ``spaces grant``, ``revoke`` and ``members``: have a PostgreSQL server keep the spaces apart."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def secure_command(settings: GlobalOptions, apps: tuple[str, ...], check: bool, 
     from headish.database.isolation.securing import secure
 
     with settings.connect() as database:
-        found = secure(database, apps, check=check)
+        result = secure(database, apps, check=check)
     if as_json:
-        print_json(found)
-    elif not found.secured:
+        print_json(result)
+    elif not result.secured:
         say("Nothing keeps its spaces apart: 'headish db secure' does it, and --check --json lists how.")
     else:
-        for measure in found.missing:
+        for measure in result.missing:
             click.echo(_line(measure))
-        _tell(len(found.done), found.missing, len(found.tables), check=check)
-    if found.missing:
+        _tell(len(result.done), result.missing, len(result.tables), check=check)
+    if result.missing:
         raise click.exceptions.Exit(1)
 
 
@@ -47,6 +47,7 @@ def _line(measure: Measure) -> str:
 
 def _tell(done: int, missing: tuple[Measure, ...], tables: int, *, check: bool) -> None:
     if missing:
+        # For some, only a person can decide what to do, so they have no statement.
         mended = sum(each.statement is not None for each in missing)
         hint = f"; 'headish db secure' mends {mended} of them" if check and mended else ""
         say(f"{counted(len(missing), 'thing')} missing{hint}.")

@@ -1,4 +1,4 @@
-"""``sign``: say with a key of ``ssh-keygen`` who stands behind a turn."""
+"""``sign``: sign a turn with an SSH key, by ``ssh-keygen``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``db init`` and ``db distribute``: the tables are made, and spread over the machines of a distributed PostgreSQL."""
+"""``db init`` and ``db distribute``: make the tables, and spread them over the machines of a distributed PostgreSQL."""
 
 from __future__ import annotations
 

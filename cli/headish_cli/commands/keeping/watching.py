@@ -1,4 +1,4 @@
-"""``import --watch``: import what a program writes while it writes it."""
+"""``import --watch``: import the files of a program while it writes them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from headish.imports.notes import ImportNote
 
 SHARE = 4
-"""A round is followed by a rest of so many times as long, so that a large file that grows does not keep a core busy."""
+"""A rest is at least this many times as long as the round before, so that a large file that grows does not keep a core
+busy."""
 LONGEST_REST = 60.0
+"""The longest rest between two rounds, in seconds."""
 Tell = Callable[["ImportNote"], None]
 
 
 def refuse_beside_watch(files: Sequence[str], bookmark: str | None, dry_run: bool, continues: str | None) -> None:
-    """Refuse what does not go with it. Raises: click.UsageError."""
+    """Refuse options and paths that do not go with ``--watch``. Raises: click.UsageError."""
     if bookmark is not None or continues is not None or dry_run:
         raise click.UsageError("--watch takes no --bookmark, --continues or --dry-run")
     from headish.imports.readers.shared.servers import is_address
@@ -44,9 +46,9 @@ def watch_files(
     as_json: bool,
     unread: UnreadFiles | None = None,
 ) -> None:
-    """Import what changes, until Ctrl-C; without ``every`` what has changed by now.
+    """Import what changes, every ``every`` seconds or less often, until Ctrl-C; without it, one round.
 
-    Raises: Told at the end of one round with records that could not be read.
+    Raises: Told after that one round if it had records that could not be read.
     """
     from msgspec.structs import replace
 
@@ -59,17 +61,17 @@ def watch_files(
         say(f"Watching {', '.join(one_line(path, None) for path in files)}. Ctrl-C ends it.")
     while True:
         begun = time.monotonic()
-        done = _import(store, _present(files, missing), format, tell)
-        done, unread = replace(done, unread=unread), UnreadFiles()
-        _print(done, as_json, always=every is None)
+        imported = _import(store, _present(files, missing), format, tell)
+        imported, unread = replace(imported, unread=unread), UnreadFiles()
+        _print(imported, as_json, always=every is None)
         if every is None:
-            return _end(done)
+            return _end(imported)
         time.sleep(min(max(every, SHARE * (time.monotonic() - begun)), LONGEST_REST))
 
 
 def _present(files: Sequence[str], missing: set[str]) -> list[str]:
-    """The paths that are there now. One that is not there is told once, and looked for again in each round: an agent
-    may be installed later, and folders are moved."""
+    """The paths that exist now. A missing one is reported once, and looked for again in each round: an agent may be
+    installed later, and folders are moved."""
     for path in files:
         if os.path.exists(path):
             missing.discard(path)
@@ -82,20 +84,21 @@ def _present(files: Sequence[str], missing: set[str]) -> list[str]:
 def _import(store: Store, files: Sequence[str], format: str | None, tell: Tell) -> Imported:
     from headish.imports.imported import Imported
 
-    done = Imported()
+    imported = Imported()
     for path in files:
-        done = done.plus(store.import_changed(path, format, told=tell))
-    return done
+        imported = imported.plus(store.import_changed(path, format, told=tell))
+    return imported
 
 
 class _Once:
-    """Tells each note once: a broken line stands in its file as long as the file is watched."""
+    """Passes each note on once: a broken line stays in its file, and each round would report it again."""
 
     def __init__(self, told: Tell) -> None:
         self._told = told
         self._before: set[int] = set()
 
     def __call__(self, note: ImportNote) -> None:
+        # Only the hash is kept: a watch has no end, and its notes may be many.
         mark = hash(str(note))
         if mark not in self._before:
             self._before.add(mark)

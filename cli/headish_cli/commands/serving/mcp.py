@@ -1,4 +1,4 @@
-"""``mcp``: one's own history as a tool of agents."""
+"""``mcp``: offer the history to agents as a tool, over MCP."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def mcp_command(
         from headish.serve.mcp.scope import Scope
         from headish.serve.mcp.server import serve_stdio
     except ModuleNotFoundError as error:
+        # A missing module of headish itself is a broken installation, which the extra would not mend.
         if error.name is not None and error.name.partition(".")[0] == "headish":
             raise
         raise Told("'headish mcp' needs the extra serve: pip install 'headish[serve]'") from None

@@ -1,4 +1,4 @@
-"""``call``: what passed the gateway, a line for each request."""
+"""``call``: list the requests that passed the gateway, and show one of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CLIENT_COLUMNS, MODEL_COLUMNS = 14, 24
 ASKED_SECONDS = 2.0
 TITLES = ("call", "time", "client", "model", "status", "input", "output", "", "")
-"""What stands above the columns at a terminal; a cost and what broke speak for themselves."""
+"""The titles of the columns at a terminal; the last two, cost and what broke, need none."""
 NUMBERS = (5, 6, 7)
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
@@ -53,20 +53,21 @@ def list_command(
     """
     prices = settings.read_prices()
     with settings.open() as store:
-        found = store.calls.list(name, before=before, limit=limit)
+        calls = store.calls.list(name, before=before, limit=limit)
         spooled = store.calls.spooled()
     if spooled:
         say(f"{counted(spooled, 'call')} still in the spool of 'headish serve'.")
     for problem in gateway_problems(settings):
         say(f"headish serve: {one_line(problem, None)}")
-    found = [each for each in found if each.facts.broke is not None] if broke else found
+    calls = [each for each in calls if each.facts.broke is not None] if broke else calls
     if as_json:
-        print_json_lines(_record(each, prices) for each in found)
+        print_json_lines(_record(each, prices) for each in calls)
         return
-    if not found:
+    if not calls:
         say("No calls.")
         return
-    rows = [_row(each, _say_cost(each, prices)) for each in found]
+    rows = [_row(each, _say_cost(each, prices)) for each in calls]
+    # Not in a pipe, where every line should be a call.
     if width() is not None:
         rows.insert(0, TITLES)
     with paged(settings):
@@ -90,18 +91,21 @@ def show_command(settings: GlobalOptions, id: str, body: bool, as_json: bool) ->
         if body:
             print_json(store.calls.body(id))
             return
-        found = store.calls.get(id)
+        call = store.calls.get(id)
         if as_json:
-            print_json(_record(found, prices))
+            print_json(_record(call, prices))
             return
-        broke = found.facts.broke
-        stood = "" if broke is None or broke.turn is None else store.text(broke.turn)
-    for label, value in _details(found, stood, _say_cost(found, prices)):
+        broke = call.facts.broke
+        text_before = "" if broke is None or broke.turn is None else store.text(broke.turn)
+    for label, value in _details(call, text_before, _say_cost(call, prices)):
         click.echo(f"{label:<10} {value}")
 
 
 def gateway_problems(settings: GlobalOptions) -> list[str]:
-    """What the gateway of this database says is wrong; nothing where none runs."""
+    """Ask the gateway of this database for its problems; none if no gateway runs.
+
+    Cost: one request to this machine, at most ``ASKED_SECONDS``.
+    """
     try:
         from headish.serve.processes.settings import find_folder
         from headish.serve.processes.supervising import find_addresses
@@ -112,8 +116,10 @@ def gateway_problems(settings: GlobalOptions) -> list[str]:
     if addresses is None or addresses.gateway is None:
         return []
     try:
+        # Without the proxy of the environment, which cannot reach a loopback address of this machine.
         with build_opener(ProxyHandler({})).open(f"{addresses.gateway}/healthz", timeout=ASKED_SECONDS) as answer:
             problems: list[str] = json.load(answer)["problems"]
+    # Whatever answers at that port may be another program by now.
     except (OSError, HTTPException, ValueError, KeyError):
         return ["the gateway does not say how it is"]
     return problems
@@ -137,7 +143,7 @@ def _row(call: PassedCall, cost: str) -> tuple[str, ...]:
 
 
 def _find_cost(call: PassedCall, prices: Prices | None) -> tuple[Decimal, str] | None:
-    """An amount and its currency; None where the cost is not known."""
+    """The amount and its currency; None if the cost is not known."""
     if prices is None:
         return None
     from headish.serve.pages.money import cost_of_call
@@ -149,14 +155,14 @@ def _find_cost(call: PassedCall, prices: Prices | None) -> tuple[Decimal, str] |
 def _say_cost(call: PassedCall, prices: Prices | None) -> str:
     from headish.content.prices import say_amount
 
-    found = _find_cost(call, prices)
-    return "" if found is None else say_amount(*found)
+    cost = _find_cost(call, prices)
+    return "" if cost is None else say_amount(*cost)
 
 
 def _record(call: PassedCall, prices: Prices | None) -> dict[str, Any]:
-    """As plain data, with ``cost`` and ``currency`` as 'headish cost --json' writes them, where the cost is known."""
-    found = _find_cost(call, prices)
-    return call.to_dict() | ({} if found is None else {"cost": f"{found[0]:f}", "currency": found[1]})
+    """A call as plain data; if its cost is known, with ``cost`` and ``currency`` as in 'headish cost --json'."""
+    cost = _find_cost(call, prices)
+    return call.to_dict() | ({} if cost is None else {"cost": f"{cost[0]:f}", "currency": cost[1]})
 
 
 def _tokens_in(call: PassedCall) -> int:

@@ -1,4 +1,4 @@
-"""``run``: start a tool that talks to its provider through the gateway."""
+"""``run``: start a tool so that it talks to its provider through the gateway."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ LOOPBACK = "127.0.0.1,localhost"
 
 
 class GatewayTool(NamedTuple):
-    """How a tool is told where its provider is: variables with ``{url}``, the address that holds a token if there is
-    one; and arguments with ``{gateway}``, the address alone, since everybody on a machine can read arguments.
-    ``{token}`` stands where arguments say that the token is in ``TOKEN_VARIABLE``, which is what ``shows_token`` says.
+    """How to direct a tool to the gateway: by environment variables, by arguments, or both.
+
+    In ``variables``, ``{url}`` is the gateway's address, with the token in it if there is one. In ``arguments``,
+    ``{gateway}`` is the address alone, since everybody on a machine can read arguments; ``{token}`` is replaced by
+    ``shows_token`` if there is a token: it makes the tool read the token from ``TOKEN_VARIABLE``.
     """
 
     command: str
@@ -29,7 +31,7 @@ class GatewayTool(NamedTuple):
     shows_token: str = ""
 
     def command_of(self, gateway: str, token: str | None) -> list[str]:
-        """The command and its arguments."""
+        """The command and its arguments, without the token itself."""
         shown = self.shows_token if token is not None else ""
         return [
             self.command,
@@ -37,18 +39,17 @@ class GatewayTool(NamedTuple):
         ]
 
     def variables_of(self, gateway: str, token: str | None) -> dict[str, str]:
-        """What is set. A proxy of the network must not be asked for this machine."""
+        """The environment variables to set. ``NO_PROXY`` keeps the tool from asking a proxy for this machine."""
         url = gateway if token is None else f"{gateway}/t/{token}"
-        shown = {TOKEN_VARIABLE: token} if token is not None and self.shows_token else {}
-        spared = {name: ",".join(filter(None, (os.environ.get(name), LOOPBACK))) for name in ("NO_PROXY", "no_proxy")}
-        return {name: value.replace("{url}", url) for name, value in self.variables.items()} | shown | spared
+        token_variable = {TOKEN_VARIABLE: token} if token is not None and self.shows_token else {}
+        no_proxy = {name: ",".join(filter(None, (os.environ.get(name), LOOPBACK))) for name in ("NO_PROXY", "no_proxy")}
+        return {name: value.replace("{url}", url) for name, value in self.variables.items()} | token_variable | no_proxy
 
 
 TOOLS = {
-    # Claude Code 2.1.332, tried on 2026-11-26, as the others with a token and without.
+    # Each was tried with a token and without. Claude Code 2.1.332, tried on 2026-11-26.
     "claude": GatewayTool("claude", {"ANTHROPIC_BASE_URL": "{url}/anthropic"}),
-    # Codex 0.171.0, tried on 2026-11-26: it has no variable for the address. It speaks through WebSockets where its
-    # provider does.
+    # Codex 0.171.0, tried on 2026-11-26: no variable sets the address. It uses WebSockets where its provider does.
     "codex": GatewayTool(
         "codex",
         {},
@@ -61,9 +62,9 @@ TOOLS = {
     ),
     # Gemini CLI 0.61.0, tried on 2026-11-26, with an API key.
     "gemini": GatewayTool("gemini", {"GOOGLE_GEMINI_BASE_URL": "{url}/gemini"}),
-    # llm asks through OpenAI's SDK, which reads the variable (openai 3.54.0, read on 2026-11-22).
+    # llm uses OpenAI's SDK, which reads the variable (openai 3.54.0, read on 2026-11-22).
     "llm": GatewayTool("llm", {"OPENAI_BASE_URL": "{url}/openai/v1"}),
-    # Programs that are made with the official SDKs, and Ollama's.
+    # Programs that use the providers' official SDKs, or Ollama's.
     "sdk": GatewayTool(
         "",
         {
@@ -74,7 +75,7 @@ TOOLS = {
         },
     ),
 }  # fmt: skip
-"""The tools by name, each with the version that was tried."""
+"""The tools by name. The comments say which version was tried."""
 NAMES = ", ".join(name for name, tool in TOOLS.items() if tool.command)
 
 
@@ -91,22 +92,23 @@ def run_command(settings: GlobalOptions, token_file: str | None, tool: str, argu
     tool: headish run claude -- -p "Hello". Its conversations appear in 'headish list'. 'headish serve --env TOOL'
     prints what is set, for other ways to start it. No argument takes a token: everybody on a machine can read them.
     """
-    known = TOOLS.get(tool)
-    if known is None or not known.command:
+    entry = TOOLS.get(tool)
+    if entry is None or not entry.command:
         raise click.UsageError(
             f"run starts {NAMES}, not {tool[:80]!r}: 'headish serve --env sdk' is for other programs"
         )
     token = os.environ.get(TOKEN_VARIABLE) or None if token_file is None else read_token(token_file)
     gateway = find_gateway(settings)
-    words = [*known.command_of(gateway, token), *arguments]
+    words = [*entry.command_of(gateway, token), *arguments]
     try:
-        os.execvpe(words[0], words, {**os.environ, **known.variables_of(gateway, token)})  # noqa: S606, it is asked for
+        # Replaces this process, so that the tool itself has the terminal, the signals and the exit code.
+        os.execvpe(words[0], words, {**os.environ, **entry.variables_of(gateway, token)})  # noqa: S606, it is asked for
     except FileNotFoundError:
-        raise Told(f"{known.command} is not installed, or not on the path") from None
+        raise Told(f"{entry.command} is not installed, or not on the path") from None
 
 
 def read_token(file: str) -> str:
-    """The token that a file holds. Raises: UsageError; OSError."""
+    """Read the token in a file. Raises: UsageError; OSError; TooLarge."""
     from headish.values.access.tokens import TOKEN  # late: most tools need none
 
     token = read_file(file, TOKEN_BYTES).decode("ascii", "replace").strip()
@@ -116,23 +118,23 @@ def read_token(file: str) -> str:
 
 
 def print_variables(settings: GlobalOptions, tool: str) -> None:
-    """Print what a shell is to set before a tool starts, and what the tool is to be started with."""
-    known = TOOLS.get(tool)
-    if known is None:
+    """Print the lines for a shell that direct a tool to the gateway, and the command to start it with, as a comment."""
+    entry = TOOLS.get(tool)
+    if entry is None:
         raise click.UsageError(f"--env knows {', '.join(TOOLS)}, not {tool[:80]!r}")
     gateway = find_gateway(settings)
-    for name, value in known.variables_of(gateway, None).items():
+    for name, value in entry.variables_of(gateway, None).items():
         click.echo(f"export {name}={shlex.quote(value)}")
-    if known.arguments:
-        click.echo("# " + shlex.join(known.command_of(gateway, None)))
+    if entry.arguments:
+        click.echo("# " + shlex.join(entry.command_of(gateway, None)))
 
 
 def find_gateway(settings: GlobalOptions) -> str:
-    """The address of the gateway that runs for a database."""
+    """The address of the gateway that runs for the database. Raises: Told if none runs."""
     from headish.serve.processes.settings import find_folder
     from headish.serve.processes.supervising import find_addresses
 
-    found = find_addresses(find_folder(settings.target))
-    if found is None or found.gateway is None:
+    addresses = find_addresses(find_folder(settings.target))
+    if addresses is None or addresses.gateway is None:
         raise Told("no gateway runs for this database: start it with 'headish serve'")
-    return found.gateway
+    return addresses.gateway

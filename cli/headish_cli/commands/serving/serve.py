@@ -1,4 +1,4 @@
-"""``serve``: the page, the API and the gateway of a database, until Ctrl-C."""
+"""``serve``: run the page, the API and the gateway of a database until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -78,6 +78,7 @@ def serve_command(
         from headish.serve.processes.supervising import run_server
         from headish.serve.sync.timetable import SyncEvery
     except ImportError as error:
+        # Any other missing module is not of the extra: the advice to install it would mislead.
         if error.name not in ("aiohttp", "h11", "jinja2", "multidict", "starlette", "uvicorn", "yarl"):
             raise
         raise Told("serving needs the extra: pip install 'headish[serve]'") from None
@@ -95,7 +96,7 @@ def serve_command(
     )
     check(serving)
     if not settings.read_only:
-        settings.open(create=True).close()  # makes and upgrades what is missing before anything listens
+        settings.open(create=True).close()  # makes or upgrades the database before anything listens
     with _opening(Path(serving.folder).absolute()) as opened:
         done = run_server(serving, say=say, opened=opened if open_page else None)
     if not done:
@@ -103,7 +104,7 @@ def serve_command(
 
 
 def check(serving: ServeSettings) -> None:
-    """Refuse what does not go together, before a database is made. Raises: Misspelled."""
+    """Refuse settings that contradict each other, before a database is made. Raises: Misspelled."""
     try:
         serving.check()
     except (InvalidAddress, InvalidArgument, InvalidPrices) as error:
@@ -111,19 +112,22 @@ def check(serving: ServeSettings) -> None:
 
 
 def _timetable(settings: GlobalOptions) -> dict[str, float]:
-    """The remotes to sync with. Raises: Misspelled."""
+    """The remotes to sync with, and the seconds between two syncs. Raises: Misspelled."""
     if not settings.sync:
         return {}
-    found = read_timetable(settings.sync)
-    if not found:
+    timetable = read_timetable(settings.sync)
+    if not timetable:
         raise Misspelled(f"{settings.sync[:80]!r} (HEADISH_SYNC, or 'sync' in the configuration) is not {SYNC_WORDS}")
-    return found
+    return timetable
 
 
 def export_pages(
     settings: GlobalOptions, write_pages: Callable[..., Coroutine[Any, Any, WrittenPages]], folder: str
 ) -> None:
-    """Write the pages into a folder, and say which conversations are damaged."""
+    """Write the pages into a folder. Report each conversation that is refused, and go on.
+
+    Raises: Told at the end if any was refused, or at once if a file of another origin is in the way.
+    """
     import asyncio
 
     def told(subject: str, error: HeadishError) -> None:
@@ -149,14 +153,18 @@ def _split(pair: str) -> tuple[str, str]:
 
 @contextmanager
 def _opening(folder: Path) -> Iterator[Callable[[str], None]]:
-    """Opens an address in a browser, by a page that only its owner can read and that goes on to it: the arguments of a
-    process can be read by everybody on the machine. The page is there until the server ends."""
+    """Yield a function that opens a URL in a browser, by way of a file that redirects to it.
+
+    The URL holds a secret, and everybody on the machine can read the arguments of a browser's process. Only its owner
+    can read the file. The file is removed when the server ends.
+    """
     page = folder / "open.html"
 
     def open_page(url: str) -> None:
         import webbrowser
 
         page.unlink(missing_ok=True)
+        # "x": never through a file or a link that somebody else put there.
         with open(page, "x", encoding="utf-8", opener=partial(os.open, mode=0o600)) as file:
             file.write(f'<!doctype html><meta charset=utf-8><meta http-equiv=refresh content="0;url={escape(url)}">')
         webbrowser.open(page.as_uri())

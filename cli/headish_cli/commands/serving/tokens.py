@@ -1,4 +1,4 @@
-"""``token``: what lets programs in that ask a server of headish."""
+"""``token``: add, list and remove the tokens that let programs use a server of headish."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RIGHTS = ("read", "write", "gateway", "sync", "erase", "trust")
 
 
 class Duration(click.ParamType[float]):
-    """A number of minutes, hours or days, in seconds."""
+    """A duration such as 30m, 12h or 90d, as seconds."""
 
     name = "duration"
 
@@ -54,6 +54,7 @@ def add_command(
     if as_json:
         print_json({"label": label, "space": settings.space, "rights": list(rights), "token": token})
         return
+    # The token alone is on stdout, for a script to store; headish has only its hash (ADR 0090).
     say(f"Keep it where keys are kept; 'headish token remove {label}' revokes it.")
     click.echo(token)
 

@@ -1,4 +1,4 @@
-"""``serve-stdio``: this history for another machine that has it as a live remote."""
+"""``serve-stdio``: answer another machine that has this history as a live remote."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headish_cli.options import GlobalOptions, pass_settings
 from headish_cli.printing.output import Told
 
 LOG_LIMIT_BYTES = 1024 * 1024
-"""A longer log is kept once more, and a new one begun."""
+"""A log that would grow beyond this is renamed, and a new one begun; only one old log is kept."""
 
 
 @click.command("serve-stdio")
@@ -32,6 +32,7 @@ def serve_stdio_command(settings: GlobalOptions, names: str, trust: bool, create
     try:
         with settings.open(create=create and not settings.read_only) as store:
             store.remotes.answer(sys.stdin.fileno(), sys.stdout.fileno(), names=names, trust=trust)
+    # These are reported as by every command; any other error is a defect, whose text may hold what is stored.
     except (HeadishError, OSError, click.ClickException):
         raise
     except Exception as error:
@@ -39,7 +40,7 @@ def serve_stdio_command(settings: GlobalOptions, names: str, trust: bool, create
 
 
 def _log(error: Exception) -> str:
-    """Write a traceback to the log of this machine, since whoever calls may be a stranger; what to tell of that."""
+    """Write a traceback to this machine's log, as the caller may be a stranger. Return what to tell the caller."""
     from platformdirs import user_log_path
 
     path = user_log_path("headish", appauthor=False) / "serve-stdio.log"
@@ -49,7 +50,7 @@ def _log(error: Exception) -> str:
     except OSError:
         return "its log cannot be written there"
     log.setFormatter(logging.Formatter("%(asctime)s %(process)d %(message)s"))
-    told = type(error), error, error.__traceback__
-    log.handle(logging.LogRecord("headish", logging.ERROR, __file__, 0, "serve-stdio failed", None, told))
+    exc_info = type(error), error, error.__traceback__
+    log.handle(logging.LogRecord("headish", logging.ERROR, __file__, 0, "serve-stdio failed", None, exc_info))
     log.close()
     return "its log is serve-stdio.log on that machine"

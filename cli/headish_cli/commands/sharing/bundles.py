@@ -1,4 +1,4 @@
-"""``bundle``: turns as a file for another store."""
+"""``bundle``: carry turns to another store in a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUTCOMES = {
     "removed": "removed there",
     "refused": "cannot be the name of a bookmark here",
 }
-"""What people are told of a name, by what became of it."""
+"""The message for a bookmark that arrived, by its outcome."""
 
 
 @click.group("bundle", cls=BriefGroup)
@@ -51,10 +51,11 @@ def create_command(
     Provider pointers, tools and keys never go into a bundle. Prints the cursor after which the next bundle begins.
     """
     since = read_cursor(since)
-    with settings.open() as store, counting_turns("bundling") as told:
+    with settings.open() as store, counting_turns("bundling") as progress:
+        # HEADISH_SIGNING_KEY may set the key, which does not yet mean that this bundle should be signed.
         done = store.bundles.create(
             file, list(headishes) or None, since=since, allow_secrets=allow_secrets, sign=sign,
-            key=key if sign else None, progress=told,
+            key=key if sign else None, progress=progress,
         )  # fmt: skip
     if as_json:
         print_json(done)
@@ -112,8 +113,10 @@ def apply_command(
     settings: GlobalOptions, file: str, require_signed: bool, signers: str | None, revoked: str | None, as_json: bool
 ) -> None:
     """Store what the bundle FILE brings. Nothing that is here changes; a bookmark moves only forward."""
-    with settings.open(create=True) as store, counting_turns("applying") as told:
-        done = store.bundles.apply(file, require_signed=require_signed, signers=signers, revoked=revoked, progress=told)
+    with settings.open(create=True) as store, counting_turns("applying") as progress:
+        done = store.bundles.apply(
+            file, require_signed=require_signed, signers=signers, revoked=revoked, progress=progress
+        )
     if as_json:
         print_json(done)
         return
@@ -128,9 +131,9 @@ def _tell_signed(signed: str) -> None:
 
 
 def tell_names(names: Sequence[ArrivedName], *, of_devices: bool = False) -> None:
-    """What became of names that arrived: a line for each that is new, moved, is gone there or went apart.
+    """Report the bookmarks that arrived: a line for each that is new, moved, was removed there or diverged.
 
-    Those of devices are ``laptop/main``.
+    With ``of_devices`` the names are like ``laptop/main``.
     """
     for each in names:
         name = one_line(each.name, 255)

@@ -1,4 +1,4 @@
-"""``clone``: a history that lies at a place, in a new store."""
+"""``clone``: copy the history of a remote into a new store."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def clone_command(settings: GlobalOptions, url: str, name: str, as_json: bool, *
     The last turn that came is @. If another machine must invite this one first, it says how; then take 'headish sync'.
     """
     with asked(url, joining), settings.open(create=True) as store:
-        done = store.remotes.clone(name, url, **joining)
+        cloned = store.remotes.clone(name, url, **joining)
     if as_json:
-        print_json(done)
+        print_json(cloned)
         return
-    tell_remote(done.remote)
-    if done.pulled is not None:
-        tell_pulled(done.pulled)
+    tell_remote(cloned.remote)
+    if cloned.pulled is not None:
+        tell_pulled(cloned.pulled)

@@ -1,4 +1,4 @@
-"""``push``, ``pull``, ``sync`` and ``status``: what goes to the remotes, comes from there, and stands between."""
+"""``push``, ``pull``, ``sync`` and ``status``: exchange turns with the remotes, and show what is not exchanged yet."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ THERE = {
     "refused": "may not be moved there",
     "unknown": "is at a turn there that is not here: pull first",
 }
-"""What people are told of a bookmark at a live remote, by what became of it."""
+"""The message for a bookmark at a live remote, by its outcome."""
 
 name_argument = click.argument("name", required=False)
 prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
@@ -94,11 +94,11 @@ def sync_command(settings: GlobalOptions, name: str | None, as_json: bool, **how
 def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> None:
     """Show the state of the remote NAME, or of all: what it does not have yet, and which bookmarks diverged."""
     with settings.open() as store:
-        found = [store.remotes.status(each) for each in _names(store, name)]
+        statuses = [store.remotes.status(each) for each in _names(store, name)]
     if as_json:
-        print_json_lines(found)
+        print_json_lines(statuses)
         return
-    for status in found:
+    for status in statuses:
         remote = one_line(status.remote.name, 255)
         click.echo(f"{remote}: {counted(status.unsent, 'turn')} not sent, {counted(len(status.devices), 'device')}")
         if status.remote.waits:
@@ -114,42 +114,44 @@ def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> 
 
 
 def _tell_run(run: SyncRun) -> str:
-    """How the server syncs with a remote; a failure on a line of its own."""
-    told = [f"'headish serve' syncs every {counted(round(run.every_seconds / 60), 'minute')}"]
+    """Describe when the server syncs with a remote; failures follow on a line of their own."""
+    parts = [f"'headish serve' syncs every {counted(round(run.every_seconds / 60), 'minute')}"]
     moments = {"last": run.last, "at work since": run.begun, "next": run.next}
-    told += [f"{words} {local_time(moment)}" for words, moment in moments.items() if moment is not None]
-    failed = f"\n  failed {counted(run.failed, 'time')}: {one_line(run.error, 300)}" if run.failed else ""
-    return ", ".join(told) + failed
+    parts += [f"{words} {local_time(moment)}" for words, moment in moments.items() if moment is not None]
+    failures = f"\n  failed {counted(run.failed, 'time')}: {one_line(run.error, 300)}" if run.failed else ""
+    return ", ".join(parts) + failures
 
 
 def _visit(
     settings: GlobalOptions, name: str | None, as_json: bool, verb: Callable[[Remotes, str], Pulled | Pushed | Synced]
 ) -> None:
-    """Visit the remote NAME, or all of them, and tell what each visit did as soon as it is done.
+    """Visit the remote NAME, or all of them, and report each visit as soon as it ends.
 
-    Of several, one that fails is told by name, and the exit code is that of the first one; else 1 where a bookmark goes
-    apart.
+    If one of several fails, report it and go on; the exit code is that of the first failure. Otherwise it is 1 if a
+    bookmark diverged.
     """
     failed, apart = 0, False
     with settings.open() as store:
         names = _names(store, name)
         for each in names:
             try:
-                done = verb(store.remotes, each)
+                result = verb(store.remotes, each)
             except (HeadishError, OSError) as error:
+                # A single remote fails like any other command; with several, the others should not have to wait for it.
                 if len(names) == 1:
                     raise
-                told = refusal(error, settings, about=each)
-                told.show()
-                failed = failed or told.exit_code
+                error_line = refusal(error, settings, about=each)
+                error_line.show()
+                failed = failed or error_line.exit_code
                 continue
-            apart |= _tell(done, as_json)
+            apart |= _tell(result, as_json)
     if failed or apart:
+        # After all visits. SystemExit, because every error has been shown already.
         raise SystemExit(failed or 1)
 
 
 def _tell(done: Pulled | Pushed | Synced, as_json: bool) -> bool:
-    """Say what a visit did; whether a bookmark goes apart."""
+    """Report what a visit did. Return whether a bookmark diverged."""
     from headish.values.results.sharing import Pulled, Synced
 
     parts = (done.pulled, done.pushed) if isinstance(done, Synced) else (done,)
@@ -171,7 +173,7 @@ def _names(store: Store, name: str | None) -> list[str]:
 
 
 def tell_pulled(done: Pulled) -> None:
-    """What a pull brought, in words."""
+    """Report what a pull brought."""
     say(f"{one_line(done.remote, 255)}: {counted(done.stored, 'turn')} came.")
     for each in done.signed:
         say(f"signed: {one_line(each, 500)}")
@@ -187,8 +189,8 @@ def _tell_pushed(done: Pushed) -> None:
     say(f"{remote}: {counted(done.turns, 'turn')} sent.")
     for each in done.names:
         name = one_line(each.name, 255)
-        told = THERE.get(each.outcome)
+        message = THERE.get(each.outcome)
         if each.outcome == "diverged":
             say(f"{name}: {each.here:,} here, {each.there:,} on {remote}; headish diff {name}..{remote}/{name}")
-        elif told is not None:
-            say(f"{remote}/{name}: {told}")
+        elif message is not None:
+            say(f"{remote}/{name}: {message}")

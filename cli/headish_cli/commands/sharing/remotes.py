@@ -1,4 +1,4 @@
-"""``remote``: the places that hold this history, and which machines have a part in them."""
+"""``remote``: manage the places that hold this history, and the machines that share them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SETTINGS = ("key", "names", "erasures", "trust", "sign", "require-signed", "key-env")
 SWITCH = {None: None, "on": True, "off": False, "true": True, "false": False}
-"""What is chosen of a remote; and what the words of a switch are."""
+"""The settings of a remote, and the words of a switch; None if it is not given."""
 NO_REMOTE = "There is no remote: 'headish remote add NAME URL' adds one."
 
 secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
@@ -33,13 +33,16 @@ joining_options = together(
     click.option("--key-env", metavar="PLACE",
                  help="Where the token for a server is: a variable, or keyring:NAME."),
 )  # fmt: skip
-"""How a machine joins a place."""
+"""Options for how a machine joins a remote."""
 
 
 @contextmanager
 def asked(url: str, joining: Mapping[str, Any]) -> Iterator[None]:
-    """Ask the person at the terminal for the passphrase of a place, where it is wanted and nothing else gives it. It is
-    in the environment until the place was joined. Raises: InvalidArgument."""
+    """Ask at the terminal for the passphrase of a remote, if one is needed and no variable or file has it.
+
+    The passphrase is in this process's environment, where the library looks for it, until the block ends.
+    Raises: InvalidArgument.
+    """
     from headish.remotes.keys import PASSPHRASE, read_passphrase
     from headish.remotes.kinds import is_live
 
@@ -47,6 +50,7 @@ def asked(url: str, joining: Mapping[str, Any]) -> Iterator[None]:
     if not is_used or not is_terminal() or read_passphrase() is not None:
         yield
         return
+    # Asked for twice: a slip would encrypt the remote's key with a passphrase that nobody knows.
     os.environ[PASSPHRASE] = click.prompt(
         "Passphrase of the remote", hide_input=True, confirmation_prompt="Repeat it", err=True
     )
@@ -139,19 +143,19 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
     key-env=PLACE               where the token for a server is: a variable,
                                 or keyring:NAME
     """
-    given = {each.partition("=")[0]: each.partition("=")[2] for each in pairs}
+    values = {each.partition("=")[0]: each.partition("=")[2] for each in pairs}
     unknown = [each for each in pairs if each.partition("=")[0] not in SETTINGS or "=" not in each]
     if unknown:
         *first, last = (f"{each}=" for each in SETTINGS)
         raise click.UsageError(f"{unknown[0]!r} is none of {', '.join(first)} and {last}")
-    switches = {each: given.pop(each, None) for each in ("trust", "sign", "require-signed")}
-    key_env = given.pop("key-env", None)
+    switches = {each: values.pop(each, None) for each in ("trust", "sign", "require-signed")}
+    key_env = values.pop("key-env", None)
     for each, word in switches.items():
         if word not in SWITCH:
             raise click.UsageError(f"{each} is on or off, not {word!r}")
     with settings.open() as store:
         changed = store.remotes.set(
-            name, **given, trust=SWITCH[switches["trust"]], sign=SWITCH[switches["sign"]],
+            name, **values, trust=SWITCH[switches["trust"]], sign=SWITCH[switches["sign"]],
             require_signed=SWITCH[switches["require-signed"]], key_env=key_env,
         )  # fmt: skip
     if as_json:
@@ -176,8 +180,8 @@ def devices_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
         return
     for each in devices:
         when = "never" if each.time is None else f"{each.time:%Y-%m-%d %H:%MZ}"
-        told = "" if each.erased else "  has not taken over every erasure"
-        click.echo(f"{one_line(each.label, 255)}{' (this machine)' if each.own else ''}  {when}{told}")
+        note = "" if each.erased else "  has not taken over every erasure"
+        click.echo(f"{one_line(each.label, 255)}{' (this machine)' if each.own else ''}  {when}{note}")
 
 
 @remote_command.command("invite")
@@ -209,8 +213,9 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
     with settings.open() as store:
         fingerprint = store.remotes.revoke(name, device, allow_secrets=allow_secrets)
         stay = store.remotes.devices(name)
-    if fingerprint:
+    if fingerprint:  # a plain remote has no key
         for each in stay:
+            # Others do not get the new key: whoever had the old one could have written a log in their name.
             if not (each.own or each.invited):
                 say(
                     f"{one_line(each.label, 255)} was not invited from here: 'headish remote invite {name} age1…' again"
@@ -219,7 +224,7 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
 
 
 def tell_remote(remote: RemotePlace) -> None:
-    """A remote in words, and what is to be done next."""
+    """Describe a remote, and what to do next."""
     from headish.remotes.kinds import is_live
 
     how = f"encrypted, key {remote.fingerprint}" if remote.fingerprint else "encrypted" if remote.encrypted else "plain"

@@ -1,4 +1,4 @@
-"""``ask`` and ``retry``: send a person's message to a provider, print its answer and store it."""
+"""``ask`` and ``retry``: send a person's message to a provider, print its answer and store both."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ call_options = together(
 
 
 def call_settings(call: dict[str, Any]) -> dict[str, Any]:
-    """The options of ``call_options`` as ``open_answer`` takes them, and words for a person who waits."""
-    given = {key: value for key, value in call.items() if key != "timeout"}
-    return {**given, "timeouts": call["timeout"] or None, "told": _tell_wait}
+    """Convert the options of ``call_options`` to the arguments of ``open_answer``, which also report each retry."""
+    settings = {key: value for key, value in call.items() if key != "timeout"}
+    return {**settings, "timeouts": call["timeout"] or None, "told": _tell_wait}
 
 
 @click.command("ask")
@@ -101,20 +101,21 @@ def ask_command(
     with ExitStack() as stack:
         store = stack.enter_context(settings.open(create=True))
         running = _start_servers(stack, store, mcp_config) if tool_loop and mcp_config is not None else None
-        # Where nothing is said, the thread's own servers hold.
+        # Without a new turn there is nothing to set the option on, so the thread's own servers stay.
         named = [*servers, *(running.tools() if running and said.content is not None else ())] or None
         given = {**call, "timeouts": timeout or None, "ptr": ptr, "to": to, "params": said.params, "told": _tell_wait}
         heads = continues[0] if len(continues) == 1 else list(continues) or None
+        # In both: the advice to ask again, made of `call`, must name the same model.
         call["model"] = given["model"] = choose_model(settings, store, heads, ptr, to, call["model"])
         if compact is not None:
             heads, given["budget"] = _compact(store, heads, ptr, given)
-        asked = store.say(
+        stored = store.say(
             said.content, continues=heads, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=named,
             model=call["model"], **said.turn,
         )  # fmt: skip
         loop = Loop(store, running, announce_call if yes else approve_call, rounds)
-        with _kept(said.content, asked, {"to": to, **call}):
-            turn, stopped = _take_rounds(loop, partial(store.open_answer, **given), *asked, as_json)
+        with _kept(said.content, stored, {"to": to, **call}):
+            turn, stopped = _take_rounds(loop, partial(store.open_answer, **given), *stored, as_json)
         tell_branch(store, turn)
         _end(store, turn, {"to": to, **call}, stopped=stopped, looped=running is not None)
 
@@ -132,13 +133,13 @@ def retry_command(settings: GlobalOptions, headish: str, as_json: bool, timeout:
     The new answer is stored beside the old one, and the bookmark moves to it.
     """
     with settings.open() as store:
-        asked = {**call, "timeouts": timeout or None, "told": _tell_wait}
-        turn, stopped = _show(store, lambda: store.open_retry(headish, **asked), as_json)
+        arguments = {**call, "timeouts": timeout or None, "told": _tell_wait}
+        turn, stopped = _show(store, lambda: store.open_retry(headish, **arguments), as_json)
         _end(store, turn, call, stopped=stopped)
 
 
 class Loop(NamedTuple):
-    """What the tool loop needs; without ``running`` servers there is one round."""
+    """The settings of the tool loop; without ``running`` servers it has one round."""
 
     store: Store
     running: ToolServers | None
@@ -148,7 +149,7 @@ class Loop(NamedTuple):
 
 @contextmanager
 def _kept(said: Content | None, asked: tuple[Headishes, str | None], call: dict[str, Any]) -> Iterator[None]:
-    """If no answer came, say that what was said is stored, so that the person need not say it twice."""
+    """If no answer comes, add to the error that the message is stored, so that the person does not send it again."""
     try:
         yield
     except (HeadishError, KeyboardInterrupt) as error:
@@ -156,10 +157,10 @@ def _kept(said: Content | None, asked: tuple[Headishes, str | None], call: dict[
             raise
         if isinstance(error, KeyboardInterrupt):
             say("")  # the terminal has written ^C
-        # An option that was refused is no part of the advice; a key that was given for a variable's name least of all.
+        # Leave options that were refused out of the advice: one may be a key, given in place of a variable's name.
         again = _ask_again(*asked, call if isinstance(error, (CallError, KeyboardInterrupt)) else {})
-        told = Stopped if isinstance(error, KeyboardInterrupt) else Told
-        raise told(f"{str(error) or 'stopped'}; what you said is kept, and '{again}' asks again") from None
+        error_class = Stopped if isinstance(error, KeyboardInterrupt) else Told
+        raise error_class(f"{str(error) or 'stopped'}; what you said is kept, and '{again}' asks again") from None
 
 
 def _ask_again(head: Headishes, bookmark: str | None, call: dict[str, Any]) -> str:
@@ -167,21 +168,24 @@ def _ask_again(head: Headishes, bookmark: str | None, call: dict[str, Any]) -> s
 
 
 def _whom(call: dict[str, Any]) -> list[str]:
-    """The options that ask the same provider again: the thread remembers its pointer, and nothing else."""
+    """The options that ask the same provider again: a thread remembers its pointer, but no other option."""
     return [word for name, option in WHOM.items() if call.get(name) is not None for word in (option, call[name])]
 
 
 def _take_rounds(
     loop: Loop, open_answer: Callable[..., Answer], head: Headishes, bookmark: str | None, as_json: bool
 ) -> tuple[Turn, bool]:
-    """Ask, run what the answer calls, and ask again, until an answer calls nothing; whether Ctrl-C stopped it."""
+    """Ask, run the calls of the answer and ask again, until an answer has no call.
+
+    Returns the last answer, and whether Ctrl-C stopped it.
+    """
     if loop.running is not None and isinstance(head, str):
-        # An answer may have left its calls open: they are run before it is asked again.
+        # The thread may end with open calls, which are run before the model is asked again.
         results = _run_calls(loop, loop.running, head)
         head, bookmark = (head, bookmark) if results is None else (results.id, results.meta.bookmark)
-    for left in reversed(range(loop.rounds)):
+    for rounds_left in reversed(range(loop.rounds)):
         turn, stopped = _show(loop.store, partial(open_answer, head, bookmark), as_json)
-        if loop.running is None or stopped or turn.meta.reply.get("incomplete") or not left:
+        if loop.running is None or stopped or turn.meta.reply.get("incomplete") or not rounds_left:
             return turn, stopped
         results = _run_calls(loop, loop.running, turn.id)
         if results is None:
@@ -194,13 +198,13 @@ def _run_calls(loop: Loop, running: ToolServers, head: str) -> Turn | None:
     from headish.store.asking.origins import is_strangers
 
     store = loop.store
-    # --yes trusts the model that is asked here, not whoever wrote a bundle.
+    # --yes trusts the model that is asked here. Calls that came from a stranger, as in a bundle, need approval.
     approve = approve_call if is_strangers(store, store.get(head).id) else loop.approve
     return store.run_tools(head, running.call_all, approve=approve, told=lambda note: say(f"note: {note}"))
 
 
 def _show(store: Store, open_answer: Callable[[], Answer], as_json: bool) -> tuple[Turn, bool]:
-    """Print an answer as it arrives. Ctrl-C ends it: what arrived is kept, and the second value is true."""
+    """Print an answer as it arrives. Return its turn, and whether Ctrl-C ended it; what arrived is stored."""
     answer = open_answer()
     stopped = show_answer(answer, quiet=as_json)
     turn = answer.finish()
@@ -210,7 +214,7 @@ def _show(store: Store, open_answer: Callable[[], Answer], as_json: bool) -> tup
 
 
 def _end(store: Store, turn: Turn, call: dict[str, Any], *, stopped: bool, looped: bool = False) -> None:
-    """Say what became of the answer, and end with its exit code."""
+    """Report how the answer ended and what it left open, and exit with its code if that is not 0."""
     calls = store.open_calls(turn.id) if turn.meta.role == "assistant" else []
     for each in calls:
         say(f"open call: {describe_call(each)}")
@@ -224,7 +228,7 @@ def _end(store: Store, turn: Turn, call: dict[str, Any], *, stopped: bool, loope
 
 
 def _start_servers(stack: ExitStack, store: Store, config: str) -> ToolServers:
-    """The MCP servers of a file, running; what they offer is stored, so that it is known what was asked with."""
+    """Start the MCP servers of a file. Store their tools, so that requests offer them and the history has them."""
     from headish.tools.servers import ToolServers, read_config
 
     running = stack.enter_context(ToolServers(read_config(config)))
@@ -234,7 +238,10 @@ def _start_servers(stack: ExitStack, store: Store, config: str) -> ToolServers:
 
 
 def _compact(store: Store, heads: Headishes | None, ptr: str | None, given: dict[str, Any]) -> tuple[Any, Any]:
-    """Sum the thread up where it is nearly full; what to continue then, and the budget that cuts what is still over."""
+    """Compact a thread that nearly fills the context window.
+
+    Returns what to continue then, and the budget that cuts the request if it is still too large.
+    """
     from headish.store.writing.overlays import compact_when_full
 
     call = {key: value for key, value in given.items() if key in ("base_url", "key_env", "timeouts", "told")}
@@ -246,6 +253,7 @@ def _compact(store: Store, heads: Headishes | None, ptr: str | None, given: dict
 
         assert turn.meta.attributes.overlay is not None
         say(f"compacted: {describe(turn.meta.attributes.overlay)} (turn {turn.id})")
+        # The bookmark moved to the new overlay; without a bookmark, only the overlay's id leads to it.
         heads = heads if heads == turn.meta.bookmark else turn.id
     return heads, given.get("budget") or "auto"
 
@@ -256,4 +264,4 @@ def _tell_wait(attempt: int, delay_seconds: float, error: CallError) -> None:
 
 WHOM = {"ptr": "-p", "to": "--to", "model": "--model", "base_url": "--base-url", "key_env": "--key-env",
         "dialect": "--dialect"}  # fmt: skip
-"""The options that say whom a call goes to."""
+"""The options that choose the receiver of a call, by parameter."""

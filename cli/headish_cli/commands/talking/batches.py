@@ -1,4 +1,4 @@
-"""``batch``: ask about many heads at once, later and for less."""
+"""``batch``: ask about many heads at once, for less, and collect the answers later."""
 
 from __future__ import annotations
 
@@ -54,11 +54,12 @@ def create_command(
     - reads them from standard input, one per line. What each is asked must be stored already: 'headish add'. All go to
     one server; OpenAI and Gemini take one model for a batch.
     """
-    listed = [each for head in heads for each in (_read_heads() if head == "-" else [head])]
+    headishes = [each for head in heads for each in (_read_heads() if head == "-" else [head])]
     with settings.open() as store:
-        model = choose_model(settings, store, listed[0] if listed else None, ptr, to, model)
+        # All requests of a batch go to one server, so the first thread may choose for all.
+        model = choose_model(settings, store, headishes[0] if headishes else None, ptr, to, model)
         batch = store.batches.create(
-            listed, name=name, to=to, ptr=ptr, model=model, params=read_params(options) or None,
+            headishes, name=name, to=to, ptr=ptr, model=model, params=read_params(options) or None,
             timeouts=timeout, **server,
         )  # fmt: skip
     if as_json:
@@ -80,13 +81,13 @@ def status_command(settings: GlobalOptions, name: str | None, timeout: float | N
         if name is None:
             _list(store.batches.list(), as_json)
             return
-        found = store.batches.status(name, timeouts=timeout)
+        status = store.batches.status(name, timeouts=timeout)
     if as_json:
-        print_json(found.to_dict())
+        print_json(status.to_dict())
         return
-    counts = ", ".join(f"{count:,} {word}" for word, count in found.counts.items() if count)
-    click.echo(one_line(f"{name}: {found.status}" + (f" ({counts})" if counts else ""), None))
-    if found.ended and found.batch.state != "collected":
+    counts = ", ".join(f"{count:,} {word}" for word, count in status.counts.items() if count)
+    click.echo(one_line(f"{name}: {status.status}" + (f" ({counts})" if counts else ""), None))
+    if status.ended and status.batch.state != "collected":
         say(f"'headish batch collect {name}' stores the answers.")
 
 
@@ -102,14 +103,14 @@ def collect_command(settings: GlobalOptions, name: str, timeout: float | None, a
     Exit code 1: requests that failed or expired, or results that cannot be used.
     """
     with settings.open() as store:
-        found = store.batches.collect(name, timeouts=timeout)
+        result = store.batches.collect(name, timeouts=timeout)
         if as_json:
-            print_json(found.to_dict())
+            print_json(result.to_dict())
         else:
-            for turn in found.turns:
+            for turn in result.turns:
                 click.echo(turn)
-            _tell(store, found)
-    if found.ended and (found.problems or found.batch.state != "collected" or found.batch.counts["failed"]):
+            _tell(store, result)
+    if result.ended and (result.problems or result.batch.state != "collected" or result.batch.counts["failed"]):
         raise click.exceptions.Exit(1)
 
 
@@ -137,7 +138,7 @@ def _list(batches: list[Batch], as_json: bool) -> None:
 
 
 def _tell(store: Store, found: CollectedBatch) -> None:
-    """Say what is left to say beside the turns."""
+    """Report what the list of turns does not show: failed and missing answers, problems, totals."""
     name, counts = found.batch.name, found.batch.counts
     if not found.ended:
         say(f"{name} has not ended yet: the provider says {one_line(found.status, 60)}.")

@@ -1,4 +1,4 @@
-"""``chat``: a conversation at the terminal, and the commands inside it."""
+"""``chat``: converse at the terminal, with commands that begin with a slash."""
 
 from __future__ import annotations
 
@@ -54,27 +54,32 @@ def chat_command(
     """
     settings: GlobalOptions = ctx.obj
     with settings.open(create=True) as store:
-        known, head = _find(store, name)
-        if system is not None and (known or head):
+        is_bookmark, head = _find(store, name)
+        if system is not None and (is_bookmark or head):
             raise click.UsageError(
                 f"--system begins a conversation; on one that exists, say it with "
                 f"'headish add --role system -c {name} TEXT'"
             )
-        call["model"] = choose_model(settings, store, name if known else head, ptr, to, call["model"])
-        given = {**call_settings(call), "to": to, "params": read_params(options) or None}
-        begun = {key: value for key, value in (("system", system), ("ptr", ptr)) if value is not None}
-        conversation = ChatSession(store, None if head else name, head, given, begun)
+        call["model"] = choose_model(settings, store, name if is_bookmark else head, ptr, to, call["model"])
+        arguments = {**call_settings(call), "to": to, "params": read_params(options) or None}
+        first_turn = {key: value for key, value in (("system", system), ("ptr", ptr)) if value is not None}
+        conversation = ChatSession(store, None if head else name, head, arguments, first_turn)
+        # Before the greeting: a person should not type a message that nobody can answer.
         _check_who(conversation, ptr)
         lines = open_lines(conversation.said_before, (f"/{each}" for each in COMMANDS))
         _greet(conversation, lines)
         failed = _talk(ctx, conversation, lines)
         _part(conversation, lines)
+    # At a terminal, the person has seen it.
     if failed and not lines.at_terminal:
         raise click.exceptions.Exit(1)
 
 
 def _find(store: Any, name: str | None) -> tuple[bool, str | None]:
-    """Whether a name is a bookmark, and the turn of any other headish. A new name is neither."""
+    """Return whether ``name`` is a bookmark, and the turn that any other headish names. A new name is neither.
+
+    Raises: UnknownTurn; InvalidName.
+    """
     from headish.values.grammar import parse_headish
     from headish.values.names import check_name
 
@@ -85,12 +90,13 @@ def _find(store: Any, name: str | None) -> tuple[bool, str | None]:
     except UnknownTurn:
         if parse_headish(name).bookmark is None:
             raise
+        # Now, and not after the first message was typed.
         check_name(name, is_new=True)
         return False, None
 
 
 def _check_who(conversation: ChatSession, ptr: str | None) -> None:
-    """Refuse a chat that nobody can answer before anything is typed."""
+    """Refuse a chat without a receiver before the person types anything. Raises: UnknownPointer."""
     if ptr is not None:
         _ = conversation.store.pointers[ptr]
     if conversation.who() is None:
@@ -112,10 +118,10 @@ def _part(conversation: ChatSession, lines: Lines) -> None:
 
 
 def _talk(ctx: click.Context, conversation: ChatSession, lines: Lines) -> bool:
-    """Take lines until there are no more; whether any answer failed.
+    """Take lines until the input ends or the person leaves. Return whether any answer failed.
 
-    At a terminal an error is told, and the next line is taken. Elsewhere it ends the chat: what comes next was meant
-    for an answer that did not come.
+    At a terminal an error is reported, and the chat goes on. Elsewhere it ends the chat: the next line was written for
+    an answer that did not come.
     """
     failed = False
     while (line := lines.read(conversation.prompt)) is not None:
@@ -129,6 +135,7 @@ def _talk(ctx: click.Context, conversation: ChatSession, lines: Lines) -> bool:
             if not lines.at_terminal:
                 raise
             say("Stopped" + (KEPT if conversation.unanswered else ""))
+        # Ctrl-C in a script means the script, not this one answer.
         if conversation.stopped and not lines.at_terminal:
             raise click.exceptions.Exit(INTERRUPTED)
         failed = failed or conversation.failed
@@ -136,7 +143,7 @@ def _talk(ctx: click.Context, conversation: ChatSession, lines: Lines) -> bool:
 
 
 def _take(ctx: click.Context, conversation: ChatSession, line: str) -> bool:
-    """Say a line, or do what it commands; False where it leaves."""
+    """Send a line, or run the command in it. Return False if it leaves the chat."""
     if not line.startswith("/") or line.startswith("//"):
         text = line.removeprefix("/") if line.startswith("//") else line
         conversation.say(text)
@@ -152,12 +159,15 @@ def _take(ctx: click.Context, conversation: ChatSession, line: str) -> bool:
 
 
 def _asks(line: str) -> bool:
-    """Whether a line asks the model: what went wrong then can be asked again."""
+    """Whether a line asks the model, so that /retry can follow a failure."""
     return not line.startswith("/") or line.startswith("//") or line[1:].split(maxsplit=1)[:1] in (["retry"], ["edit"])
 
 
 def _tell(error: Exception, is_kept: bool) -> bool:
-    """Tell an error that the conversation survives; False for any other. ``is_kept``: a question has no answer yet."""
+    """Report an error after which the chat can go on; return False for any other.
+
+    ``is_kept`` adds that the message is stored and has no answer yet.
+    """
     if isinstance(error, HeadishError):
         words = sentence(error)
     elif isinstance(error, click.ClickException):
@@ -171,6 +181,7 @@ def _tell(error: Exception, is_kept: bool) -> bool:
 
 
 def _help(ctx: click.Context, _conversation: ChatSession, _rest: str) -> None:
+    # The list in the command's own help, so that there is one list.
     text = cleandoc(chat_command.help or "")
     click.echo(text.partition("\b\n")[2], err=True)
 
@@ -197,6 +208,7 @@ def _attach(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
 def _edit(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
     if not rest:
         turn, _ = conversation.last_said()
+        # click returns None if the editor saved nothing.
         rest = (click.edit(conversation.store.text(turn.id)) or "").strip()
     if not rest:
         raise Told("/edit takes what is to be said instead")
@@ -228,7 +240,7 @@ def _tree(ctx: click.Context, conversation: ChatSession, _rest: str) -> None:
 
 
 def _quit(_ctx: click.Context, _conversation: ChatSession, _rest: str) -> None:
-    """``_take`` leaves."""
+    """Do nothing: ``_take`` leaves before it would call this."""
 
 
 KEPT = "; what you said is kept, and /retry asks again"
@@ -237,4 +249,4 @@ COMMANDS: dict[str, Callable[[click.Context, ChatSession, str], None]] = {
     "attach": _attach, "edit": _edit, "exit": _quit, "fork": _fork, "help": _help, "model": _model, "quit": _quit,
     "retry": _retry, "tree": _tree, "undo": _undo,
 }  # fmt: skip
-"""The commands of a chat, each with what comes behind its name."""
+"""The commands of a chat by name. Each takes the rest of its line."""

@@ -56,10 +56,10 @@ def path_command() -> None:
 def get_command(key: str) -> None:
     """Print what the file says of KEY."""
     path = config_path()
-    said = read_config(path).get(key)
-    if said is None:
+    value = read_config(path).get(key)
+    if value is None:
         raise Told(f"{path} does not say {key}")
-    click.echo(said)
+    click.echo(value)
 
 
 @config_command.command("set")
@@ -68,7 +68,7 @@ def get_command(key: str) -> None:
 def set_command(key: str, value: str) -> None:
     """Set KEY to VALUE. The file's comments and order stay."""
     if key in PATHS and "://" not in value and value != ":memory:":
-        value = os.path.abspath(os.path.expanduser(value))  # the file is read from every folder
+        value = os.path.abspath(os.path.expanduser(value))  # commands read the file in any working directory
     check_value(key, value)
     with changed_config(config_path()) as document:
         document[key] = value
@@ -90,6 +90,7 @@ def unset_command(key: str) -> None:
 def edit_command() -> None:
     """Open the file in your editor, and check it."""
     path = config_path()
+    # Editors cannot save into a folder that does not exist.
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     click.edit(filename=path)
     read_config(path)
@@ -100,11 +101,12 @@ def edit_command() -> None:
 @click.pass_context
 def show_command(ctx: click.Context, /, as_json: bool) -> None:
     """Show each setting and where it comes from: an option, a variable, the file, or the default."""
-    said = read_config(config_path())
-    rows = [_effective(ctx, key, said) for key in KEYS]
+    configured = read_config(config_path())
+    rows = [_effective(ctx, key, configured) for key in KEYS]
     if as_json:
         print_json_lines(rows)
         return
+    # Without the first row, the database, whose path may be long.
     room = max(len(row["value"] or "-") for row in rows[1:])
     for row in rows:
         line = f"{row['key']:<12} {pad(row['value'] or '-', room)}  {row['source']}"
@@ -112,7 +114,7 @@ def show_command(ctx: click.Context, /, as_json: bool) -> None:
 
 
 def _effective(ctx: click.Context, key: str, said: dict[str, str]) -> dict[str, Any]:
-    """``{key, value, source}`` of what holds."""
+    """``{key, value, source}`` of the setting in effect."""
     settings: GlobalOptions = ctx.find_root().obj
     option = {"db": settings.target, "space": settings.space, "author": settings.author,
               "isolation": settings.isolation or "none"}  # fmt: skip
@@ -123,6 +125,7 @@ def _effective(ctx: click.Context, key: str, said: dict[str, str]) -> dict[str, 
         value = os.environ[variable] if variable else said.get(key)
         source = f"environment {variable}" if variable else "file" if key in said else "default"
         if key == "color":
+            # NO_COLOR means never, whatever its value (https://no-color.org).
             value = "never" if variable else value or "auto"
             if os.environ.get("TERM") == "dumb" and not variable:
                 value, source = "never", "environment TERM"
@@ -135,8 +138,8 @@ def _source(root: click.Context, key: str) -> str:
         ParameterSource.ENVIRONMENT: f"environment {KEYS[key].variable}",
         ParameterSource.DEFAULT_MAP: "file",
     }
-    found = root.get_parameter_source(key)
-    return words.get(found, "default") if found is not None else "default"
+    source = root.get_parameter_source(key)
+    return words.get(source, "default") if source is not None else "default"
 
 
 def _without_password(value: str | None) -> str | None:
@@ -147,8 +150,8 @@ def _without_password(value: str | None) -> str | None:
     try:
         return str(parse_url(value))
     except ValueError:
-        return "***"  # no address, so nobody can tell where its password stands
+        return "***"  # it cannot be parsed, so the password in it cannot be found and hidden
 
 
 FURTHER = {"pager": ("PAGER",)}
-"""Variables of other programs that count, too, where headish's own is not set."""
+"""Variables of other programs that apply if headish's own is not set."""

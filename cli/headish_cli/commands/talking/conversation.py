@@ -1,6 +1,6 @@
-"""A conversation at the terminal: messages become turns like any other, and a line with a slash is a command.
+"""A conversation at the terminal. Its messages become ordinary turns.
 
-Nothing of it is kept but the turns: where it goes on is a bookmark, or the id of its last turn.
+It keeps nothing but the turns (ADR 0036): a bookmark, or the id of its last turn, says where it goes on.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from headish.store.answers.answer import Answer
 
 REMEMBERED = 400
-"""How many turns are looked through for what was said before."""
+"""The number of turns that are searched for the line editor's history."""
 
 
 NOTHING = "nothing was said yet"
 
 
 class ChatSession:
-    """A conversation that goes on at ``name``, else at the turn ``head``; with neither it begins with the first line.
+    """A conversation that continues the bookmark ``name``, else the turn ``head``; without both, it begins anew.
 
-    ``call`` are options of ``open_answer``; ``turn`` is the ``system`` and ``ptr`` of a conversation that begins. A
-    ``ptr`` holds from the next line on, even if there are lines before it.
+    ``call`` has the options of ``open_answer``; ``turn`` the ``system`` and ``ptr`` of a new conversation. A ``ptr``
+    applies from the next line on, even if there are lines before it.
     """
 
     def __init__(self, store: Store, name: str | None, head: str | None, call: dict[str, Any], turn: dict[str, Any]):
@@ -40,60 +40,60 @@ class ChatSession:
         self.call, self.turn = call, turn
         self.attached: list[str] = []
         self.failed = False
-        """Whether the last answer did not come, or not whole."""
+        """Whether the last answer did not arrive, or is incomplete."""
         self.stopped = False
         """Whether Ctrl-C ended the last answer."""
         self.unanswered = False
-        """Whether something was stored that has no answer."""
+        """Whether the last message is stored and has no answer."""
         self._ptr: str | None = turn.get("ptr")
 
     @property
     def prompt(self) -> str:
-        """What stands before a line: where it goes, and how many files go along."""
+        """The prompt of a line: the bookmark, and how many files the line will carry."""
         files = f" +{len(self.attached)}" if self.attached else ""
         return f"{one_line(self.name, 40) if self.name else 'chat'}{files}> "
 
     def say(self, text: str) -> None:
-        """Store what was said with what is attached, ask, and print the answer while it arrives.
+        """Store a message with its attachments, ask, and print the answer while it arrives.
 
-        Raises: as ``Store.say`` and ``open_answer``; OSError for a file that is gone. What is attached stays attached
-        until it is stored.
+        Attachments stay until the message is stored. Raises: as ``Store.say`` and ``open_answer``; OSError if an
+        attached file is gone.
         """
         content = [*map(read_attachment, self.attached), text] if self.attached else text
         at, call = self.at(), self.call
-        begun: dict[str, Any] = {"bookmark": self.name, **self.turn} if at is None else {"ptr": self._ptr}
-        asked = self.store.say(content, continues=at, to=call.get("to"), model=call.get("model"), **begun)
+        settings: dict[str, Any] = {"bookmark": self.name, **self.turn} if at is None else {"ptr": self._ptr}
+        stored = self.store.say(content, continues=at, to=call.get("to"), model=call.get("model"), **settings)
         self.attached, self._ptr, self.unanswered = [], None, True
-        self.head = str(asked[0])
-        self._show(lambda: self.store.open_answer(*asked, **self.call))
+        self.head = str(stored[0])
+        self._show(lambda: self.store.open_answer(*stored, **self.call))
 
     def retry(self, model: str | None = None) -> None:
-        """Ask again for the last answer, or for the one that never came; ``model`` is another one to ask this once."""
+        """Ask again for the last answer, or for one that never came. ``model`` is asked this once."""
         at = self.at()
         if at is None:
             raise Told(NOTHING)
         call = {**self.call, **({"model": model} if model else {})}
         if self.store.get(at).meta.role == "assistant":
-            # Who replied before is asked again, unless somebody else is named.
-            named = {key: value for key, value in call.items() if value is not None}
-            self._show(lambda: self.store.open_retry(at, **named))
+            # Only named options: the others are those of the old reply, so the same model is asked again.
+            options = {key: value for key, value in call.items() if value is not None}
+            self._show(lambda: self.store.open_retry(at, **options))
         else:
             self._show(lambda: self.store.open_answer(at, **call))
 
     def ask_from_now_on(self, model: str) -> None:
-        """Ask a pointer from now on, or another model of the provider."""
-        with suppress(InvalidName):  # as "llama3:8b" is: no pointer's
+        """From now on, ask the pointer ``model``; if there is none of that name, that model of the provider."""
+        with suppress(InvalidName):  # a model's name, such as "llama3:8b", need not be a valid pointer name
             if model in self.store.pointers:
-                self.call["to"] = None  # the pointer says it
+                self.call["to"] = None  # the pointer has a provider of its own
         self.call["model"] = model
 
     def attach(self, place: str) -> None:
-        """Send a file or URL along with what is said next. Raises: as ``read_attachment``."""
-        read_attachment(place)  # told now, and not when the message is ready
+        """Attach a file or URL to the next message. Raises: as ``read_attachment``."""
+        read_attachment(place)  # an error should come now, not after the message was typed
         self.attached.append(place)
 
     def fork(self, name: str) -> None:
-        """Go on under a new name from here; the old one stays where it is."""
+        """Continue under a new bookmark from here on; the old one stays where it is. Raises: BookmarkMoved; Told."""
         from headish import ABSENT
 
         at = self.at()
@@ -103,7 +103,7 @@ class ChatSession:
         self.name, self.head = name, None
 
     def last_said(self) -> tuple[Turn, int]:
-        """The turn that the person said last, and how many turns ago that was. Raises: Told if there is none."""
+        """The person's last turn, and how many turns back it is. Raises: Told if there is none."""
         at, ago = self.at(), 0
         turn = None if at is None else self.store.get(at)
         while turn is not None and turn.meta.role != "user":
@@ -114,7 +114,7 @@ class ChatSession:
         return turn, ago
 
     def edit(self, text: str) -> None:
-        """Say something else in the place of what was said last, and ask again. The old words stay a version of it."""
+        """Replace the person's last turn by a new version, and ask again. The old version stays stored."""
         turn, ago = self.last_said()
         edited = self.store.edit(f"{self.name}~{ago}" if self.name else turn.id, text)
         self.head, self.unanswered = edited.turn.id, True
@@ -122,21 +122,24 @@ class ChatSession:
         self._show(lambda: self.store.open_answer(at, **self.call))
 
     def undo(self, count: int = 1) -> list[str]:
-        """Take back what was said last, with all that came after it; the words, oldest first. They stay stored."""
+        """Go back by the person's last ``count`` turns and all that followed. Return their words, oldest first.
+
+        The turns stay stored. Raises: Told if there are fewer.
+        """
         at = self.at()
         turns = [] if at is None else self.store.log(at)
-        asked = [index for index, turn in enumerate(turns) if turn.meta.role == "user"]
-        if not 0 < count <= len(asked):
-            raise Told(f"{counted(len(asked), 'line')} of yours can be taken back" if asked else NOTHING)
-        steps = asked[count - 1] + 1
-        words = [preview(self.store.blocks(turns[index].id)) for index in reversed(asked[:count])]
+        positions = [index for index, turn in enumerate(turns) if turn.meta.role == "user"]
+        if not 0 < count <= len(positions):
+            raise Told(f"{counted(len(positions), 'line')} of yours can be taken back" if positions else NOTHING)
+        steps = positions[count - 1] + 1
+        words = [preview(self.store.blocks(turns[index].id)) for index in reversed(positions[:count])]
         if self.name is not None:
             self.store.bookmarks.undo(self.name, steps, expect=turns[0].id)
         self.head = turns[steps].id if self.name is None and steps < len(turns) else None
         return words
 
     def said_before(self) -> list[str]:
-        """What the person said in this thread, oldest first: the history of the line editor."""
+        """The person's messages in this thread, oldest first, as the history of the line editor."""
         at = self.at()
         if at is None:
             return []
@@ -144,46 +147,47 @@ class ChatSession:
         return [message.text for _, message in messages if message.role == "user" and message.text]
 
     def last_words(self) -> list[str]:
-        """The last question and answer, each on a line."""
+        """The last two messages, each on a line."""
         at = self.at()
-        shown = []
+        lines = []
         for turn, message in [] if at is None else self.store.messages(at, limit=2):
             role = "overlay" if turn.meta.attributes.overlay else message.role
             who = "you" if role == "user" else role or "-"
-            shown.append(f"{who}: {one_line(in_words(turn.meta, message.content), room_beside(who, ': '))}")
-        return shown
+            lines.append(f"{who}: {one_line(in_words(turn.meta, message.content), room_beside(who, ': '))}")
+        return lines
 
     def who(self) -> str | None:
-        """The receiver of the next line, in a word; None if none is named."""
-        for given in ("model", "ptr", "to"):
-            if self.call.get(given):
-                return str(self.call[given])
+        """The model, pointer or provider that the next line goes to; None if none is named."""
+        for option in ("model", "ptr", "to"):
+            if self.call.get(option):
+                return str(self.call[option])
         at = self.at()
-        named = None if at is None else self.store.options(at).get("provider_ptr")
-        return named if isinstance(named, str) else self.turn.get("ptr") or self.store.pointers.default
+        ptr = None if at is None else self.store.options(at).get("provider_ptr")
+        return ptr if isinstance(ptr, str) else self.turn.get("ptr") or self.store.pointers.default
 
     def describe_who(self) -> str:
-        """``who``, and what it points at, where it is a pointer."""
+        """``who`` in words and, for a pointer, what it points at."""
         who = self.who()
-        with suppress(InputError):  # another model is no pointer
+        with suppress(InputError):  # `who` may be a model, which is not in the pointers
             if who is not None and not self.call.get("to"):
                 return f"{who} ({self.store.pointers[who]})"
         return f"{who} of {self.call['to']}" if self.call.get("to") not in (None, who) else f"{who}"
 
     def at(self) -> str | None:
-        """The headish that the next line continues, None for a beginning."""
+        """The headish that the next line continues; None if the line begins the conversation."""
         if self.name is not None:
             return self.name if self.name in self.store.bookmarks else None
         return self.head
 
     def _show(self, open_answer: Callable[[], Answer]) -> None:
-        """Print an answer as it arrives. Ctrl-C ends it: what arrived is kept."""
+        """Print an answer as it arrives. Ctrl-C ends it; what arrived is stored."""
+        # Before the call: if it raises, the answer has failed.
         self.failed, self.stopped = True, False
         answer = open_answer()
         self.stopped = show_answer(answer, advice=" /retry asks again.")
         try:
             turn = answer.finish()
-        except KeyboardInterrupt:  # too late to stop anything: the answer is there
+        except KeyboardInterrupt:  # too late to stop anything: the answer is there and must be stored
             turn = answer.finish()
         self.unanswered = False
         self.head = turn.id
@@ -191,7 +195,7 @@ class ChatSession:
         self._tell(turn)
 
     def _tell(self, turn: Turn) -> None:
-        """Say what is out of the ordinary about an answer."""
+        """Report what is out of the ordinary about an answer."""
         reply = turn.meta.reply
         self.failed = bool(reply.get("incomplete"))
         error = reply.get("error")

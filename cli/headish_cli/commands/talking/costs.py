@@ -1,4 +1,4 @@
-"""``cost``: the cost of answers, by a table of prices that the user gives."""
+"""``cost``: compute the cost of answers from the user's table of prices."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def _print(costs: list[Cost], by: str | None) -> None:
     unpriced = sum(each.unpriced for each in costs)
     if unpriced:
         models = sorted({model for each in costs for model in each.models})
-        named = ", ".join(one_line(model, 60) for model in models[:MODELS_SHOWN])
+        names = ", ".join(one_line(model, 60) for model in models[:MODELS_SHOWN])
         more = f" and {len(models) - MODELS_SHOWN:,} more" if len(models) > MODELS_SHOWN else ""
         replies = "1 reply has" if unpriced == 1 else f"{unpriced:,} replies have"
-        say(f"{replies} no price in the table: {named}{more}.")
+        say(f"{replies} no price in the table: {names}{more}.")
 
 
 def show_cost(cost: Cost) -> str:
-    """The amount and its currency; of answers that are all without a price, that there is none."""
+    """The amount and its currency, or ``no price`` if no answer with token counts has a price."""
     from headish.content.prices import say_amount
 
     if cost.unpriced and cost.unpriced + cost.silent == cost.replies:

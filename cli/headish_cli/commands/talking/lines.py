@@ -1,7 +1,7 @@
 """Read what a person types, one message at a time: with editing and history at a terminal, else as plain lines.
 
-``Lines`` has one method that matters, ``read``: a message, or None where the person leaves. A message that begins with
-three quotes goes on until three quotes end it, so that several lines are one message anywhere.
+``Lines.read`` returns a message, or None when the person leaves. A message that begins with three quotes ends at the
+next three quotes, so that it can have several lines, at a terminal or not.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ NO_EDITING = "Without prompt_toolkit lines have no history and no editing: pip i
 
 
 class Lines:
-    """Plain lines of standard input. A terminal that cannot edit gets a prompt before each."""
+    """Plain lines of standard input. A terminal without line editing gets a prompt before each."""
 
     at_terminal = False
-    """Whether a person is there to see what went wrong and try again."""
+    """Whether a person can see an error and try again."""
 
     def read(self, prompt: str) -> str | None:
-        """The next message that is not empty; None at the end of the input.
+        """Read the next message that is not empty; None at the end of the input.
 
-        Raises: TooLarge, InvalidContent (no UTF-8); KeyboardInterrupt.
+        Raises: TooLarge; InvalidContent if it is not UTF-8; KeyboardInterrupt.
         """
         while (line := self._line(prompt)) is not None:
             if line.startswith(QUOTES):
@@ -44,7 +44,7 @@ class Lines:
         return None
 
     def _quoted(self, first: str) -> str | None:
-        """The lines between three quotes and three quotes, or the end of the input."""
+        """Read the lines up to the closing quotes, or to the end of the input."""
         lines = [first.removeprefix(QUOTES)]
         while not lines[-1].endswith(QUOTES):
             line = self._line("... ")
@@ -58,18 +58,19 @@ class Lines:
             return None
         if sys.stdin.isatty():
             click.echo(prompt, nl=False, err=True)
+        # Bytes: the locale must not decide how a message is decoded, nor an endless line fill the memory.
         raw = sys.stdin.buffer.readline(PAYLOAD_LIMIT_BYTES + 1)
         if len(raw) > PAYLOAD_LIMIT_BYTES:
             raise TooLarge("a line", len(raw), PAYLOAD_LIMIT_BYTES, is_cut=True)
         if raw:
             return decode_text(raw).rstrip("\r\n")
         if sys.stdin.isatty():
-            click.echo(err=True)  # what comes next has a line of its own
+            click.echo(err=True)  # Ctrl-D leaves the cursor behind the prompt
         return None
 
 
 class EditedLines(Lines):
-    """Lines of a terminal, with editing, a history and the commands completed."""
+    """Lines of a terminal, with editing, a history and completion of the commands."""
 
     at_terminal = True
 
@@ -87,9 +88,9 @@ class EditedLines(Lines):
 
 
 def open_lines(history: Callable[[], Iterable[str]], commands: Iterable[str]) -> Lines:
-    """The lines of the terminal, or plain ones where there is none. ``history`` is what was said before, oldest first.
+    """Open the lines of the terminal or, without one, plain lines. ``history`` has earlier messages, oldest first.
 
-    The history is not kept in a file: what is said belongs to the database, from which it can be erased.
+    The history is not kept in a file: messages are in the database, where they can be erased.
     """
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):
         return Lines()

@@ -28,7 +28,7 @@ cloud_options = together(
     click.option("--api-version", metavar="VERSION",
                  help="A dated API version, such as 2024-10-21 (azure); without it the v1 API."),
 )  # fmt: skip
-"""Options that name the cloud that serves a model instead of its provider, in each cloud's own words."""
+"""Options for the cloud that serves a model in place of its provider, named as each cloud names them."""
 
 
 @click.group("ptr", cls=BriefGroup)
@@ -75,8 +75,8 @@ def set_command(
     """
     parsed = parse_settings(params, "--param")
     with settings.open(create=True) as store:
-        given = {"params": parsed, "headers": _read_headers(headers), "timeouts": timeout, **server}
-        pointer = store.pointers.set(name, target, **given)
+        arguments = {"params": parsed, "headers": _read_headers(headers), "timeouts": timeout, **server}
+        pointer = store.pointers.set(name, target, **arguments)
     if as_json:
         print_json({"name": name, **pointer.to_dict()})
     else:
@@ -96,8 +96,8 @@ def show_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
         speaks = None if spoken is None else spoken.to_dict()
         print_json({"name": name, "url": url, **pointer.to_dict(), "spoken": speaks})
         return
-    for word, said in _facts(pointer, url):
-        click.echo(one_line(f"{word:<8} {said}", None))
+    for word, value in _facts(pointer, url):
+        click.echo(one_line(f"{word:<8} {value}", None))
 
 
 @ptr_command.command("list")
@@ -130,6 +130,7 @@ def rm_command(settings: GlobalOptions, name: str) -> None:
     """Remove NAME; its history stays."""
     with settings.open() as store:
         store.pointers.remove(name)
+        # The default is a name: removing the pointer does not remove it, and calls would then fail.
         was_default = store.pointers.default == name
     say(f"{name} points at nothing now.")
     if was_default:
@@ -181,8 +182,8 @@ def _params(pointer: Pointer) -> list[str]:
 def _record(named: NamedPointer) -> dict[str, Any]:
     pointer = {} if named.pointer is None else named.pointer.to_dict()
     spoken = None if named.pointer is None else named.pointer.spoken
-    said = {"name": named.name, "time": named.time.isoformat(timespec="milliseconds"), **pointer}
-    return said if spoken is None else {**said, "spoken": spoken.to_dict()}
+    record = {"name": named.name, "time": named.time.isoformat(timespec="milliseconds"), **pointer}
+    return record if spoken is None else {**record, "spoken": spoken.to_dict()}
 
 
 def _describe(named: NamedPointer) -> str:
@@ -202,14 +203,14 @@ def _describe(named: NamedPointer) -> str:
 
 
 def _facts(pointer: Pointer, url: str) -> Iterator[tuple[str, str]]:
-    """What is set of a pointer, a word and a text each; then what its dialect makes of a request."""
+    """Yield the settings of a pointer as ``(word, text)``, then how its dialect changes a request."""
     from headish.providers.dialects.choosing import describe_dialect
 
     yield "model", str(pointer)
     if pointer.cloud is not None:
         yield "cloud", str(pointer.cloud)
-        said = {"profile": pointer.cloud.profile, "version": pointer.cloud.api_version}
-        yield from ((word, text) for word, text in said.items() if text)
+        cloud_options = {"profile": pointer.cloud.profile, "version": pointer.cloud.api_version}
+        yield from ((word, text) for word, text in cloud_options.items() if text)
     yield "url", url
     if pointer.key_env is not None:
         yield "key in", pointer.key_env
@@ -225,11 +226,12 @@ def _facts(pointer: Pointer, url: str) -> Iterator[tuple[str, str]]:
 
 
 def _read_headers(pairs: tuple[str, ...]) -> dict[str, str]:
-    """``NAME=VALUE`` pairs; of two for one name the last. What is wrong in one is not repeated: it may be a key."""
+    """Parse ``NAME=VALUE`` pairs; the last of a name wins. Raises: BadParameter without the pair: it may be a key."""
     headers: dict[str, str] = {}
     for pair in pairs:
         name, separator, value = pair.partition("=")
         if not name or not separator:
             raise click.BadParameter("a header is NAME=VALUE", param_hint="--header")
+        # Names of headers are case-insensitive (RFC 9110, 5.1): in one spelling, the last of two wins.
         headers[name.strip().lower()] = value.strip(" ")
     return headers

@@ -35,6 +35,7 @@ def reply_command(settings: GlobalOptions, headish: str, provider: str, file: st
         data = read_file(source)
     except OSError as error:
         raise InvalidArgument(f"the file {source!r} cannot be read: {error.strerror}") from None
+    # Not stored as an empty answer: the program that should have brought it has failed.
     if not data.strip():
         raise InvalidArgument("there is no answer to store: nothing came from the provider")
     with settings.open() as store:
@@ -69,10 +70,11 @@ def recover_command(
     with settings.open() as store:
         if drop is not None:
             store.streams.drop(drop)
+        # Opening the store recovers by itself; `recovered` has what it found just now.
         turns = [*store.recovered, *store.streams.recover(force=force)]
         fetched = store.streams.recover_remote(wait_seconds=wait) if remote else None
         turns += fetched.turns if fetched else ()
-        left = store.streams.list()
+        unfinished = store.streams.list()
     if as_json:
         print_json_lines(map(timed_record, turns))
     else:
@@ -80,8 +82,8 @@ def recover_command(
             click.echo(turn.id)
     if fetched is not None and (fetched.running or fetched.failed):
         _tell_unfetched(fetched)
-    if left:
-        say(f"{counted(len(left), 'answer')} may still be arriving; --force takes what there is.")
+    if unfinished:
+        say(f"{counted(len(unfinished), 'answer')} may still be arriving; --force takes what there is.")
     elif not turns and not (fetched and (fetched.running or fetched.failed)):
         say("Nothing is left to recover.")
     if fetched is not None and fetched.failed:
@@ -89,7 +91,7 @@ def recover_command(
 
 
 def _tell_unfetched(fetched: Fetched) -> None:
-    """Say which answers are still being made, and which could not be fetched, and why."""
+    """Report which answers are still being generated, and which could not be fetched, and why."""
     for turn in fetched.running:
         say(
             f"The answer of turn {turn.id} is still being made: 'headish recover --remote --wait SECONDS' waits for it."
@@ -129,7 +131,7 @@ TITLES = {
     "output": "output_tokens",
     "reasoning": "reasoning_tokens",
 }
-"""The columns of tokens; reasoning is a part of the output."""
+"""The columns of token counts, by title. Reasoning is part of the output."""
 
 
 def _tokens(record: dict[str, int | None]) -> list[str]:
@@ -138,7 +140,7 @@ def _tokens(record: dict[str, int | None]) -> list[str]:
 
 
 def print_counts(by: str | None, titles: Sequence[str], counts: Sequence[tuple[Count | Cost, Sequence[str]]]) -> None:
-    """A line for each count, its numbers below their titles; and how many replies have no token counts."""
+    """Print a line for each count, aligned below the titles; report how many replies have no token counts."""
     rows = [[by or "", *titles]]
     rows += [[one_line(each.key or ("(unknown)" if by else "all"), 60), *numbers] for each, numbers in counts]
     for line in in_columns(rows, range(1, len(rows[0]))):

@@ -1,4 +1,4 @@
-"""Read one message of a person: text, piped input, attachments, and the options of one call."""
+"""Read a person's message: text, piped input, attachments, and the options of its call."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ attach_option = click.option(
 
 
 class Said:
-    """What the options of ``say_options`` say, as the library takes it.
+    """A message and the values of ``say_options``, as the library takes them.
 
-    ``turn`` are ``system`` and ``inherited`` of ``Store.say``; ``params`` are those of this call alone.
+    ``turn`` has the arguments ``system`` and ``inherited`` of ``Store.say``; ``params`` apply to this call alone.
     """
 
-    # No NamedTuple, which takes as long to make as three modules to import: ``add`` imports this one, too.
+    # Not a NamedTuple: `add` imports this module, too, and creating the class would take as long as three imports.
     def __init__(self, content: Content | None, turn: dict[str, Any], params: dict[str, Any] | None) -> None:
         self.content, self.turn, self.params = content, turn, params
 
@@ -52,7 +52,7 @@ say_options = together(
     click.option("--set", "settings_pairs", multiple=True, metavar="KEY=JSON",
                  help="Inherited: any option; a.b=1 sets inside a record, null switches off."),
 )  # fmt: skip
-"""The options of ``ask`` beside its text."""
+"""The options of ``ask`` for its message, apart from the text."""
 
 
 def read_said(
@@ -64,24 +64,25 @@ def read_said(
     if schema is not None:
         params["schema"] = _read_schema(schema)
     content = read_content(text, attached, may_be_absent=may_be_absent)
-    if content == "":  # as of an unset variable; no provider takes it, and it would stand in the thread
+    if content == "":  # from an unset variable of a shell; no provider takes it, and the turn would stay in the thread
         raise click.UsageError("there is nothing to say: the text is empty")
     inherited = parse_settings(settings_pairs) or None
-    given = [("--system", system), ("--set", inherited)]
-    for name, value in given:
+    needing_text = [("--system", system), ("--set", inherited)]
+    for name, value in needing_text:
         if content is None and value is not None:
             raise click.UsageError(f"{name} belongs to something that is said: give TEXT")
     return Said(content, {"system": system, "inherited": inherited}, params or None)
 
 
 def check_call(base_url: str | None) -> None:
-    """Refuse a call that can never be made, before what is said is stored. Raises: InvalidArgument."""
+    """Refuse a call that can never be made, before the message is stored. Raises: InvalidArgument."""
     from importlib.util import find_spec
 
     from headish.values.checks.addresses import parse_address
 
     if base_url is not None:
         parse_address(base_url)
+    # Looks without importing, which `ask` would pay for even if the store then refuses.
     if find_spec("httpx2") is None:
         raise InvalidArgument("calling a provider needs the extra: pip install 'headish[call]'")
 
@@ -89,34 +90,34 @@ def check_call(base_url: str | None) -> None:
 def choose_model(
     settings: GlobalOptions, store: Store, heads: Any, ptr: str | None, to: str | None, model: str | None
 ) -> str | None:
-    """The model to ask, or the name of a pointer: the person's own (``HEADISH_PTR``, the configuration) where neither
-    an option nor the thread says who.
+    """Choose the model or pointer to ask: ``model`` or, if neither an option nor the thread names one, the person's own
+    pointer (``HEADISH_PTR``, the configuration).
 
-    Raises: UnknownPointer where there is no pointer of that name.
+    Raises: UnknownPointer if the person's own pointer does not exist.
     """
     if settings.ptr is None or any(each is not None for each in (ptr, to, model)):
         return model
     if heads and store.options(heads).get("provider_ptr") is not None:
         return None
-    _ = store.pointers[settings.ptr]
+    _ = store.pointers[settings.ptr]  # raises: otherwise the name would be taken for a model of the provider
     return settings.ptr
 
 
 def read_content(text: str | None, attached: tuple[str, ...], *, may_be_absent: bool = False) -> Content | None:
-    """TEXT and standard input as ``read_text`` joins them, behind the attachments; ``-`` attaches standard input."""
+    """Read the attachments, then TEXT and standard input as ``read_text`` joins them; ``-`` attaches standard input."""
     if not attached:
         return read_text(text, may_be_absent=may_be_absent)
     if attached.count("-") + (text == "-") > 1:
         raise click.UsageError("standard input can be read once")
-    said = text if "-" in attached else read_text(text, may_be_absent=True)
+    message = text if "-" in attached else read_text(text, may_be_absent=True)
     documents = [read_attachment(each) for each in attached]
-    return [*documents, *([said] if said else [])]
+    return [*documents, *([message] if message else [])]
 
 
 def read_attachment(place: str) -> Any:
-    """The content block of a file, of standard input (``-``), or of what lies at a URL.
+    """Make a content block of a file, of standard input (``-``), or of a URL, which is not fetched.
 
-    Raises: OSError; TooLarge; InvalidContent for an empty file; InvalidArgument for what is no URL.
+    Raises: OSError; TooLarge; InvalidContent for an empty file; InvalidArgument for an invalid URL.
     """
     from base64 import b64encode
     from os.path import basename
@@ -132,7 +133,7 @@ def read_attachment(place: str) -> Any:
 
 
 def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """``KEY=VALUE`` pairs as parameters; a value that is not JSON is taken as a string."""
+    """Parse ``KEY=VALUE`` pairs into parameters; a value that is not JSON is taken as a string."""
     return combine_pairs(pairs, "KEY=VALUE", "--option", _read_value)
 
 
@@ -155,7 +156,7 @@ def _read_schema(file: str) -> Any:
 
 
 def _url_block(url: str) -> dict[str, Any]:
-    """A document that stays where it is. Its type is told by the name at the end of the path."""
+    """A document at a URL. Its media type follows from the file extension in the path."""
     from os.path import splitext
     from urllib.parse import urlsplit
 

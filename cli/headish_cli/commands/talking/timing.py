@@ -1,4 +1,4 @@
-"""``--timeout``: how long a call may take, as one number or by the name of each limit."""
+"""``--timeout``: the time limits of a call, as one number or one by one by name."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Limit(click.ParamType[dict[str, float]]):
     name = "limit"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, float]:
-        """The limits that it sets: a number alone is for silence, before the first byte and after it."""
-        from headish.providers.pointers import LONGEST_SECONDS, TIMEOUTS  # late: most commands call nobody
+        """The limits that a value sets: a number alone limits silence, both before the first byte and after it."""
+        from headish.providers.pointers import LONGEST_SECONDS, TIMEOUTS  # late: most commands call no provider
 
         name, equals, number = value.rpartition("=")
         names = (name.replace("-", "_"),) if equals else ("first_byte", "silence")
@@ -35,7 +35,7 @@ class Limit(click.ParamType[dict[str, float]]):
 
 
 def timeout_option(said: str) -> Callable[[F], F]:
-    """``--timeout``, several times; the command gets one mapping, empty where it was not given."""
+    """The option ``--timeout``, which may be repeated; the command gets one mapping, empty without it."""
     return click.option(
         "--timeout", multiple=True, type=Limit(), metavar="[NAME=]SECONDS", callback=_merge,
         help=f"{said} NAME is connect, first-byte, silence or total; several times.",

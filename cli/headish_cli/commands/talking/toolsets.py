@@ -54,6 +54,7 @@ def list_command(settings: GlobalOptions, server: str | None, as_json: bool) -> 
         say("No tools are stored: 'headish tools set SERVER FILE' stores some.")
     room = max((cells(tool["name"]) for tool in tools), default=0)
     for tool in tools:
+        # What a server sent: any JSON value, often of several lines.
         described = " ".join(str(tool.get("description") or "").split())
         click.echo(one_line(f"{pad(tool['name'], room)}  {described}", width()).rstrip())
 

@@ -28,7 +28,7 @@ class DatabaseVerbs(Front["Database"]):
 
     @property
     def access_tokens(self) -> AsyncAccessTokens:
-        """What lets programs in that ask a server of headish."""
+        """The access tokens: each lets a program use a headish server."""
         return AsyncAccessTokens(self.sync.access_tokens)
 
     async def backup(
@@ -39,14 +39,12 @@ class DatabaseVerbs(Front["Database"]):
         return await self._wait(self.sync.backup, dest=dest, verify=verify, progress=progress)
 
     async def distribute(self, *, dry_run: bool = False) -> list[Placed]:
-        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space. Returns where each
-        table is then; with ``dry_run``, only the statements. What is spread already is left alone, so it is run again
-        after an upgrade that brought new tables. Nobody should write meanwhile. Raises: DatabaseError without Citus,
-        for a table that is kept in another way, and on a secured database; ReadOnly."""
+        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space."""
         return await self._wait(self.sync.distribute, dry_run=dry_run)
 
     async def gc(self, *, dry_run: bool = False, scrub: bool = False) -> Collected:
-        """Remove what nothing names: large payloads, streams that ended a day ago, parts of unfinished copies."""
+        """Remove what nothing uses any more: large payloads, streams that ended a day ago, parts of unfinished
+        copies."""
         return await self._wait(self.sync.gc, dry_run=dry_run, scrub=scrub)
 
     async def move(self, headish: Headishes, *, space: str = 'default', to: str, keep: bool = False) -> Copied:
@@ -59,7 +57,7 @@ class DatabaseVerbs(Front["Database"]):
         return self.sync.read_only
 
     async def search_index(self, on: bool | None = None) -> bool:
-        """Whether the database keeps a search index; ``on`` switches it, for all spaces."""
+        """Return whether the database keeps a search index; ``on`` switches it on or off first, for all spaces."""
         return await self._wait(self.sync.search_index, on=on)
 
     async def secure(self, *, apps: Sequence[str] = (), check: bool = False) -> Secured:
@@ -78,5 +76,6 @@ class DatabaseVerbs(Front["Database"]):
         return self.sync.target
 
     async def verify(self, progress: Progress | None = None) -> dict[str, Report]:
-        """The report of every space, by name; under the empty name what is wrong with the database as a whole."""
+        """Verify the database; return a report for each space, by name, and one for the database as a whole under the
+        empty name."""
         return await self._wait(self.sync.verify, progress=progress)

@@ -50,20 +50,20 @@ if TYPE_CHECKING:
 
 
 class AsyncAccessTokens(Front["AccessTokens"]):
-    """For asyncio: the tokens of a database: each opens one space to its bearer, with some rights. No backup has them."""
+    """For asyncio: the tokens of a database: each opens one space to its bearer, with some rights. Backups leave them out."""
 
     async def add(
         self, label: str, *, space: str = 'default', rights: Sequence[Right], expires_seconds: float | None =
         None
     ) -> str:
-        """A new token for a space that is there. This is the only time that it is shown: headish stores its hash
-        only."""
+        """Make a token for an existing space, and return it. It is shown only this once: headish stores just its
+        hash."""
         return await self._finish(
             self.sync.add, label=label, space=space, rights=rights, expires_seconds=expires_seconds
         )
 
     async def list(self) -> builtins.list[Token]:
-        """The tokens of every space, by the number of the space and their labels, even expired ones."""
+        """The tokens of every space, expired ones included, by the number of the space and by label."""
         return await self._finish(self.sync.list)
 
     async def remove(self, label: str, *, space: str = 'default') -> None:
@@ -83,28 +83,28 @@ class AsyncBatches(Front["Batches"]):
         model: str | None = None, base_url: str | None = None, key_env: str | None = None, headers: Mapping[str,
         str] | None = None, timeouts: Timeouts | float | None = None, **settings: Any
     ) -> Batch:
-        """Ask a provider to continue each of some heads, in one batch. What it answers is stored by ``collect``."""
+        """Ask a provider to continue each of these heads, in one batch. ``collect`` stores its answers."""
         return await self._wait(
             self.sync.create, heads=heads, name=name, to=to, ptr=ptr, model=model, base_url=base_url,
             key_env=key_env, headers=headers, timeouts=timeouts, **settings
         )
 
     async def drop(self, name: str) -> None:
-        """Forget a batch, and what became of its requests; the turns of its answers stay. headish does not cancel it at
+        """Forget a batch and the outcomes of its requests; the turns of its answers stay. headish does not cancel it at
         the provider."""
         return await self._finish(self.sync.drop, name=name)
 
     async def get(self, name: str) -> Batch:
-        """A batch, with what was collected of it. Calls no provider. Raises: UnknownBatch, CorruptRecord."""
+        """A batch, with the outcomes collected so far. Calls no provider. Raises: UnknownBatch, CorruptRecord."""
         return await self._finish(self.sync.get, name=name)
 
     async def list(self) -> builtins.list[Batch]:
-        """All batches, by name, with what was collected of them. Calls no provider."""
+        """All batches, by name, with the outcomes collected so far. Calls no provider."""
         return await self._finish(self.sync.list)
 
     async def status(self, name: str, *, timeouts: Timeouts | float | None = None) -> BatchStatus:
-        """How far a batch is at its provider. Nothing is stored, except for a batch whose creation was cut off: if the
-        provider has it, it is ``open`` from now on."""
+        """Ask the provider how far a batch is. Stores nothing, with one exception: a batch whose creation was cut off
+        becomes ``open`` if the provider has it."""
         return await self._wait(self.sync.status, name=name, timeouts=timeouts)
 
 
@@ -122,7 +122,8 @@ class AsyncBookmarks(MappingFront["Bookmarks", "str", "TurnId"]):
         return await self._wait(self.sync.erase, name=name, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 
     async def history(self, name: str) -> builtins.list[Move]:
-        """Every move of a name, the last first, even of a removed one. Raises: UnknownBookmark if it never was."""
+        """Every move of a name, even of a removed one, newest first. Raises: UnknownBookmark if it never was a
+        bookmark."""
         return await self._finish(self.sync.history, name=name)
 
     async def list(
@@ -145,7 +146,7 @@ class AsyncBookmarks(MappingFront["Bookmarks", "str", "TurnId"]):
         return await self._finish(self.sync.set, name=name, headish=headish, expect=expect)
 
     async def undo(self, name: str, n: int = 1, *, expect: str | Absent | None = None) -> builtins.list[Turn]:
-        """Move a name back by ``n`` turns along first parents; the turns that left it, oldest first. They stay
+        """Move a name back by ``n`` turns along first parents; return the turns that left it, oldest first. They stay
         stored."""
         return await self._finish(self.sync.undo, name=name, n=n, expect=expect)
 
@@ -157,8 +158,8 @@ class AsyncBundles(Front["Bundles"]):
         self, path: str | os.PathLike[str], *, require_signed: bool = False, signers: str | os.PathLike[str] |
         None = None, revoked: str | os.PathLike[str] | None = None, progress: Progress | None = None
     ) -> Applied:
-        """Store what a bundle brings. Nothing that is here is changed: a turn that is here already stays as it is, and
-        a name moves only forward, by turns or by what was said."""
+        """Store the turns, names and records of a bundle. Nothing that is here is changed: a turn that is here already
+        stays as it is, and a name moves only forward, along turns or along turns that say the same."""
         return await self._wait(
             self.sync.apply, path=path, require_signed=require_signed, signers=signers, revoked=revoked,
             progress=progress
@@ -169,8 +170,8 @@ class AsyncBundles(Front["Bundles"]):
         allow_secrets: bool = False, sign: bool = False, key: str | os.PathLike[str] | None = None, progress:
         Progress | None = None
     ) -> Bundled:
-        """Write a bundle of the whole space; of the threads that lead to a headish, or to several; or of what came
-        behind ``since``, the ``cursor`` of an earlier bundle."""
+        """Write a bundle of the whole space, of the threads that lead to a headish or to several, or of everything
+        after ``since``, the ``cursor`` of an earlier bundle."""
         return await self._wait(
             self.sync.create, path=path, headish=headish, since=since, allow_secrets=allow_secrets, sign=sign,
             key=key, progress=progress
@@ -181,7 +182,7 @@ class AsyncCalls(Front["Calls"]):
     """For asyncio: the calls of a space that passed the gateway of ``headish serve``, a row for each request."""
 
     async def body(self, id: str) -> dict[str, Any]:
-        """The body of a call's request, equal as JSON to what the client sent, but for what looked like a key."""
+        """The body of a call's request, equal as JSON to what the client sent, except for what looked like a key."""
         return await self._finish(self.sync.body, id=id)
 
     async def get(self, id: str) -> PassedCall:
@@ -196,7 +197,7 @@ class AsyncCalls(Front["Calls"]):
         return await self._finish(self.sync.list, name=name, before=before, limit=limit)
 
     async def spooled(self) -> int:
-        """How many calls of the space passed the gateway of this machine and are not stored yet."""
+        """Count the calls of the space that passed the gateway of this machine and are not stored yet."""
         return await self._finish(self.sync.spooled)
 
 
@@ -233,7 +234,8 @@ class AsyncConversations(Front["Conversations"]):
         archived: bool | UnsetType = UNSET, pinned: bool | UnsetType = UNSET, key: str | UnsetType | None =
         UNSET, app: Mapping[str, Any] | UnsetType | None = UNSET, expect: int | Absent | None = None
     ) -> Conversation:
-        """Say something of a conversation; what is left out stays as it is. ``subject`` is that of ``get``."""
+        """Change the record of a conversation; fields that are left out stay as they are. ``subject`` is that of
+        ``get``."""
         return await self._finish(
             self.sync.set, subject=subject, title=title, tags=tags, archived=archived, pinned=pinned, key=key,
             app=app, expect=expect
@@ -255,11 +257,11 @@ class AsyncErasures(Front["Erasures"]):
         return await self._finish(self.sync.__len__)
 
     async def is_scrubbed(self) -> bool:
-        """Whether all that was erased is off the disk."""
+        """Whether all erased bytes are off the disk."""
         return await self._finish(lambda: self.sync.is_scrubbed)
 
     async def list(self) -> builtins.list[Receipt]:
-        """All receipts, the first one first."""
+        """All receipts, oldest first."""
         return await self._finish(self.sync.list)
 
 
@@ -273,14 +275,14 @@ class AsyncObjects(Front["Objects"]):
     async def list(
         self, kind: str, *, prefix: str = '', after: str | None = None, limit: int = 100
     ) -> builtins.list[Object]:
-        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; of those after the
-        key ``after``, ``limit`` at the most."""
+        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; at the most
+        ``limit`` of those after the key ``after``."""
         return await self._finish(self.sync.list, kind=kind, prefix=prefix, after=after, limit=limit)
 
     async def put(self, kind: str, key: str, data: bytes, *, expect: int | Absent | None = None) -> int:
-        """Store an object, in place of the one that has its key. Returns its new revision. The first revision is 1 and
-        each change adds one. A revision never repeats: an object that is removed and made anew has a higher one.
-        ``expect`` is the revision that the object must have now, or ``ABSENT``. ``add_turns(…, objects=…)`` stores
+        """Store an object, replacing the one with its key if there is one. Returns its new revision. The first revision
+        is 1 and each change adds one. A revision never repeats: an object that is removed and made anew has a higher
+        one. ``expect`` is the revision that the object must have now, or ``ABSENT``. ``add_turns(…, objects=…)`` stores
         objects with turns. Cost: two statements. Raises: RecordChanged; TooLarge past ``payload_limit_bytes``;
         InvalidArgument."""
         return await self._finish(self.sync.put, kind=kind, key=key, data=data, expect=expect)
@@ -298,7 +300,7 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
         return await self._finish(lambda: self.sync.default)
 
     async def history(self, name: str) -> builtins.list[NamedPointer]:
-        """Everything that a name ever pointed at, the last first. Raises: UnknownPointer if there never was such a
+        """Everything that a name ever pointed at, newest first. Raises: UnknownPointer if there never was such a
         name."""
         return await self._finish(self.sync.history, name=name)
 
@@ -329,7 +331,7 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
         return await self._finish(self.sync.set_default, name=name)
 
     async def url(self, name: str, *, stream: bool = True) -> str:
-        """The URL that a name's requests go to. Nothing is asked, and no key is looked for."""
+        """The URL that a name's requests go to. Sends nothing, and looks for no key."""
         return await self._finish(self.sync.url, name=name, stream=stream)
 
 
@@ -353,15 +355,15 @@ class AsyncRemotes(Front["Remotes"]):
         caller: str | None = None, questions: int | None = None
     ) -> int:
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
-        how many turns came."""
+        return how many turns came."""
         return await self._wait(
             self.sync.answer, reads=reads, writes=writes, names=names, trust=trust, erases=erases, caller=caller,
             questions=questions
         )
 
     async def bookmarks(self) -> builtins.list[Bookmark]:
-        """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
-        headish, too, unless a bookmark of here is called so. Cost: one statement for each thousand."""
+        """The bookmarks of the devices of all remotes as they were when last read, named ``DEVICE/NAME``. Such a name
+        is a headish, too, unless a bookmark here has it. Cost: one statement for each thousand."""
         return await self._finish(self.sync.bookmarks)
 
     async def clone(
@@ -376,31 +378,31 @@ class AsyncRemotes(Front["Remotes"]):
         )
 
     async def devices(self, name: str) -> builtins.list[RemoteDevice]:
-        """The stores that sync with a remote, this one first, as they were when they were last read. At the end of a
-        live remote there is one."""
+        """The stores that sync with a remote, this one first, as they were when they were last read. A live remote has
+        only the store at its other end."""
         return await self._finish(self.sync.devices, name=name)
 
     async def dismiss_pending(self, ids: Collection[str] | None = None) -> int:
-        """Keep here what is pending, or what the erasures with these ids name; how many those were. They do not ask
-        again, and the machine that erased still sees that they have not reached this one."""
+        """Dismiss the pending erasures, or those with these ids, and keep their turns here; return how many were
+        dismissed."""
         return await self._finish(self.sync.dismiss_pending, ids=ids)
 
     async def elsewhere(self, name: str) -> builtins.list[NameElsewhere]:
-        """How a bookmark of here stands at each device that has one of that name, by device, as far as the last pull
-        told. Empty for a name that is not here. Cost: one statement, and up to six for each device. Raises:
-        InvalidName."""
+        """Compare a bookmark with the one of that name on each device that has it, by device, as of the last pull.
+        Empty if there is no such bookmark here."""
         return await self._finish(self.sync.elsewhere, name=name)
 
     async def erase_pending(self, ids: Collection[str] | None = None) -> int:
-        """Erase here what is pending, or the erasures with these ids; how many turns that were."""
+        """Carry out the pending erasures here, or those with these ids; return how many turns were erased."""
         return await self._finish(self.sync.erase_pending, ids=ids)
 
     async def exchange(
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,
         create: bool = False
     ) -> Synced:
-        """Pull, then push; to a folder or bucket also where the pull raises that something of a device is not stored
-        here. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both."""
+        """Pull, then push. It pushes even if the pull raises because something cannot be stored here: to a folder or
+        bucket for any such reason, to a live remote if the space has no room for it. A live remote that is read-only is
+        only pulled. ``create`` is that of ``push``."""
         return await self._wait(
             self.sync.exchange, name=name, prune=prune, allow_secrets=allow_secrets,
             accept_rollback=accept_rollback, create=create
@@ -417,15 +419,15 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def not_reached(self) -> dict[str, tuple[str, ...]]:
         """The erasures that have not reached every device yet: by the id of the receipt, ``2 of 3 devices on NAME`` for
-        each remote. A device has been reached once its log says so: then the bytes are in none of its objects."""
+        each remote."""
         return await self._finish(self.sync.not_reached)
 
     async def pending_erasures(self) -> builtins.list[Receipt]:
-        """The erasures of other stores that nobody has confirmed here: of remotes whose ``erasures`` is ask."""
+        """The erasures of other stores that nobody has confirmed here: those from remotes whose ``erasures`` is ask."""
         return await self._finish(self.sync.pending_erasures)
 
     async def pull(self, name: str, *, prune: bool = False, accept_rollback: bool = False) -> Pulled:
-        """Read the logs of all other devices there, as far as they have come, and store what is new."""
+        """Read the logs of all other devices there, as far as they go, and store what is new."""
         return await self._wait(self.sync.pull, name=name, prune=prune, accept_rollback=accept_rollback)
 
     async def push(
@@ -439,12 +441,13 @@ class AsyncRemotes(Front["Remotes"]):
         )
 
     async def remove(self, name: str) -> None:
-        """Forget a remote, with its keys on this machine. What came from there stays, and so do the files there."""
+        """Forget a remote, with its keys on this machine. Turns that came from there stay, and so do the files
+        there."""
         return await self._finish(self.sync.remove, name=name)
 
     async def revoke(self, name: str, device: str, *, allow_secrets: bool = False) -> str:
-        """Take a device out: a new key for all others, this store's log written anew, and the log of the device
-        removed, once what it said is here. Returns the fingerprint that each of the others confirms."""
+        """Remove a device: make a new key for all others, write this store's log anew, and remove the log of the device
+        once its turns are here. Returns the fingerprint that each of the others confirms."""
         return await self._wait(self.sync.revoke, name=name, device=device, allow_secrets=allow_secrets)
 
     async def set(
@@ -452,15 +455,14 @@ class AsyncRemotes(Front["Remotes"]):
         trust: bool | None = None, sign: bool | None = None, require_signed: bool | None = None, key_env: str |
         None = None
     ) -> RemotePlace:
-        """Change what is chosen of a remote."""
+        """Change the settings of a remote."""
         return await self._finish(
             self.sync.set, name=name, key=key, names=names, erasures=erasures, trust=trust, sign=sign,
             require_signed=require_signed, key_env=key_env
         )
 
     async def status(self, name: str) -> RemoteStatus:
-        """The state of a remote, without asking it, and how a server of this machine syncs with it. Cost: reads the
-        arrivals since the last push, and each bookmark of its devices. Raises: UnknownRemote."""
+        """The state of a remote, without asking it, and of the syncs that a server of this machine runs with it."""
         return await self._wait(self.sync.status, name=name)
 
 
@@ -492,14 +494,14 @@ class AsyncSpaces(Front["Spaces"]):
         """Open a space of a secured database to a login of the server, and give the login a role if it has none. A
         login has one role for all spaces that are open to it: a ``reader`` reads, a ``writer`` stores, an ``eraser``
         erases, too. Raises: NotIsolated, UnknownSpace, InvalidName, InvalidArgument for an unknown login or one that
-        has another role; RoleMissing for whoever is not the owner."""
+        has another role; RoleMissing unless this login is the owner."""
         return await self._finish(self.sync.grant, space=space, login=login, role=role)
 
     async def limit(
         self, space: str, *, turns: int | Literal['none'] | None = None, bytes: int | Literal['none'] | None =
         None
     ) -> Quota:
-        """Set how many turns a space may hold, and how many bytes of payloads. Returns what it may hold, and holds.
+        """Set how many turns a space may hold, and how many bytes of payloads. Returns the limits and what it holds.
         ``"none"`` removes a limit; an argument that is left out changes nothing. Every write past a limit raises
         ``QuotaExceeded``: the statement that takes the turn's number compares them. A limit below what the space holds
         removes nothing. Raises: InvalidName, UnknownSpace, InvalidArgument."""
@@ -510,7 +512,7 @@ class AsyncSpaces(Front["Spaces"]):
         return await self._finish(self.sync.list, limit=limit, after=after)
 
     async def members(self) -> builtins.list[Member]:
-        """Which login may enter which space, by login and space. Raises: NotIsolated, RoleMissing."""
+        """The logins and the spaces that they may enter, by login and space. Raises: NotIsolated, RoleMissing."""
         return await self._finish(self.sync.members)
 
     async def remove(self, space: str) -> None:
@@ -523,8 +525,8 @@ class AsyncSpaces(Front["Spaces"]):
         return await self._finish(self.sync.rename, old=old, new=new)
 
     async def revoke(self, space: str, login: str) -> None:
-        """Close a space to a login: what it has open fails from its next transaction on. The role goes with the
-        last."""
+        """Close a space to a login: stores that it has open fail from their next transaction on. Without any space
+        left, the login loses its role."""
         return await self._wait(self.sync.revoke, space=space, login=login)
 
 
@@ -539,7 +541,7 @@ class AsyncStreams(Front["Streams"]):
         return await self._finish(self.sync.__len__)
 
     async def drop(self, stream: str) -> None:
-        """Forget a stream and what its journal has, for one that cannot be recovered. Raises: UnknownStream."""
+        """Forget a stream that cannot be recovered, with its journal. Raises: UnknownStream."""
         return await self._finish(self.sync.drop, stream=stream)
 
     async def list(self) -> builtins.list[TurnId]:

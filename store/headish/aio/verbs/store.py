@@ -3,7 +3,7 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from headish.aio.fronts import Opening, Turns
 from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncBundles, AsyncCalls, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncRemotes, AsyncStreams, AsyncTools
@@ -105,12 +105,13 @@ class StoreVerbs(StoreFront):
         )
 
     async def ask_title(self, headish: str = '@', *, ptr: str) -> str:
-        """What the model of a provider pointer would call a conversation; ``conversations.set(…, title=)`` calls it
-        so."""
+        """Ask the model of a provider pointer for a title of a conversation; ``conversations.set(…, title=)`` sets
+        it."""
         return await self._wait(self.sync.ask_title, headish=headish, ptr=ptr)
 
     async def at_least(self, cursor: str, *, timeout: float = 10.0) -> Self:
-        """The same space for reads that must see what a cursor has seen: each waits until the database is that far."""
+        """The same space for reads that must see everything up to a cursor: each waits until the database is that
+        far."""
         return self._beside(await self._finish(self.sync.at_least, cursor=cursor, timeout=timeout))
 
     def audit(
@@ -129,7 +130,7 @@ class StoreVerbs(StoreFront):
 
     @property
     def batches(self) -> AsyncBatches:
-        """Many heads that a provider is asked about at once, later and for less."""
+        """Batches: requests that a provider answers together, later and at a lower price."""
         return AsyncBatches(self.sync.batches)
 
     async def blocks(self, headish: str) -> tuple[ContentBlock, ...]:
@@ -170,15 +171,19 @@ class StoreVerbs(StoreFront):
         None, count: Count | None = None, warn: Callable[[Note], object] | None = None, expect: Any = None,
         **call: Unpack[CallOptions]
     ) -> Turn | None:
-        """Bring a branch down to a size: an overlay covers its oldest part. None if there is nothing to cover."""
+        """Compact a branch to a size: an overlay covers its oldest part. Returns None if there is nothing to cover."""
         return await self._ask(
             self.sync.compact, headish=headish, to=to, over=over, ptr=ptr, count=count, warn=warn, expect=expect,
             **call
         )
 
+    async def contents(self, ids: Iterable[TurnId]) -> dict[TurnId, tuple[ContentBlock, ...]]:
+        """The content blocks of turns, by id, for lists; of an erased turn the mark of its erasure."""
+        return await self._finish(self.sync.contents, ids=ids)
+
     @property
     def conversations(self) -> AsyncConversations:
-        """What people call a conversation, and what they say of it."""
+        """The conversations of the space, with their titles, tags, keys and other records."""
         return AsyncConversations(self.sync.conversations)
 
     async def copy_to(self, to: str | Space, headish: Headishes = '@', *, keep: bool = True) -> Copied:
@@ -189,11 +194,11 @@ class StoreVerbs(StoreFront):
         self, headish: Headishes | None = '@', *, prices: str | PathLike[str] | Mapping[str, Any] | Prices, by:
         str | None = None, since: datetime | str | None = None, until: datetime | str | None = None
     ) -> list[Cost]:
-        """What the replies on the way to a headish cost, or to several; None: those of the whole space."""
+        """Count what the replies that lead to a headish or to several cost; None counts those of the whole space."""
         return await self._finish(self.sync.cost, headish=headish, prices=prices, by=by, since=since, until=until)
 
     async def diff(self, first: str, second: str | None = None) -> Diff:
-        """What differs between two branches from their fork on: turn by turn, then word by word."""
+        """Compare two branches from their fork on: turn by turn, then word by word."""
         return await self._finish(self.sync.diff, first=first, second=second)
 
     async def edit(
@@ -318,7 +323,7 @@ class StoreVerbs(StoreFront):
         = None, budget: Budget = None, count: Count | None = None, base_url: str | None = None, dialect: str |
         None = None, **settings: Any
     ) -> list[Finding]:
-        """What a request would repair, leave out or refuse; refusals first. Nothing is changed."""
+        """List what a request would repair, leave out or refuse; refusals first. Changes nothing."""
         return await self._finish(
             self.sync.lint, headish=headish, to=to, ptr=ptr, tools=tools, budget=budget, count=count,
             base_url=base_url, dialect=dialect, **settings
@@ -333,6 +338,18 @@ class StoreVerbs(StoreFront):
             self.sync.log, headish=headish, limit=limit, since=since, until=until, role=role, grep=grep
         )
 
+    @overload
+    async def messages(
+        self, headish: str = '@', *, limit: int | None = None, form: None = None
+    ) -> list[tuple[Turn, Message]]:
+        ...
+
+    @overload
+    async def messages(
+        self, headish: str = '@', *, limit: int | None = None, form: str, drop: Collection[str] = ()
+    ) -> list[dict[str, Any]]:
+        ...
+
     async def messages(
         self, headish: str = '@', *, limit: int | None = None, form: str | None = None, drop: Collection[str] =
         ()
@@ -342,7 +359,7 @@ class StoreVerbs(StoreFront):
 
     @property
     def objects(self) -> AsyncObjects:
-        """What a program keeps beside its turns."""
+        """Data that programs keep beside the turns, under a kind and a key."""
         return AsyncObjects(self.sync.objects)
 
     def open_answer(
@@ -356,15 +373,15 @@ class StoreVerbs(StoreFront):
         )
 
     async def open_calls(self, headish: str = '@') -> list[ToolUse]:
-        """The calls of the reply that a headish names, which nothing has answered; without those that may not run."""
+        """The calls of the reply that a headish names, without those that may not run."""
         return await self._finish(self.sync.open_calls, headish=headish)
 
     def open_retry(self, headish: str = '@', *, stream: bool = True, **options: Any) -> Opening[AsyncAnswer]:
-        """``retry``, step by step, as ``open_answer`` asks."""
+        """``retry`` as an answer to iterate over, as ``open_answer`` gives it."""
         return self._open_answer(self.sync.open_retry, headish=headish, stream=stream, **options)
 
     async def options(self, headish: Headishes = '@') -> dict[str, Any]:
-        """The options of a headish alone, over the sparse index of the turns that set any (rule R12, options on
+        """The options of a headish alone, read from the sparse index of turns that set any (rule R12, options on
         demand)."""
         return await self._finish(self.sync.options, headish=headish)
 
@@ -394,7 +411,7 @@ class StoreVerbs(StoreFront):
         return await self._finish(self.sync.position)
 
     async def read(self, work: Callable[[ReadTransaction], T]) -> T:
-        """What a function returns that reads one moment of the space, however many reads it has."""
+        """Run a function whose reads all see one moment of the space, and return its result."""
         return await self._finish(lambda: self.sync.read(work=work))
 
     @property
@@ -424,7 +441,7 @@ class StoreVerbs(StoreFront):
         self, headish: str = '@', format: str = 'html', *, branches: bool = False, debug: bool = False, title:
         str | None = None
     ) -> str:
-        """A thread for people, as ``html`` (one self-contained page), ``markdown`` or ``text``."""
+        """Write a thread for people, as ``html`` (one self-contained page), ``markdown`` or ``text``."""
         return await self._wait(
             self.sync.render, headish=headish, format=format, branches=branches, debug=debug, title=title
         )
@@ -448,7 +465,7 @@ class StoreVerbs(StoreFront):
         )
 
     async def reply(self, headish: Asked, provider: str, response: Response | AsyncIterable[Any]) -> Turn:
-        """Store a reply as the assistant turn that continues a headish; its bookmark is carried on."""
+        """Store a reply as the assistant turn that continues a headish; its bookmark moves along."""
         return await self._take(self.sync.reply, headish=headish, provider=provider, response=response)
 
     async def request(
@@ -484,7 +501,7 @@ class StoreVerbs(StoreFront):
         = False, ptr: str | None = None, to: str | None = None, servers: Sequence[str] | None = None, system:
         str | None = None, model: str | None = None, inherited: Mapping[str, Any] | None = None
     ) -> tuple[Headishes, str | None]:
-        """Store what the user says; the turn that is to be asked from, and the bookmark that it carries."""
+        """Store what the user says; return the turn to ask from, and the bookmark that moved to it."""
         return await self._finish(
             self.sync.say, content=content, continues=continues, bookmark=bookmark, force=force, ptr=ptr, to=to,
             servers=servers, system=system, model=model, inherited=inherited
@@ -496,7 +513,7 @@ class StoreVerbs(StoreFront):
         None, fields: Collection[str] = ('text', 'calls', 'results', 'documents'), order: str = 'rank', limit:
         int = 20, versions: bool = False, twins: bool = False, progress: IndexProgress | None = None
     ) -> list[Hit]:
-        """The turns of the space that match a query; the best first, or with ``order="time"`` the newest."""
+        """Find the turns of the space that match a query; the best first, or with ``order="time"`` the newest."""
         return await self._finish(
             self.sync.search, query=query, role=role, model=model, since=since, until=until, name=name, tag=tag,
             tool=tool, fields=fields, order=order, limit=limit, versions=versions, twins=twins, progress=progress
@@ -534,8 +551,8 @@ class StoreVerbs(StoreFront):
         self, headish: str = '@', *, around: str | None = None, start: int | None = None, limit: int = 50,
         onward: bool = False, faces: bool = False
     ) -> Stretch:
-        """``limit`` turns of a thread that follow one another: the last ones, those from ``start`` on, or those around
-        one."""
+        """Read ``limit`` consecutive turns of a thread: the last ones, those from ``start`` on, or those around a
+        turn."""
         return await self._finish(
             self.sync.stretch, headish=headish, around=around, start=start, limit=limit, onward=onward, faces=faces
         )
@@ -551,7 +568,7 @@ class StoreVerbs(StoreFront):
         )
 
     async def text(self, headish: str) -> str:
-        """What a turn says as text: its text blocks joined, never its reasoning or calls. Raises: CorruptTurn."""
+        """The text of a turn: its text blocks joined, never its reasoning or calls. Raises: CorruptTurn."""
         return await self._finish(self.sync.text, headish=headish)
 
     async def thread(self, headish: Headishes = '@') -> Thread:
@@ -562,7 +579,7 @@ class StoreVerbs(StoreFront):
         self, headish: Headishes = '@', *, count: Count | None = None, model: str | None = None, ptr: str | None
         = None, tools: ToolList | None = None
     ) -> Tokens:
-        """How many tokens a request for a headish has: its messages as a model sees them, and the tools of the
+        """Count the tokens of a request for a headish: its messages as a model sees them, and the tools of the
         thread."""
         return await self._finish(self.sync.tokens, headish=headish, count=count, model=model, ptr=ptr, tools=tools)
 
@@ -586,7 +603,8 @@ class StoreVerbs(StoreFront):
         return await self._finish(self.sync.unhide, first=first, last=last, continues=continues, expect=expect)
 
     async def usage(self, headish: Headishes | None = '@', *, by: str | None = None) -> list[UsageCount]:
-        """The tokens of the replies on the way to a headish, or to several; None: of the whole space."""
+        """Count the tokens of the replies that lead to a headish or to several; None counts those of the whole
+        space."""
         return await self._finish(self.sync.usage, headish=headish, by=by)
 
     async def verify(self, progress: Progress | None = None) -> Report:
@@ -594,10 +612,11 @@ class StoreVerbs(StoreFront):
         return await self._wait(self.sync.verify, progress=progress)
 
     async def versions(self, ids: Iterable[TurnId]) -> dict[TurnId, Version]:
-        """Which version each of these turns is, and of how many; a turn that has no other is left out. For lists."""
+        """The version number of each of these turns, and how many versions it has; turns without other versions are
+        left out. For lists."""
         return await self._finish(self.sync.versions, ids=ids)
 
     async def write(self, work: Callable[[WriteTransaction], T]) -> T:
-        """What a function returns once everything that it wrote is stored, in one transaction that has the space to
-        itself: turns, names, objects and erasures together, or nothing."""
+        """Run a function that writes turns, names, objects and erasures in one transaction, all or nothing; return its
+        result once everything is stored."""
         return await self._finish(lambda: self.sync.write(work=work))

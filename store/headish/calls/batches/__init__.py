@@ -1,4 +1,5 @@
 """Batches of a provider: many requests that it answers later and for less.
 
-``apis`` says how each provider's API is asked, ``remote`` asks. Nothing here knows the store or what an answer means.
+``apis`` has the calls of each provider's API, ``remote`` sends them. Nothing here knows the store or the meaning of an
+answer.
 """

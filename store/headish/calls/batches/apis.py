@@ -37,11 +37,11 @@ from headish.values import shapes
 
 MEGABYTE = 1_000_000
 INLINE_BYTES = 20 * MEGABYTE
-"""The largest document that holds the requests itself (Gemini)."""
+"""The largest document that may hold the requests itself (Gemini)."""
 LINE_BYTES = 64
-"""The most bytes around a request in it."""
+"""The most bytes that such a document has around each request."""
 CLOCK_SECONDS = 600
-"""How far this machine's clock may be ahead of the provider's."""
+"""The most that this machine's clock may be ahead of the provider's."""
 
 
 class BatchApi(NamedTuple):
@@ -65,36 +65,37 @@ def _create_anthropic(remote: Remote, _token: str, _model: str | None, wanted: S
 
 
 def _look_anthropic(remote: Remote, id: str) -> Looked:
-    said = remote.get(f"/v1/messages/batches/{quote(id, safe='')}")
-    status = read_word(remote, said.get("processing_status"))
-    return Looked(status, status == "ended", read_counts(said.get("request_counts")))
+    batch = remote.get(f"/v1/messages/batches/{quote(id, safe='')}")
+    status = read_word(remote, batch.get("processing_status"))
+    return Looked(status, status == "ended", read_counts(batch.get("request_counts")))
 
 
 def _results_anthropic(remote: Remote, id: str, _looked: Looked) -> Iterator[Outcome]:
     # Not results_url: an address that an answer names gets no key.
     for number, line in enumerate(remote.lines(f"/v1/messages/batches/{quote(id, safe='')}/results"), 1):
-        said, problem = read_line(line, number)
-        if said is None:
+        result_line, problem = read_line(line, number)
+        if result_line is None:
             yield from problem
             continue
-        result = shapes.record(said.get("result"))
+        result = shapes.record(result_line.get("result"))
         kind = shapes.text(result.get("type"))
         if kind == "succeeded" and isinstance(result.get("message"), dict):
-            yield Outcome(custom_id(said), result["message"])
+            yield Outcome(custom_id(result_line), result["message"])
             continue
         error = shapes.record(result.get("error"))
-        yield Outcome(custom_id(said), error=read_error(shapes.record(error.get("error", error)), kind))
+        yield Outcome(custom_id(result_line), error=read_error(shapes.record(error.get("error", error)), kind))
 
 
 def _find_anthropic(remote: Remote, _token: str, count: int, since: datetime) -> str | None:
-    """Find a batch of Anthropic's, which has no name: one of the same age and size, proved by its results' ids."""
-    found = [
+    """Find a batch of Anthropic by its age and size, because it has no name. The ids of its results prove it later."""
+    ids = [
         read_id(each)
         for each in read_records(remote.get("/v1/messages/batches?limit=100").get("data"))
         if read_time(each.get("created_at")) >= since.timestamp() - CLOCK_SECONDS
         and sum(read_counts(each.get("request_counts")).values()) == count
     ]
-    return id_of(remote, {"id": found[0]}) if len(found) == 1 else None
+    # Of several, none: age and size do not tell them apart.
+    return id_of(remote, {"id": ids[0]}) if len(ids) == 1 else None
 
 
 # OpenAI
@@ -111,7 +112,7 @@ def _create_openai(path: str) -> Callable[[Remote, str, str | None, Sequence[Bat
 def upload_openai(
     remote: Remote, token: str, path: str, wanted: Sequence[BatchRequest], about: Mapping[str, str] | None = None
 ) -> Mapping[str, Any]:
-    """Send the file of lines, each of which goes to a path. Returns the provider's record of the file."""
+    """Upload the file of requests, one per line, all for one path. Returns the provider's record of the file."""
     lines = [
         msgspec.json.encode({"custom_id": each.id, "method": "POST", "url": path, "body": each.body}) for each in wanted
     ]
@@ -120,38 +121,39 @@ def upload_openai(
 
 
 def submit_openai(remote: Remote, token: str, endpoint: str, file: str) -> str:
-    """Make the batch of an uploaded file. Returns its id."""
+    """Create the batch of an uploaded file. Returns its id."""
     body = {"input_file_id": file, "endpoint": endpoint, "completion_window": "24h", "metadata": {"headish": token}}
     return id_of(remote, remote.post("/batches", body))
 
 
 def look_openai(remote: Remote, id: str) -> Looked:
-    """How far a batch is. One that did not complete has a failure beside its files, for requests without a result."""
-    said = remote.get(f"/batches/{quote(id, safe='')}")
-    status = read_word(remote, said.get("status")).lower()  # Azure: Completed
-    named = [name for key in ("output_file_id", "error_file_id") if (name := shapes.text(said.get(key)))]
-    files = tuple(sound_id(remote, name, "the answer names no file that could be fetched") for name in named)
-    errors = [shapes.text(each.get("message")) for each in read_records(shapes.record(said.get("errors")).get("data"))]
+    """Look up the state of a batch. One that did not complete has a failure beside its files, for the requests without
+    a result."""
+    batch = remote.get(f"/batches/{quote(id, safe='')}")
+    status = read_word(remote, batch.get("status")).lower()  # Azure: Completed
+    names = [name for key in ("output_file_id", "error_file_id") if (name := shapes.text(batch.get(key)))]
+    files = tuple(sound_id(remote, name, "the answer names no file that could be fetched") for name in names)
+    errors = [shapes.text(each.get("message")) for each in read_records(shapes.record(batch.get("errors")).get("data"))]
     ended = status in ("failed", "completed", "expired", "cancelled")
     failure = remote.redactor.show("; ".join(filter(None, errors[:5])) or f"the batch is {status}", 500)
     is_whole = not ended or (status == "completed" and bool(files))
-    return Looked(status, ended, read_counts(said.get("request_counts")), files, failure=None if is_whole else failure)
+    return Looked(status, ended, read_counts(batch.get("request_counts")), files, failure=None if is_whole else failure)
 
 
 def results_openai(remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome]:
-    """The results in its files, line by line."""
+    """The results in the files of a batch, line by line."""
     for file in looked.files:
         for number, line in enumerate(remote.lines(f"/files/{quote(file, safe='')}/content"), 1):
-            said, problem = read_line(line, number)
-            if said is None:
+            result, problem = read_line(line, number)
+            if result is None:
                 yield from problem
                 continue
-            response, error = shapes.record(said.get("response")), shapes.record(said.get("error"))
+            response, error = shapes.record(result.get("response")), shapes.record(result.get("error"))
             body = shapes.record(response.get("body"))
             if not error and response.get("status_code") == 200 and body:
-                yield Outcome(custom_id(said), body)
+                yield Outcome(custom_id(result), body)
             else:
-                yield Outcome(custom_id(said), error=read_error(error or shapes.record(body.get("error")), "failed"))
+                yield Outcome(custom_id(result), error=read_error(error or shapes.record(body.get("error")), "failed"))
 
 
 def _find_openai(remote: Remote, token: str, _count: int, _since: datetime) -> str | None:
@@ -168,8 +170,8 @@ def _create_gemini(remote: Remote, token: str, model: str | None, wanted: Sequen
     name = quote((model or "").removeprefix("models/"), safe="")
     listed = [(each.id, {"model": f"models/{name}", **each.body}) for each in wanted]
     batch = {"displayName": token, "inputConfig": _input_gemini(remote, token, listed)}
-    said = remote.post(f"/v1/models/{name}:batchGenerateContent", {"batch": batch})
-    return named_id(remote, said, "batches/", "the answer names no batch")
+    created = remote.post(f"/v1/models/{name}:batchGenerateContent", {"batch": batch})
+    return named_id(remote, created, "batches/", "the answer names no batch")
 
 
 def _input_gemini(remote: Remote, token: str, listed: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
@@ -179,17 +181,17 @@ def _input_gemini(remote: Remote, token: str, listed: Sequence[tuple[str, Mappin
         requests = [{"request": request, "metadata": {"key": id}} for id, request in listed]
         return {"requests": {"requests": requests}}
     about = {"file": {"displayName": token, "mimeType": "application/jsonl"}}
-    made = shapes.record(remote.upload("/upload/v1/files", about, b"\n".join(lines)).get("file"))
-    return {"fileName": f"files/{named_id(remote, made, 'files/', 'the answer names no file')}"}
+    file = shapes.record(remote.upload("/upload/v1/files", about, b"\n".join(lines)).get("file"))
+    return {"fileName": f"files/{named_id(remote, file, 'files/', 'the answer names no file')}"}
 
 
 def _look_gemini(remote: Remote, id: str) -> Looked:
-    said = remote.get(f"/v1/batches/{quote(id, safe='')}")
-    told = shapes.record(said.get("metadata"))
-    status = read_word(remote, told.get("state")).removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_").lower()
-    output = shapes.record(told.get("output")) or shapes.record(said.get("response"))
+    operation = remote.get(f"/v1/batches/{quote(id, safe='')}")
+    batch = shapes.record(operation.get("metadata"))
+    status = read_word(remote, batch.get("state")).removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_").lower()
+    output = shapes.record(batch.get("output")) or shapes.record(operation.get("response"))
     inline = shapes.record(output.get("inlinedResponses")).get("inlinedResponses")
-    error = shapes.text(shapes.record(said.get("error")).get("message"))
+    error = shapes.text(shapes.record(operation.get("error")).get("message"))
     ended = status in ("succeeded", "failed", "cancelled", "expired", "partially_succeeded")
     listed = shapes.listed(inline)
     file = {"name": output.get("responsesFile")}
@@ -198,22 +200,22 @@ def _look_gemini(remote: Remote, id: str) -> Looked:
     )
     is_whole = not ended or (status.endswith("succeeded") and bool(listed or files))
     failure = None if is_whole else remote.redactor.show(error or f"the batch is {status}", 500)
-    return Looked(status, ended, read_counts(told.get("batchStats")), files, inline=listed, failure=failure)
+    return Looked(status, ended, read_counts(batch.get("batchStats")), files, inline=listed, failure=failure)
 
 
 def _results_gemini(remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome]:
     for number, each in enumerate(looked.inline, 1):
-        said = shapes.record(each)
+        result = shapes.record(each)
         yield _outcome_gemini(
-            shapes.text(shapes.record(said.get("metadata")).get("key")) or None, said, f"result {number}"
+            shapes.text(shapes.record(result.get("metadata")).get("key")) or None, result, f"result {number}"
         )
     for file in looked.files:
         for number, line in enumerate(remote.lines(f"/v1/files/{quote(file, safe='')}:download?alt=media"), 1):
-            found, problem = read_line(line, number)
-            if found is None:
+            result_line, problem = read_line(line, number)
+            if result_line is None:
                 yield from problem
             else:
-                yield _outcome_gemini(shapes.name(found.get("key")), found, f"line {number}")
+                yield _outcome_gemini(shapes.name(result_line.get("key")), result_line, f"line {number}")
 
 
 def _outcome_gemini(id: str | None, said: Mapping[str, Any], place: str) -> Outcome:

@@ -5,12 +5,12 @@ https://learn.microsoft.com/azure/foundry/openai/how-to/batch, its text in Micro
 ``articles/foundry/openai/includes/batch``; openai 3.54.0 ``lib/azure.py`` (no deployment in these paths).
 
 - ``model`` of each line is the deployment, the same in all, and of the type Global Batch or Data Zone Batch.
-- The v1 API has ``/v1`` in the URL of a line, the older, dated one has not, and takes no lines for Responses. A batch
-  is created for the endpoint ``/chat/completions`` in each case: the service reads the lines themselves.
-- A file may be a while in coming: a batch of one that is not ``processed`` is refused.
+- The v1 API has ``/v1`` in the URL of a line. The older, dated API does not, and takes no lines for Responses. A batch
+  is always created for the endpoint ``/chat/completions``: the service reads the URLs in the lines.
+- A file may take a while to arrive: the service refuses a batch whose file is not yet ``processed``.
 - A status may begin with a capital, counts may be null, the ids of files may be empty texts.
-- A batch that has failed may name files that are empty, beside the errors that say why.
-- 500 files fit into a resource; 10,000 of those that say when they expire, which an input file does here.
+- A failed batch may name empty files, beside the errors that give the reason.
+- A resource takes 500 files, or 10,000 of those that expire, as input files do here.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from headish.values import shapes
 
 ENDPOINT = "/chat/completions"
 EXPIRING = {"expires_after[seconds]": "1209600", "expires_after[anchor]": "created_at"}
-"""Fourteen days, the shortest that is taken. An input file is of no use once its batch has ended."""
+"""Fourteen days, the shortest time that Azure takes. An input file is of no use once its batch has ended."""
 POLL_SECONDS, WAIT_SECONDS = 2.0, 300.0
-"""How often to check a file that is still arriving, and how long at most."""
+"""The time between two checks of a file that is still arriving, and the longest wait for it."""
 PAGES = 20
-"""How many pages of a list to search, at most, for something whose creation was cut off."""
+"""The most pages of a list to search for a file or batch whose creation was cut off."""
 
 
 def find_azure_api(provider: str, cloud: Cloud) -> BatchApi:
-    """The batches of a provider at Azure. Raises: InvalidArgument for what has none there."""
+    """The batch API of a provider at Azure. Raises: InvalidArgument if it has none there."""
     if provider not in _LINES:
         raise InvalidArgument(f"headish makes no batches at {cloud}: Foundry has none for the models of {provider}")
     dated = is_dated(cloud.api_version)
@@ -57,7 +57,8 @@ def find_azure_api(provider: str, cloud: Cloud) -> BatchApi:
 
 
 def _await_file(remote: Remote, file: Mapping[str, Any]) -> str:
-    """The id of a file once it can be used. After a time, headish uses it anyway: the service says what is wrong."""
+    """Wait until a file can be used, and return its id. After ``WAIT_SECONDS`` headish uses it anyway: the service then
+    says what is wrong."""
     id, waited = id_of(remote, file), 0.0
     while str(file.get("status")).lower() in _COMING and waited < WAIT_SECONDS:
         time.sleep(POLL_SECONDS)
@@ -67,7 +68,7 @@ def _await_file(remote: Remote, file: Mapping[str, Any]) -> str:
 
 
 def _find(remote: Remote, token: str, _count: int, _since: datetime) -> str | None:
-    """A batch by its metadata, or by the name of its input file: not every version gives metadata back."""
+    """Find a batch by its metadata, or by the name of its input file: not every version gives metadata back."""
     files = [read_id(each) for each in _listed(remote, "/files?purpose=batch") if _is_named(each, token)]
     for each in _listed(remote, "/batches?limit=100"):
         by_file = each.get("input_file_id") in files
@@ -84,15 +85,15 @@ def _listed(remote: Remote, path: str) -> Iterator[Mapping[str, Any]]:
     """The entries of a list, page by page."""
     after = ""
     for _ in range(PAGES):
-        said = remote.get(path + after)
-        page: Sequence[Mapping[str, Any]] = read_records(said.get("data"))
+        answer = remote.get(path + after)
+        page: Sequence[Mapping[str, Any]] = read_records(answer.get("data"))
         yield from page
         last = read_id(page[-1]) if page else None
-        if said.get("has_more") is not True or last is None:
+        if answer.get("has_more") is not True or last is None:
             return
         after = f"&after={quote(last, safe='')}"
 
 
 _COMING = frozenset(("notrunning", "pending", "running"))
 _LINES = {"openai": "/v1/chat/completions", "openai_responses": "/v1/responses"}
-"""Where each request of a batch goes, as its line says it to the v1 API."""
+"""The URL in the line of a request, by provider, for the v1 API."""

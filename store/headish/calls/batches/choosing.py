@@ -1,4 +1,4 @@
-"""Choose the batch API: the provider's own, or that of a cloud that needs no bucket of the user's."""
+"""Choose the batch API: the provider's own, or that of a cloud that needs no bucket of the user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from headish.providers.clouds import Cloud
 
 
 def find_batch_api(provider: str, cloud: Cloud | None = None) -> BatchApi:
-    """The batches of a provider. Raises: InvalidArgument for one that has none, and for a cloud, with the reason."""
+    """The batch API of a provider, or of a cloud. Raises: InvalidArgument if it has none, with the reason for a
+    cloud."""
     if cloud is not None:
         return _at_cloud(provider, cloud)
     api = BATCH_APIS.get(provider)
@@ -29,7 +30,7 @@ WITHOUT = {
     "bedrock": "its batches are read from S3 and written there",
     "vertex": "its batches are read from Cloud Storage or BigQuery and written there",
 }
-"""The clouds where headish makes no batches, and why: both need a bucket of the user's, permissions for the service to
+"""The clouds where headish makes no batches, and why: both need a bucket of the user, permissions for the service to
 read and write it, and another client than that of the model. Sources, read 2026-11-22:
 https://docs.aws.amazon.com/bedrock/latest/userguide/batch-inference.html (``CreateModelInvocationJob``, at least 100
 records), https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/batch-prediction-gemini,

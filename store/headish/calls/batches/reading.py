@@ -1,6 +1,6 @@
 """Read a server's report on batches value by value: it may contain anything, even the key of the call.
 
-headish checks what it keeps or puts into an address; what it shows is short and holds no key.
+headish checks every value that it keeps or puts into an address. The values that it shows are short and hold no key.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class BatchRequest(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a request: an answer as the API itself would give it, or an error ``{type, message}``.
+    """The outcome of a request: an answer in the form of the API itself, or an error ``{type, message}``.
 
-    ``problem`` says what is wrong with a line that is neither; then there may be no ``id``.
+    ``problem`` says what is wrong with a line that is neither; such a line may have no ``id``.
     """
 
     id: str | None
@@ -36,9 +36,10 @@ class Outcome(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """How far a batch is: the provider's own word, whether it has ended, its counts, and what the results are in.
+    """The state of a batch: the provider's own word, whether it has ended, its counts, and its results, in files or
+    inline.
 
-    ``failure`` says why what has no result will never have one.
+    ``failure`` is the reason why requests without a result will never have one.
     """
 
     status: str
@@ -50,7 +51,7 @@ class Looked(NamedTuple):
 
 
 def read_line(line: bytes | None, number: int) -> tuple[Mapping[str, Any] | None, list[Outcome]]:
-    """The object of a line, else the problem to report; nothing for a blank line."""
+    """The object of a line, else the problem to report; neither for a blank line."""
     if line is None:
         return None, [Outcome(None, problem=f"line {number} cannot be read: it is {TOO_LONG}")]
     if not line.strip():
@@ -62,12 +63,12 @@ def read_line(line: bytes | None, number: int) -> tuple[Mapping[str, Any] | None
 
 
 def id_of(remote: Remote, said: Mapping[str, Any]) -> str:
-    """The id of what was created. Raises: UnreadableAnswer."""
+    """The id of the batch or file that was created. Raises: UnreadableAnswer."""
     return sound_id(remote, shapes.text(said.get("id")), "the answer names nothing that was created")
 
 
 def sound_id(remote: Remote, id: str, otherwise: str) -> str:
-    """An id that can be kept and stand in an address: a server may say anything, the key of the call among it.
+    """Check that an id can be kept and put into an address: a server may send anything, even the key of the call.
 
     Raises: UnreadableAnswer with ``otherwise``.
     """
@@ -77,7 +78,7 @@ def sound_id(remote: Remote, id: str, otherwise: str) -> str:
 
 
 def named_id(remote: Remote, said: Mapping[str, Any], folder: str, otherwise: str) -> str:
-    """The id behind the folder of a name of Google's. Raises: UnreadableAnswer with ``otherwise``."""
+    """The id after the folder in a name of Google. Raises: UnreadableAnswer with ``otherwise``."""
     name = shapes.text(said.get("name"))
     return sound_id(remote, name.removeprefix(folder) if name.startswith(folder) else "", otherwise)
 
@@ -88,7 +89,7 @@ def read_word(remote: Remote, value: object) -> str:
 
 
 def read_error(error: Mapping[str, Any], kind: str) -> dict[str, str]:
-    said = (
+    word = (
         shapes.text(error.get("type"))
         or shapes.text(error.get("code"))
         or shapes.text(error.get("status"))
@@ -96,7 +97,7 @@ def read_error(error: Mapping[str, Any], kind: str) -> dict[str, str]:
         or "failed"
     )
     return {
-        "type": said,
+        "type": word,
         "message": shapes.text(error.get("message")) or _WORDS.get(kind, "the provider does not say why"),
     }
 
@@ -116,7 +117,7 @@ def read_id(said: Mapping[str, Any]) -> str | None:
 
 
 def read_counts(value: object) -> dict[str, int]:
-    """Counts by their names; Gemini's are numbers as text. Anything that cannot be such a name is left out."""
+    """Counts by their names; Gemini's are numbers as text. Leaves out names and values of any other form."""
     return {
         name: int(count)
         for name, count in shapes.record(value).items()
@@ -132,10 +133,11 @@ def read_time(value: object) -> float:
         return 0
 
 
+# Printable ASCII, and not dots alone, which would lead to another folder of a path.
 _ID = re.compile(r"(?!\.+$)[!-~]{1,500}")
 _COUNTED = re.compile(r"[A-Za-z_]{1,40}")
 _WORDS = {
     "expired": "the batch ended before it was answered",
     "canceled": "the batch was cancelled before it was answered",
 }
-"""The message for a request of which the provider says only a word."""
+"""The messages for requests for which the provider gives only a word."""

@@ -1,5 +1,5 @@
-"""Clouds: where each serves a provider's models, how its requests differ, and how it authenticates.
+"""Clouds: their addresses for a provider's models, the differences in their requests, and their credentials.
 
-``places`` is the table of addresses, ``credentials`` chooses between a key and what the cloud's own tools know;
-``aws``, ``google`` and ``entra`` ask those tools. Their packages are extras, imported when a call needs them.
+``places`` is the table of addresses. ``credentials`` chooses between a key and the credentials of the cloud's own
+tools; ``aws``, ``google`` and ``entra`` ask those tools. Their packages are extras, imported when a call needs them.
 """

@@ -1,7 +1,7 @@
 """AWS: credentials as every AWS tool finds them, and Signature Version 4, both by botocore (extra ``bedrock``).
 
-botocore logs what it signs, a session's token included, at the level of debugging; so the steps of ``add_auth`` are
-taken here without its logging. Source: botocore 1.44.5, ``auth.SigV4Auth``; read 2026-11-22.
+At debug level, botocore logs what it signs, including a session's token. So this module takes the steps of
+``add_auth`` without its logging. Source: botocore 1.44.5, ``auth.SigV4Auth``; read 2026-11-22.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from headish.providers.clouds import TITLES, Cloud
 
 SERVICE = "bedrock"
 SIGNED = ("accept", "content-type", "x-amzn-bedrock-accept")
-"""Beside the host, the date and the token. A proxy may change others, and the signature would no longer fit."""
+"""The headers to sign, beside the host, the date and the token. A proxy may change others, which would invalidate the
+signature."""
 TOLERANCE_SECONDS = 240
-"""AWS accepts a signature of the last five minutes. Less here, because the answer took a while."""
+"""AWS accepts a signature of the last five minutes. It is less here, because the answer took a while."""
 _TIME_REFUSED = re.compile(r"signature expired|signature not yet current|requesttimetooskewed", re.IGNORECASE)
 _CREDENTIALS = PerEnvironment(("AWS_", "HOME"))
 _ADVICE = (
@@ -32,9 +33,10 @@ _ADVICE = (
 
 
 def find_signer(provider: str, cloud: Cloud) -> tuple[Signature, tuple[str, ...]]:
-    """The signer, and what no error may show. Credentials are looked up once per call, the time once per attempt.
+    """The signer, and the secrets that no error may show. It looks up credentials once per call, the time once per
+    attempt.
 
-    Raises: NoCredentials; InvalidArgument where botocore is missing.
+    Raises: NoCredentials; InvalidArgument without botocore.
     """
     try:
         from botocore.exceptions import BotoCoreError
@@ -43,12 +45,12 @@ def find_signer(provider: str, cloud: Cloud) -> tuple[Signature, tuple[str, ...]
             f"{TITLES['bedrock']} with AWS credentials needs the extra: pip install 'headish[bedrock]'"
         ) from None
     try:
-        found = _CREDENTIALS.find(cloud.profile, lambda: _ask_session(cloud.profile))
-        frozen = None if found is None else found.get_frozen_credentials()
+        credentials = _CREDENTIALS.find(cloud.profile, lambda: _ask_session(cloud.profile))
+        frozen = None if credentials is None else credentials.get_frozen_credentials()
     except BotoCoreError as error:
         raise NoCredentials(provider, TITLES["bedrock"], Redactor([]).show(str(error), 300), _ADVICE) from None
     if frozen is None:
-        _CREDENTIALS.forget()
+        _CREDENTIALS.forget()  # the user may sign in before the next call
         raise NoCredentials(provider, TITLES["bedrock"], "AWS has none for this user", _ADVICE)
     secrets = tuple(each for each in (frozen.secret_key, frozen.token, frozen.access_key) if each)
     return Signature(provider, frozen, cloud.region or ""), secrets
@@ -63,7 +65,7 @@ class Signature:
     def sign(self, method: str, url: str, headers: Mapping[str, str], content: bytes) -> dict[str, str]:
         """The headers that sign a request: its date, the session's token, and the signature.
 
-        The path is signed as it is sent; what is encoded in it is encoded once more, as AWS wants it.
+        The signature covers the path as sent, with its escapes encoded once more, as AWS wants it.
         """
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
@@ -78,7 +80,8 @@ class Signature:
         return {name.lower(): value for name, value in request.headers.items() if name.lower() not in signed}
 
     def explain(self, error: CallRefused, headers: Mapping[str, str]) -> CallError:
-        """ClockSkewed where the server refuses the time of a signature, else the error itself."""
+        """ClockSkewed if the server refuses the time of a signature, else the error itself."""
+        # The error of a wrong key has the same type, so that the type counts only together with a wrong clock.
         behind = self._behind(headers.get("date"))
         far = behind is not None and abs(behind) > TOLERANCE_SECONDS
         refused = headers.get("x-amzn-errortype", "").partition(":")[0] == "InvalidSignatureException"
@@ -87,7 +90,7 @@ class Signature:
         return error
 
     def _behind(self, date: str | None) -> int | None:
-        """How many seconds this machine's clock is behind the server's."""
+        """The seconds by which this machine's clock is behind the server's; None if the server gives no date."""
         try:
             return round(parsedate_to_datetime(date or "").timestamp() - now())
         except (ValueError, TypeError, OverflowError, IndexError):

@@ -1,7 +1,7 @@
 """Authenticate a request: with a provider's key, or with the credentials that a cloud's tools have for their user.
 
-A pointer that names a cloud has said that the cloud's credentials go where the pointer says, so its ``base_url`` (a
-private endpoint, a gateway) gets them, too. They never travel where others could read them.
+A pointer that names a cloud and a ``base_url`` (a private endpoint, a gateway) sends the cloud's credentials there: its
+author named both (ADR 0046). They never travel unencrypted to another machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headish.errors import CallError, CallRefused, MissingKey
 from headish.providers.clouds import Cloud
 
 _JSON_WEB_TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*")
-"""What a token of Entra ID looks like; a key of Azure is one run of letters and digits."""
+"""The form of a token of Entra ID; a key of Azure is one run of letters and digits."""
 
 
 class Signer(Protocol):
@@ -29,12 +29,12 @@ class Signer(Protocol):
         ...
 
     def explain(self, error: CallRefused, headers: Mapping[str, str]) -> CallError:
-        """What a refusal really means, by the headers of the answer; else the error itself."""
+        """A better error for a refusal, from the headers of the answer; else the error itself."""
         ...
 
 
 class Credentials(Struct, frozen=True):
-    """What a request carries: headers, or who signs it; ``secrets`` stay out of errors and events."""
+    """The credentials of a request: headers, or a signer. ``secrets`` stay out of errors and events."""
 
     headers: dict[str, str] = {}
     secrets: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Credentials(Struct, frozen=True):
 
 
 def find_credentials(route: Route, key_env: str | None, given: Mapping[str, str]) -> Credentials:
-    """The credentials of a route; none where ``given`` headers hold them already, or where none are to be sent.
+    """The credentials of a route; empty if the ``given`` headers have them already, or if the route gets none.
 
     Raises: MissingKey, InvalidKey, NoCredentials, ClockSkewed; InvalidAddress; InvalidArgument, also for an extra that
     is not installed.
@@ -57,7 +57,7 @@ def find_credentials(route: Route, key_env: str | None, given: Mapping[str, str]
 
 
 def _of_bedrock(route: Route, cloud: Cloud, key_env: str | None) -> Credentials:
-    """A Bedrock API key, else AWS credentials. A profile is asked before the environment's key."""
+    """A Bedrock API key, else AWS credentials. A profile takes precedence over the key in the environment."""
     key = _bearer(route, None if cloud.profile else "AWS_BEARER_TOKEN_BEDROCK", key_env)
     if key is not None:
         return key
@@ -68,7 +68,7 @@ def _of_bedrock(route: Route, cloud: Cloud, key_env: str | None) -> Credentials:
 
 
 def _of_vertex(route: Route, cloud: Cloud, key_env: str | None) -> Credentials:
-    """An access token that is named, else Application Default Credentials."""
+    """A named access token, else Application Default Credentials."""
     key = _bearer(route, None, key_env)
     if key is not None:
         return key
@@ -79,8 +79,8 @@ def _of_vertex(route: Route, cloud: Cloud, key_env: str | None) -> Credentials:
 
 
 def _of_azure(route: Route, cloud: Cloud, key_env: str | None) -> Credentials:
-    """A token of Entra ID that is set, else a key of the resource, else what azure-identity knows of its user. Its
-    shape tells a token from a key."""
+    """A token of Entra ID from a variable, else a key of the resource, else a token from azure-identity. The form of
+    the value tells a token from a key."""
     places = _AZURE_PLACES[route.provider] if key_env is None else (named_place(key_env),)
     try:
         key, place = first_key(route.provider, places)
@@ -92,12 +92,12 @@ def _of_azure(route: Route, cloud: Cloud, key_env: str | None) -> Credentials:
         return _as_header("authorization", "Bearer ", find_token(route, missing.looked_at))
     if place == _OPENAI_PLACES[0] or _JSON_WEB_TOKEN.fullmatch(key):
         return _as_header("authorization", "Bearer ", key)
-    # Both of them to Foundry, as its SDK does: some gateways before it look for the older name.
+    # Foundry gets both headers, as from its SDK: some gateways before it look for the older name.
     return Credentials(dict.fromkeys({route.endpoint.key_header, "api-key"}, key), (key,))
 
 
 def _bearer(route: Route, variable: str | None, key_env: str | None) -> Credentials | None:
-    """The key of a variable as a bearer token; None if the variable is only the usual one and not set."""
+    """The key of a variable as a bearer token; None if the usual variable is not set, an error for a named one."""
     place = variable if key_env is None else named_place(key_env)
     if place is None:
         return None
@@ -115,7 +115,7 @@ def _as_header(name: str, prefix: str, key: str) -> Credentials:
 
 
 _OWN = ("authorization", "api-key")
-"""The headers of a caller that stand for all credentials of a cloud."""
+"""Headers of the caller that replace all credentials of a cloud."""
 _OPENAI_PLACES = ("AZURE_OPENAI_AD_TOKEN", "AZURE_OPENAI_API_KEY", "keyring:azure")
 _AZURE_PLACES = {
     "openai": _OPENAI_PLACES,

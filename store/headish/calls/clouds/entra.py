@@ -36,9 +36,9 @@ _ADVICE = "run 'az login', or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLI
 def find_token(route: Route, looked_at: tuple[str, ...]) -> ApiKey:
     """A valid access token, for a user without a key in the usual places.
 
-    Cost: nothing while a token holds; it is renewed five minutes before it ends. The first may ask a command for it, or
-    the machine.
-    Raises: NoCredentials; ClockSkewed; MissingKey where azure-identity is missing; InvalidKey for what is no token.
+    Cost: nothing while a token is valid; it is renewed five minutes before it ends. The first one may run a command or
+    ask a service of the machine.
+    Raises: NoCredentials; ClockSkewed; MissingKey without azure-identity; InvalidKey if the value is not a token.
     """
     try:
         identity, core = import_module("azure.identity"), import_module("azure.core.exceptions")
@@ -56,7 +56,7 @@ def find_token(route: Route, looked_at: tuple[str, ...]) -> ApiKey:
 
 
 def choose_scope(route: Route) -> str:
-    """The audience that a token must be for: that of the server's kind, and of the API that is asked."""
+    """The audience for which a token must be made: it depends on the kind of server, and on the version of its API."""
     host = route.address.host.removesuffix(".")
     if host.endswith(".azure.us"):
         return GOVERNMENT
@@ -66,23 +66,25 @@ def choose_scope(route: Route) -> str:
 
 
 def _make_provider(identity: Any, scope: str) -> Any:
-    """Gives a token, and keeps it while it holds: a credential of its own need not (that of ``az`` does not)."""
+    """A function that returns a token, and keeps it while it is valid."""
+    # A credential alone may keep none: that of ``az`` does not.
     return identity.get_bearer_token_provider(identity.DefaultAzureCredential(), scope)
 
 
 def _keep_quiet() -> None:
-    """Keep its logging off the terminal if nobody handles it: the error says what is wrong."""
+    """Keep azure-identity's log off the terminal if no handler takes it: the error has the reason."""
     logger = logging.getLogger("azure.identity")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
 
 
 def _explain(provider: str, error: Exception) -> CallError:
-    _PROVIDERS.forget()
-    said = str(error)
-    if _TIME_REFUSED.search(said):
+    _PROVIDERS.forget()  # the user may sign in before the next call
+    report = str(error)
+    if _TIME_REFUSED.search(report):
         return ClockSkewed(provider, TITLES["azure"], None)
-    tried = [f"{name}: {reason}" for name, reason in _ATTEMPT.findall(said) if not _NOT_THERE.search(reason)]
-    if not tried and "Attempted credentials" in said:
+    # Most ways to sign in are merely not set up here; the reasons of the others matter.
+    tried = [f"{name}: {reason}" for name, reason in _ATTEMPT.findall(report) if not _NOT_THERE.search(reason)]
+    if not tried and "Attempted credentials" in report:
         tried = ["nobody is signed in here, and this machine has no identity of its own"]
-    return NoCredentials(provider, TITLES["azure"], Redactor([]).show("; ".join(tried) or said, 300), _ADVICE)
+    return NoCredentials(provider, TITLES["azure"], Redactor([]).show("; ".join(tried) or report, 300), _ADVICE)

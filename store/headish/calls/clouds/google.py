@@ -22,7 +22,7 @@ _ADVICE = "run 'gcloud auth application-default login', or let GOOGLE_APPLICATIO
 def find_token(provider: str) -> tuple[str, dict[str, str]]:
     """A valid access token, and the headers that go with it.
 
-    Raises: NoCredentials; ClockSkewed; InvalidArgument where google-auth is missing.
+    Raises: NoCredentials; ClockSkewed; InvalidArgument without google-auth.
     """
     try:
         import google.auth
@@ -42,8 +42,8 @@ def find_token(provider: str) -> tuple[str, dict[str, str]]:
 
 
 def _explain(provider: str, error: Exception) -> CallError:
-    _CREDENTIALS.forget()
-    said = str(error.args[0]) if error.args else str(error)
-    if _TIME_REFUSED.search(said):
+    _CREDENTIALS.forget()  # the user may sign in before the next call
+    reason = str(error.args[0]) if error.args else str(error)
+    if _TIME_REFUSED.search(reason):
         return ClockSkewed(provider, TITLES["vertex"], None)
-    return NoCredentials(provider, TITLES["vertex"], Redactor([]).show(said, 300), _ADVICE)
+    return NoCredentials(provider, TITLES["vertex"], Redactor([]).show(reason, 300), _ADVICE)

@@ -1,4 +1,4 @@
-"""The address of each provider at each cloud, and how the cloud's requests differ from the provider's own.
+"""The address of each provider at each cloud, and the differences between the cloud's requests and the provider's own.
 
 Sources, read 2026-11-22: anthropic 2.12.0 ``lib/bedrock/_client.py``, ``lib/vertex/_client.py``, ``lib/foundry.py``;
 google-genai 3.4.0 ``_api_client.py``, ``_transformers.t_model``; openai 3.54.0 ``lib/azure.py``; botocore 1.44.5,
@@ -16,7 +16,7 @@ from headish.errors import InvalidArgument
 from headish.providers.clouds import TITLES, Cloud
 
 ANTHROPIC_VERSION = "2026-10-21"
-"""What Anthropic's SDK sends to the clouds: to Azure as a header, to the others in the body."""
+"""The version that Anthropic's SDK sends to the clouds: to Azure as a header, to the others in the body."""
 _MULTI_REGIONS = frozenset({"us", "eu"})
 
 Body = Mapping[str, Any]
@@ -24,18 +24,18 @@ Dressed = tuple[dict[str, Any], dict[str, str]]
 
 
 class CloudPlace(NamedTuple):
-    """A provider at a cloud. ``base_url`` gives its usual address, ``path`` what stands behind that; ``dress`` writes
-    the body and headers as the cloud wants them. ``key_header`` is where a key goes."""
+    """A provider at a cloud. ``base_url`` gives its usual address, ``path`` the path after that; ``dress`` writes the
+    body and headers as the cloud wants them. ``key_header`` is the header for a key."""
 
     base_url: Callable[[Cloud], str]
     path: Callable[[Cloud, str | None, bool], str]
     dress: Callable[[Body, Mapping[str, str]], Dressed]
     key_header: str = "authorization"
     endings: tuple[str, ...] = ()
-    """How a ``base_url`` that was copied from the cloud's own pages may end: the path begins with it."""
+    """Possible ends of a ``base_url`` that was copied from the cloud's own pages, with which ``path`` begins again."""
     beside: Callable[[Cloud], tuple[str, str]] | None = None
-    """Where else its API has things (files, batches, answers that it keeps): before their path, and behind it as a
-    query. None where headish asks for none of them."""
+    """The address of its other resources (files, batches, stored answers): the text before their path, and the query
+    after it. None if headish asks for none of them there."""
 
 
 def find_place(cloud: Cloud, provider: str) -> CloudPlace:
@@ -52,7 +52,7 @@ def _bedrock_url(cloud: Cloud) -> str:
 
 
 def _bedrock_path(_cloud: Cloud, model: str | None, stream: bool) -> str:
-    # Once, and the slashes of an ARN, too: the signature is made of the path as it is sent.
+    # Quoted once, including the slashes of an ARN: the signature covers the path as it is sent.
     return f"/model/{_quote_model(model)}/{'invoke-with-response-stream' if stream else 'invoke'}"
 
 
@@ -108,7 +108,7 @@ def _foundry_path(_cloud: Cloud, _model: str | None, _stream: bool) -> str:
 
 
 def _azure_beside(cloud: Cloud) -> tuple[str, str]:
-    # No deployment in the path: the body of what is asked names it. Source: openai 3.54.0, ``lib/azure._prepare_url``.
+    # No deployment in the path: the body of a request names it. Source: openai 3.54.0, ``lib/azure._prepare_url``.
     return ("/openai" if is_dated(cloud.api_version) else "/openai/v1"), _azure_query(cloud).removeprefix("?")
 
 
@@ -117,37 +117,39 @@ def _azure_query(cloud: Cloud) -> str:
 
 
 def is_dated(api_version: str | None) -> bool:
-    """Whether an API version is of the older kind, such as 2024-10-21, which has the deployment in the path."""
+    """Whether an API version is of the older, dated kind, such as 2024-10-21, with the deployment in the path."""
     return api_version is not None and api_version[:1].isdigit()
 
 
 def _quote_model(model: str | None, safe: str = "") -> str:
-    """A model's name as one segment of a path. Raises: InvalidArgument where it cannot be one."""
+    """A model's name as one segment of a path. Raises: InvalidArgument if it cannot be one."""
     if not model:
         raise InvalidArgument("the address of this cloud names the model: give one")
+    # Also not ``..;x``, which some servers read as ``..`` with a parameter.
     if not model.isprintable() or not model.partition(";")[0].strip("."):
         raise InvalidArgument(f"{model[:80]!r} cannot be the name of a model: it would leave its place in the address")
     return quote(model, safe=safe)
 
 
 def _dress_bedrock(body: Body, headers: Mapping[str, str]) -> Dressed:
-    dressed, left = _dress_vertex(body, headers)
+    dressed, rest = _dress_vertex(body, headers)
     dressed.pop("stream", None)  # the path says it
-    betas = left.pop("anthropic-beta", None)
+    # Bedrock takes betas in the body alone.
+    betas = rest.pop("anthropic-beta", None)
     if betas:
         dressed.setdefault("anthropic_beta", [each.strip() for each in betas.split(",") if each.strip()])
-    return dressed, left | {"accept": "application/json"}
+    return dressed, rest | {"accept": "application/json"}
 
 
 def _dress_vertex(body: Body, headers: Mapping[str, str]) -> Dressed:
-    left = dict(headers)
-    version = left.pop("anthropic-version", ANTHROPIC_VERSION)
+    rest = dict(headers)
+    version = rest.pop("anthropic-version", ANTHROPIC_VERSION)
     dressed = {key: value for key, value in body.items() if key != "model"}
-    return {"anthropic_version": version, **dressed}, left
+    return {"anthropic_version": version, **dressed}, rest
 
 
 def _dress_foundry(body: Body, headers: Mapping[str, str]) -> Dressed:
-    # As with Anthropic itself: the version is a header here, and the body keeps the model, which is a deployment.
+    # As for Anthropic itself: the version is a header, and the body keeps the model, which names a deployment.
     return dict(body), {"anthropic-version": ANTHROPIC_VERSION, **headers}
 
 

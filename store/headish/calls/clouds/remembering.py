@@ -1,7 +1,7 @@
 """Keep credentials in memory between calls, as long as the environment that they came from stays the same.
 
-A role or a service account asks a server for a token that holds for an hour; asking it anew with each call would take
-longer than a small model takes to answer.
+A role or a service account gets its token, which is valid for an hour, from a server. Asking for one with each call
+would take longer than a small model takes to answer.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any
 
 
 class PerEnvironment:
-    """One object for each name. ``variables`` are the beginnings of the variables' names that decide about it."""
+    """One object for each name. It depends on the environment variables whose names begin with ``variables``."""
 
     def __init__(self, variables: tuple[str, ...]) -> None:
         self._variables = variables
         self.lock = threading.RLock()
-        """Held while an object is made or renewed: those of google-auth are not safe to renew by two threads."""
+        """Taken to make or renew an object: two threads cannot safely renew one of google-auth."""
         self._known: dict[tuple[str | None, int], Any] = {}
 
     def find(self, name: str | None, make: Callable[[], Any]) -> Any:
-        """The object of a name, made now if it is not known for this environment."""
-        said = frozenset(each for each in os.environ.items() if each[0].startswith(self._variables))
-        key = (name, hash(said))  # not the values themselves: some are keys
+        """The object of a name, made now if there is none for this environment."""
+        variables = frozenset(each for each in os.environ.items() if each[0].startswith(self._variables))
+        key = (name, hash(variables))  # not the values themselves: some are keys
         with self.lock:
             if key not in self._known:
                 self._known[key] = make()
             return self._known[key]
 
     def forget(self) -> None:
-        """Look again the next time."""
+        """Drop all objects, so that the next ``find`` makes a new one."""
         with self.lock:
             self._known.clear()

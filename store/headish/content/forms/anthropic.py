@@ -1,6 +1,6 @@
 """Messages of Anthropic's API.
 
-Blocks that only Anthropic understands, those of its server's tools among them, are blocks of the provider's, whole.
+Blocks that only Anthropic understands, such as those of its server's tools, are kept whole as provider blocks.
 
 Source: the types of the official SDK, anthropic 2.12.0 (``MessageParam``, ``BetaMessageParam``), read on 2026-11-22.
 """
@@ -43,7 +43,7 @@ TRANSPORT = frozenset(("cache_control",))
 ROLES = ("system", "user", "assistant")
 _TEXT: Part = dict.fromkeys(("type", "text"))
 _THINKING: Part = dict.fromkeys(("type", "thinking", "signature"))
-"""The keys of a block, as ``rest_of`` takes what is written."""
+"""The keys that are written of a block, as ``rest_of`` takes them."""
 
 
 def read(entry: Mapping[str, Any]) -> NeutralEntry:
@@ -55,7 +55,7 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
 
 
 def _read_content(content: Any, path: str, media: bool = True) -> list[ContentBlock]:
-    """The blocks of a text, or of a list of blocks. ``media``: as for Chat."""
+    """The blocks of a text, or of a list of blocks. ``media``: as in ``chat.read_content``."""
     return parts_at(content, path, partial(_read_block, media=media))
 
 
@@ -63,38 +63,38 @@ def _read_block(given: Any, path: str, media: bool) -> ContentBlock:
     block = object_at(given, path)
     kind = block.get("type")
     reader = _READERS.get(kind) if isinstance(kind, str) and (media or kind not in ("image", "document")) else None
-    made = None if reader is None else reader(block, path)
-    return ProviderBlock(PROVIDER, without(block, TRANSPORT)) if made is None else made
+    content_block = None if reader is None else reader(block, path)
+    return ProviderBlock(PROVIDER, without(block, TRANSPORT)) if content_block is None else content_block
 
 
 def _read_text(block: Mapping[str, Any], path: str) -> Text:
-    said = text_at(block.get("text"), f"{path}.text")
-    return Text(said, opaque=keep(PROVIDER, rest_of(block, _TEXT, TRANSPORT)))
+    text = text_at(block.get("text"), f"{path}.text")
+    return Text(text, opaque=keep(PROVIDER, rest_of(block, _TEXT, TRANSPORT)))
 
 
 def _read_media(block: Mapping[str, Any], path: str) -> Document | None:
-    made = read_anthropic_media(block, PROVIDER)
-    if made is None:
+    document = read_anthropic_media(block, PROVIDER)
+    if document is None:
         return None
-    rest = rest_of(block, _write_document(made), TRANSPORT)
-    return Document(made.source, made.name, keep(PROVIDER, rest))
+    rest = rest_of(block, _write_document(document), TRANSPORT)
+    return Document(document.source, document.name, keep(PROVIDER, rest))
 
 
 def _read_thinking(block: Mapping[str, Any], path: str) -> Thinking | None:
-    said, signature = block.get("thinking"), block.get("signature")
-    if not isinstance(said, str) or not isinstance(signature, str):
-        return None
+    text, signature = block.get("thinking"), block.get("signature")
+    if not isinstance(text, str) or not isinstance(signature, str):
+        return None  # without a signature the API takes no reasoning back, so it is kept whole
     rest = rest_of(block, _THINKING, TRANSPORT)
-    return Thinking(said, signature=signature, provider=PROVIDER, opaque=keep(PROVIDER, rest))
+    return Thinking(text, signature=signature, provider=PROVIDER, opaque=keep(PROVIDER, rest))
 
 
 def _read_call(block: Mapping[str, Any], path: str) -> ToolUse:
     rest = rest_of(block, ANTHROPIC_CALL.all, TRANSPORT)
-    given = {} if block.get("input") is None else block["input"]
+    arguments = {} if block.get("input") is None else block["input"]
     caller = rest.get("caller")
-    if caller == {"type": "direct"}:  # which is the same as none, and is written as such
+    if caller == {"type": "direct"}:  # the same as no caller: the writer writes none
         del rest["caller"]
-    return make_call(block.get("name"), block.get("id"), keep(PROVIDER, rest), path, input=given)
+    return make_call(block.get("name"), block.get("id"), keep(PROVIDER, rest), path, input=arguments)
 
 
 def _read_result(block: Mapping[str, Any], path: str) -> ToolResult:
@@ -116,7 +116,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any], str], ContentBlock | None]] = {
 
 
 def write(said: NeutralEntry, losses: Losses) -> list[Part]:
-    """The message that says a turn."""
+    """Write a turn as a message."""
     role = {"tool": "user", "developer": "system"}.get(said.role, said.role)
     parts = [_write_block(block, losses) for block in losses.own(said.blocks)]
     return [{"role": role, "content": content_of(parts)}]

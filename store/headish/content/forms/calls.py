@@ -16,8 +16,8 @@ from headish.values.blocks import ContentBlock, ToolResult, ToolUse
 
 
 class BlockKeys(NamedTuple):
-    """Where an API says a call or a result. ``body`` is the key of its arguments or content. ``id`` is empty where
-    the id stands outside of the object. ``others`` are its further keys."""
+    """The keys of a call or a result in an API. ``body`` is the key of its arguments or content. ``id`` is empty if
+    the id is outside the object. ``others`` are its further keys."""
 
     id: str
     body: str
@@ -25,7 +25,7 @@ class BlockKeys(NamedTuple):
 
     @property
     def all(self) -> Mapping[str, None]:
-        """Every key, as ``rest_of`` takes what is written."""
+        """Every key, as ``rest_of`` takes them."""
         return _table(self)
 
 
@@ -46,12 +46,12 @@ FUNCTION_OUTPUT = BlockKeys("call_id", "output", ("type",))
 
 
 def said_arguments(given: Any) -> Part:
-    """The arguments of a call for a block: a text is kept as it is, and none are an empty object."""
+    """The arguments of a call as a field of a block: a text is kept as it is; none are an empty object."""
     return {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
 
 
 def read_call(said: Mapping[str, Any], keys: BlockKeys, id: Any, opaque: Mapping[str, Any], path: str = "$") -> ToolUse:
-    """A call whose arguments may be a text, with what is kept beside it. Raises: InvalidContent."""
+    """Read a call whose arguments may be a text; ``opaque`` is kept beside it. Raises: InvalidContent."""
     return make_call(said.get("name"), id, opaque, path, **said_arguments(said.get(keys.body)))
 
 
@@ -63,7 +63,7 @@ def read_result(
     transport: Collection[str],
     path: str = "$",
 ) -> ToolResult:
-    """A result, with what it says besides kept for its provider; ``content`` reads what it holds.
+    """Read a result. ``content`` reads what it holds; its further keys are kept for its provider.
 
     Raises: InvalidContent.
     """
@@ -78,9 +78,9 @@ def read_result(
 
 
 def chat_call(id: str | None, name: str, arguments: str) -> Part:
-    """A call of Chat Completions, and of Cohere. One without an id is of the time when a message had one call."""
-    named = {} if id is None else {"id": id}
-    return {**named, "type": "function", "function": {"name": name, "arguments": arguments}}
+    """A call of Chat Completions, and of Cohere. One without an id is of the older API, with one call per message."""
+    id_field = {} if id is None else {"id": id}
+    return {**id_field, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def chat_result(id: str | None, content: Any) -> Part:
@@ -90,15 +90,15 @@ def chat_result(id: str | None, content: Any) -> Part:
 
 def anthropic_call(id: str | None, name: str, input: Any) -> Part:
     """A call of Anthropic's."""
-    named = {} if id is None else {"id": id}
-    return {"type": "tool_use", **named, "name": name, "input": input}
+    id_field = {} if id is None else {"id": id}
+    return {"type": "tool_use", **id_field, "name": name, "input": input}
 
 
 def anthropic_result(id: str | None, content: Any, is_error: bool | None = None) -> Part:
-    """A result of Anthropic's. ``content`` is None where it says nothing."""
-    said = {} if content is None else {"content": content}
+    """A result of Anthropic's. ``content`` is None if it says nothing."""
+    content_field = {} if content is None else {"content": content}
     failed = {} if is_error is None else {"is_error": is_error}
-    return {"type": "tool_result", "tool_use_id": id, **said, **failed}
+    return {"type": "tool_result", "tool_use_id": id, **content_field, **failed}
 
 
 def responses_call(id: str | None, name: str, arguments: str) -> Part:

@@ -1,7 +1,7 @@
-"""Messages of OpenAI's Chat Completions, and of the many that speak like it.
+"""Messages of OpenAI's Chat Completions, and of the many APIs that are like it.
 
-What nobody here knows is kept where an answer's reader keeps it: keys of a message in one block behind the others,
-those of a part or a call beside it, parts of other types as blocks of the provider's.
+Unknown things are kept where the reader of answers keeps them: keys of a message in one block after the others, keys of
+a part or a call beside it, parts of other types as provider blocks.
 
 Source: the types of the official SDK, openai 3.54.0, read on 2026-11-22; ``reasoning_content``, ``reasoning`` and
 ``reasoning_details`` as DeepSeek, vLLM and OpenRouter have them.
@@ -43,8 +43,8 @@ from headish.values.checks.attributes import is_header_value
 
 PROVIDER = "openai"
 MESSAGE, PART, TOOL_CALL = "message", "part", "tool_call"
-"""Where a block of the provider's stood: keys of the message, a part of its content, or one of its calls. What is kept
-beside a text or reasoning that came as a part stands under ``PART``, too."""
+"""The place of a provider block: keys of the message, a part of its content, or one of its calls. Keys that are kept
+beside a text or reasoning that came as a part are under ``PART``, too."""
 TRANSPORT = frozenset(("cache_control", "index", "prompt_cache_breakpoint"))
 ROLES = ("system", "developer", "user", "assistant")
 _REASONING = ("reasoning_content", "reasoning")
@@ -60,8 +60,9 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
         return NeutralEntry("tool", (read_result(entry, CHAT_RESULT, read_parts, PROVIDER, TRANSPORT),))
     if role not in ROLES:
         raise refuse(f"a chat message has no role {role!r:.80}", "$.role")
-    named = entry.get("name")
-    speaker = named if isinstance(named, str) and is_header_value(named) else None
+    name = entry.get("name")
+    # A name that no attribute may hold is kept as an unknown key.
+    speaker = name if isinstance(name, str) and is_header_value(name) else None
     blocks = _read_answer(entry) if role == "assistant" else read_content(entry.get("content"), PROVIDER)
     known = _ASSISTANT if role == "assistant" else _KNOWN
     spoken = read_spoken(entry.get(AUDIO), PROVIDER) if role == "assistant" else []
@@ -70,32 +71,32 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
     further = {key: value for key, value in entry.items() if key not in known | TRANSPORT and not is_nothing(value)}
     if role == "assistant":
         further = without(further, _reasoning_keys(entry))
-    if speaker is None and not is_nothing(named):
-        further["name"] = named
+    if speaker is None and not is_nothing(name):
+        further["name"] = name
     if further:
         blocks.append(ProviderBlock(PROVIDER, {MESSAGE: further}))
     return NeutralEntry(str(role), tuple(blocks), speaker)
 
 
 def read_content(content: Any, provider: str, path: str = "$.content", *, media: bool = True) -> list[ContentBlock]:
-    """The blocks of content that is a text, a list of parts, or nothing. ``media``: whether a part may be a document;
-    one that an answer holds is its maker's alone."""
+    """The blocks of content that is a text, a list of parts, or nothing. ``media``: whether a part may become a
+    document. In an answer it may not: only the answer's maker takes it back."""
     return parts_at(content, path, partial(_read_part, provider=provider, media=media))
 
 
 def _read_part(part: Any, path: str, provider: str, media: bool) -> ContentBlock:
     if isinstance(part, str):
         return Text(part)
-    given = object_at(part, path)
-    if given.get("type") == "text" and isinstance(given.get("text"), str):
-        return Text(given["text"], opaque=_beside(given, {"type": "text", "text": given["text"]}, provider))
-    document = read_chat_media(given, provider) if media else None
+    fields = object_at(part, path)
+    if fields.get("type") == "text" and isinstance(fields.get("text"), str):
+        return Text(fields["text"], opaque=_beside(fields, {"type": "text", "text": fields["text"]}, provider))
+    document = read_chat_media(fields, provider) if media else None
     if document is not None:
-        return Document(document.source, document.name, _beside(given, write_chat_media(document), provider, "type"))
-    said = given.get("thinking")
-    if given.get("type") == "thinking" and isinstance(said, str):
-        return Thinking(said, provider=provider, opaque={provider: {PART: without(given, ("thinking", *TRANSPORT))}})
-    return ProviderBlock(provider, {PART: without(given, TRANSPORT)})
+        return Document(document.source, document.name, _beside(fields, write_chat_media(document), provider, "type"))
+    text = fields.get("thinking")
+    if fields.get("type") == "thinking" and isinstance(text, str):
+        return Thinking(text, provider=provider, opaque={provider: {PART: without(fields, ("thinking", *TRANSPORT))}})
+    return ProviderBlock(provider, {PART: without(fields, TRANSPORT)})
 
 
 def _beside(part: Mapping[str, Any], written: Part, provider: str, *less: str) -> dict[str, Any]:
@@ -104,9 +105,9 @@ def _beside(part: Mapping[str, Any], written: Part, provider: str, *less: str) -
 
 
 def _reasoning_keys(entry: Mapping[str, Any]) -> list[str]:
-    """The keys of the message's reasoning; the second of two is one only where it says the same."""
-    said = [key for key in _REASONING if isinstance(entry.get(key), str) and entry[key]]
-    return said if len({entry[key] for key in said}) < 2 else said[:1]
+    """The keys of the message's reasoning. A second one counts only if it says the same; else it is an unknown key."""
+    keys = [key for key in _REASONING if isinstance(entry.get(key), str) and entry[key]]
+    return keys if len({entry[key] for key in keys}) < 2 else keys[:1]
 
 
 def _read_answer(entry: Mapping[str, Any]) -> list[ContentBlock]:
@@ -114,7 +115,7 @@ def _read_answer(entry: Mapping[str, Any]) -> list[ContentBlock]:
     blocks: list[ContentBlock] = [Thinking(str(entry[key]), provider=PROVIDER) for key in _reasoning_keys(entry)[:1]]
     calls, legacy, refusal = entry.get("tool_calls"), entry.get("function_call"), entry.get("refusal")
     content = entry.get("content")
-    # Many servers write an empty text beside calls. It says nothing, but an answer without anything else is an empty
+    # Many servers write an empty text beside calls, which says nothing. But an answer with nothing else is an empty
     # text.
     if content != "" or not (calls or legacy or refusal or blocks):
         blocks += read_content(content, PROVIDER, media=False)
@@ -130,7 +131,7 @@ def _read_answer(entry: Mapping[str, Any]) -> list[ContentBlock]:
 
 
 def _annotate(blocks: list[ContentBlock], annotations: Any) -> None:
-    """Annotations stand beside the last text, as an answer's reader puts them."""
+    """Put annotations beside the last text, as the reader of answers does."""
     at = next((at for at in reversed(range(len(blocks))) if isinstance(blocks[at], Text)), None)
     if at is None:
         blocks.append(Text("", opaque={PROVIDER: {"annotations": annotations}}))
@@ -162,7 +163,7 @@ def _read_function(function: Mapping[str, Any], id: Any, beside: Part, path: str
 
 
 def write(said: NeutralEntry, losses: Losses) -> list[Part]:
-    """The messages that say a turn: one, and one for each result."""
+    """Write a turn as messages: one for each result, then one for the rest."""
     blocks = list(losses.own(said.blocks))
     results = [_write_result(block, losses) for block in blocks if isinstance(block, ToolResult)]
     rest = [block for block in blocks if not isinstance(block, ToolResult)]
@@ -183,12 +184,12 @@ def _name(said: NeutralEntry) -> Part:
 
 
 def _message_keys(blocks: Sequence[ContentBlock]) -> Part:
-    """The keys of a message that are blocks of the provider's."""
-    made: Part = {}
+    """The keys of a message that provider blocks keep."""
+    keys: Part = {}
     for block in blocks:
         if isinstance(block, ProviderBlock) and isinstance(block.data, Mapping):
-            made |= block.data[MESSAGE] if isinstance(block.data.get(MESSAGE), Mapping) else {}
-    return made
+            keys |= block.data[MESSAGE] if isinstance(block.data.get(MESSAGE), Mapping) else {}
+    return keys
 
 
 def _write_answer(blocks: Sequence[ContentBlock], said: NeutralEntry, losses: Losses) -> Part:
@@ -214,12 +215,12 @@ def _write_answer(blocks: Sequence[ContentBlock], said: NeutralEntry, losses: Lo
             parts += [] if part is None else [part]
             annotations = opaque_of(block, PROVIDER).get("annotations")
             entry |= {} if annotations is None else {"annotations": annotations}
-    # Only the older spelling has calls without an id.
+    # Only the older API has calls without an id: ``function_call``.
     if len(calls) == 1 and "id" not in calls[0] and calls[0].get("type") == "function" and "function" in calls[0]:
         entry["function_call"] = calls[0]["function"]
     elif calls:
         entry["tool_calls"] = calls
-    return _message_keys(blocks) | entry | {"content": content_of(parts, None)}
+    return _message_keys(blocks) | entry | {"content": content_of(parts, None)}  # kept keys never win over written ones
 
 
 def _write_call(block: ToolUse) -> Part:
@@ -243,7 +244,7 @@ def _write_result(block: ToolResult, losses: Losses) -> Part:
     if block.is_error:
         content = f"Error: {content}" if isinstance(content, str) else [{"type": "text", "text": "Error:"}, *content]
     entry: Part = {"role": "tool", "tool_call_id": block.tool_use_id} | ({"name": block.name} if block.name else {})
-    # It answers a call of the older spelling, which had no id.
+    # It answers a call of the older API, which had no id.
     if block.tool_use_id is None:
         entry = {"role": "function", "name": block.name}
     return joined({**entry, "content": content}, opaque_of(block, PROVIDER))

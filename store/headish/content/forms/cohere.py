@@ -35,7 +35,7 @@ PROVIDER = "cohere"
 TRANSPORT: frozenset[str] = frozenset()
 ROLES = ("system", "user", "assistant")
 PLAN: Mapping[str, Any] = {"tool_plan": True}
-"""What is kept beside reasoning that was a plan, so that it goes back as one."""
+"""The mark beside reasoning that came as a plan, so that it goes back as one."""
 _RESULT = BlockKeys("tool_call_id", "content", ("role", "tool_calls", "tool_plan"))
 _DOCUMENT, _PART, _MESSAGE = "document", "part", "message"
 
@@ -63,7 +63,7 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
 
 
 def _cite(blocks: list[ContentBlock], citations: list[Any]) -> bool:
-    """Put citations beside the text that they are about; whether there is one for all of them."""
+    """Put citations beside the text that they cite, if all cite the same one. Returns whether they do."""
     at = next((at for at, block in enumerate(blocks) if isinstance(block, Text) and not block.opaque), None)
     indexes = {each.get("content_index") or 0 for each in citations if isinstance(each, Mapping)}
     if at is None or indexes != {at} or not all(isinstance(each, Mapping) for each in citations):
@@ -113,7 +113,7 @@ def _read_call(call: Mapping[str, Any], path: str) -> ContentBlock:
 
 
 def write(said: NeutralEntry, losses: Losses) -> list[Part]:
-    """The messages that say a turn: one, and one for each result."""
+    """Write a turn as messages: one for each result, then one for the rest."""
     blocks = list(losses.own(said.blocks))
     results = [_write_result(block, losses) for block in blocks if isinstance(block, ToolResult)]
     rest = [block for block in blocks if not isinstance(block, ToolResult)]
@@ -168,7 +168,7 @@ def _write_call(block: ToolUse) -> Part:
 
 def _write_result(block: ToolResult, losses: Losses) -> Part:
     parts = [_write_part(each) for each in losses.inside(block.content)]
-    if block.is_error:
+    if block.is_error:  # the API has no flag for errors
         parts.insert(0, {"type": "text", "text": "Error:"})
     return joined(chat_result(block.tool_use_id, content_of(parts)), opaque_of(block, PROVIDER))
 

@@ -1,7 +1,7 @@
 """Custom tools of OpenAI's APIs: their input is any text, not JSON.
 
-A call of one is a call whose ``raw`` is that text; its kind stands beside it, under the provider that it came from.
-Where a tool takes JSON alone, the text is the one argument ``input``.
+A call of such a tool is a call whose ``raw`` is that text. Its kind is kept in ``opaque``, under the provider that it
+came from. For an API whose tools take JSON alone, the text becomes the one argument ``input``.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ SCHEMA: dict[str, Any] = {
     "required": [INPUT],
     "additionalProperties": False,
 }
-"""What a function takes that stands for a custom tool."""
+"""The parameters of a function that takes the place of a custom tool."""
 _KINDS = {"openai": CHAT, "openai_responses": RESPONSES}
 
 
 def is_custom(call: ToolUse) -> bool:
-    """Whether a call is one of a custom tool, whichever API it came by."""
+    """Whether a call is one of a custom tool, whichever API it came from."""
     for provider, kind in _KINDS.items() if call.opaque else ():
         own = call.opaque.get(provider)
         if isinstance(own, Mapping) and own.get("type") == kind:
@@ -45,5 +45,5 @@ def kind_kept(call: ToolUse) -> dict[str, Any]:
 
 
 def text_of(call: ToolUse) -> str:
-    """What a custom tool was called with."""
+    """The text that a custom tool was called with."""
     return call.raw if call.raw is not None else strictjson.encode(call.input).decode()

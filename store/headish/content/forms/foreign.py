@@ -1,9 +1,9 @@
-"""Read an API's messages as another program stored them: a part that the form refuses is dropped, not the whole
-message.
+"""Read an API's messages as another program stored them: a part that the form refuses becomes a provider block, and
+the rest of the message is read.
 
-A client is told what is wrong with its message, and mends it. A file is as it is: a part that no reader takes is kept
-whole for its provider, and what a form keeps whole because only the API can take it back is opened where people read
-it: reasoning that nobody signed, and calls and results of custom tools.
+A client gets an error and can mend its message; nobody mends a file. So a part that no reader takes is kept whole for
+its provider. What a form keeps whole because only the API can take it back is opened, so that people can read it:
+reasoning without a signature, and calls and results of custom tools.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _SAID = frozenset(("role", "content", "parts", "type"))
 
 
 class ForeignMessage(NamedTuple):
-    """A message of another program: ``form`` is how it was written (``system.form``), None where that does not give it
-    back; then ``rest`` holds what the blocks do not say."""
+    """A message of another program. ``form`` says how it was written (``system.form``). It is None if the form cannot
+    give the message back; then ``rest`` holds what the blocks do not say."""
 
     role: str
     blocks: tuple[ContentBlock, ...]
@@ -34,26 +34,26 @@ class ForeignMessage(NamedTuple):
 
 
 def read_kept(name: str, entry: Entry, *, is_sound: bool = False) -> ForeignMessage:
-    """One entry of a form, or one item; ``is_sound`` as ``strictjson`` tells it of what was decoded.
+    """Read one entry of a form, or one item. ``is_sound``: ``strictjson.is_sound`` is true of it.
 
     Raises: TooDeep; InvalidContent for what no database can hold.
     """
     form = FORMS[name]
     if not is_sound and strictjson.encode_read(entry) is None:
         strictjson.check(entry, WHAT)
-    given = entry if is_sound else strictjson.plain(entry)
-    opened = _open_item(given) if form.list_name == "input" else None
+    plain = entry if is_sound else strictjson.plain(entry)
+    opened = _open_item(plain) if form.list_name == "input" else None
     if opened is not None:
         return opened
-    said = _read(form, given)
-    if ProviderBlock in map(type, said.blocks):
-        said = said._replace(blocks=tuple(map(_opened, said.blocks)))
-    read = prove(form, said, [given])
-    last = read.blocks[-1] if len(read.blocks) > len(said.blocks) else None
+    neutral = _read(form, plain)
+    if ProviderBlock in map(type, neutral.blocks):
+        neutral = neutral._replace(blocks=tuple(map(_opened, neutral.blocks)))
+    read = prove(form, neutral, [plain])
+    last = read.blocks[-1] if len(read.blocks) > len(neutral.blocks) else None
     if isinstance(last, ProviderBlock) and "=" in last.data[FORM]:
-        # Nothing of it is written as it was: to keep the whole entry again would double each such message.
-        rest = {key: value for key, value in given.items() if key not in _SAID and value is not None}
-        return ForeignMessage(said.role, said.blocks, speaker=said.speaker, rest=rest)
+        # The difference is the entry itself: keeping it would double each such message.
+        rest = {key: value for key, value in plain.items() if key not in _SAID and value is not None}
+        return ForeignMessage(neutral.role, neutral.blocks, speaker=neutral.speaker, rest=rest)
     return ForeignMessage(read.role, read.blocks, read.form, read.speaker)
 
 
@@ -65,11 +65,11 @@ def _read(form: Form, entry: Entry) -> NeutralEntry:
 
 
 def _read_parts(form: Form, entry: Entry) -> NeutralEntry:
-    """An entry part by part: the ones that are refused are the provider's, and so is an entry without parts."""
+    """Read an entry part by part. Parts that are refused become provider blocks, and so does an entry without parts."""
     at = "parts" if "parts" in entry else "content"
     parts = entry.get(at)
     try:
-        said = form.read({key: value for key, value in entry.items() if key != at})
+        neutral = form.read({key: value for key, value in entry.items() if key != at})
         listed = list_at(parts, at)
     except InvalidContent:
         role = entry.get("role")
@@ -77,7 +77,7 @@ def _read_parts(form: Form, entry: Entry) -> NeutralEntry:
             role if role in ("user", "system", "developer") else "assistant", (_own(form.provider, entry),)
         )
     blocks = [block for part in listed for block in _read_part(form, {"role": entry.get("role"), at: [part]}, part)]
-    return said._replace(blocks=(*blocks, *said.blocks))
+    return neutral._replace(blocks=(*blocks, *neutral.blocks))
 
 
 def _read_part(form: Form, entry: Entry, part: Any) -> Sequence[ContentBlock]:
@@ -94,7 +94,7 @@ def _own(provider: str, part: Any) -> ProviderBlock:
 
 
 def _opened(block: ContentBlock) -> ContentBlock:
-    """Anthropic's reasoning without a signature: the API does not take it back, and people read it."""
+    """Open Anthropic's reasoning without a signature: the API does not take it back, but people read it."""
     data = block.data if isinstance(block, ProviderBlock) else None
     if not isinstance(data, Mapping) or data.get("type") != "thinking" or not isinstance(data.get("thinking"), str):
         return block
@@ -113,7 +113,7 @@ def _open_item(item: Entry) -> ForeignMessage | None:
 
 
 def _open_call(item: Entry) -> ForeignMessage | None:
-    """A call of a tool with a grammar of its own: its input is any text."""
+    """Open a call of a custom tool, whose input is any text."""
     if not isinstance(item.get("name"), str) or not isinstance(item.get("input"), str):
         return None
     call = {"type": "function_call", "name": item["name"], "arguments": item["input"], **_named("call_id", item)}
@@ -129,7 +129,8 @@ def _open_shell(item: Entry) -> ForeignMessage | None:
 
 
 def _open_result(item: Entry) -> ForeignMessage | None:
-    """The result of a custom tool; of a function where older versions of Codex wrote ``{content, success}``."""
+    """Open the result of a custom tool, or that of a function for which older versions of Codex wrote
+    ``{content, success}``."""
     output = item.get("output")
     is_object = isinstance(output, Mapping)
     content = output.get("content") if isinstance(output, Mapping) else output
@@ -148,8 +149,8 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def _named(key: str, item: Entry) -> dict[str, str]:
-    found = item.get("call_id") or item.get("id")
-    return {key: found} if isinstance(found, str) else {}
+    call_id = item.get("call_id") or item.get("id")
+    return {key: call_id} if isinstance(call_id, str) else {}
 
 
 def _as(said: NeutralEntry, item: Entry, own: tuple[str, ...]) -> ForeignMessage:

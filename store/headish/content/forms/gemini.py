@@ -35,7 +35,7 @@ PROVIDER = "gemini"
 TRANSPORT: frozenset[str] = frozenset()
 ROLES = {"user": "user", "model": "assistant", "function": "tool", None: "user", "system": "system"}
 _SPOKEN = ("output", "result", "error")
-"""Keys of a response that hold the whole of it as a text."""
+"""Keys of a response; with one of them alone, its text is the whole response."""
 
 
 def read(entry: Mapping[str, Any]) -> NeutralEntry:
@@ -53,7 +53,7 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
 
 
 def _read_part(given: Mapping[str, Any], path: str, *, media: bool = True) -> ContentBlock:
-    """A part. ``media``: as for Chat."""
+    """Read a part. ``media``: as in ``chat.read_content``."""
     part = {camel(key): value for key, value in given.items()}
     if isinstance(part.get("text"), str) and not part.keys() & _DATA:
         return _read_text(part)
@@ -71,7 +71,7 @@ def _read_part(given: Mapping[str, Any], path: str, *, media: bool = True) -> Co
 
 
 def _is_sound(part: Mapping[str, Any]) -> bool:
-    """Whether a part of an answer is what the model said aloud."""
+    """Whether a part of an answer is a recording of what the model said."""
     inline = part.get("inlineData")
     kind, data = (inline.get("mimeType"), inline.get("data")) if isinstance(inline, Mapping) else (None, None)
     return (
@@ -98,28 +98,28 @@ def _read_text(part: Mapping[str, Any]) -> ContentBlock:
 
 
 def _read_call(call: Mapping[str, Any], part: Mapping[str, Any], path: str) -> ToolUse:
-    """A call. That its id is the provider's own stands beside it, as an answer's reader puts it."""
+    """Read a call. ``opaque`` notes that the id is the provider's own, as the reader of answers does."""
     beside = rest_of(part, {"functionCall": None}, TRANSPORT)
     further = rest_of(call, dict.fromkeys(("id", "name", "args")), TRANSPORT)
     id = call.get("id") or None
     opaque = ({} if id is None else {"id": id}) | beside | ({"functionCall": further} if further else {})
-    given = {} if call.get("args") is None else call["args"]
-    return make_call(call["name"], id, keep(PROVIDER, opaque), path, input=given)
+    arguments = {} if call.get("args") is None else call["args"]
+    return make_call(call["name"], id, keep(PROVIDER, opaque), path, input=arguments)
 
 
 def _read_result(response: Mapping[str, Any], part: Mapping[str, Any], path: str) -> ToolResult:
     beside = rest_of(part, {"functionResponse": None}, TRANSPORT)
     further = rest_of(response, dict.fromkeys(("id", "name", "response", "parts")), TRANSPORT)
-    id, name, said = response.get("id"), response.get("name"), response.get("response")
+    id, name, output = response.get("id"), response.get("name"), response.get("response")
     content: list[ContentBlock] = []
-    only = said if isinstance(said, Mapping) and len(said) == 1 else {}
+    only = output if isinstance(output, Mapping) and len(output) == 1 else {}
     spoken = next(iter(only), None)
     opaque = beside | ({"functionResponse": further} if further else {})
     if spoken in _SPOKEN and isinstance(only[spoken], str):
         content = [Text(only[spoken])]
         opaque |= {"response": "result"} if spoken == "result" else {}
-    elif said is not None:
-        content = [Text(strictjson.encode(said).decode())]
+    elif output is not None:
+        content = [Text(strictjson.encode(output).decode())]
         opaque |= {"response": "json"}
     media = response.get("parts")
     listed = list_at(media, f"{path}.parts") if media is not None else []
@@ -143,7 +143,7 @@ _DATA = frozenset(
 
 
 def write(said: NeutralEntry, losses: Losses) -> list[Part]:
-    """The content that says a turn."""
+    """Write a turn as a content."""
     role = {"assistant": "model", "system": "system", "developer": "system"}.get(said.role, "user")
     entry: Part = {"role": role, "parts": []}
     for block in losses.own(said.blocks):
@@ -166,6 +166,7 @@ def _write_part(block: ContentBlock, losses: Losses) -> Part:
     if isinstance(block, Document):
         return joined(write_gemini_media(block), own)
     if isinstance(block, ToolUse):
+        # Only an id of the provider's own: headish makes one for a call that came without (rule R20, made ids).
         id = {"id": block.id} if "id" in own and block.id is not None else {}
         call = joined({**id, "name": block.name, "args": input_of(block)}, own.get("functionCall"))
         return {"functionCall": call} | {key: own[key] for key in own if key not in ("id", "functionCall")}
@@ -185,13 +186,13 @@ def _write_result(block: ToolResult, own: Mapping[str, Any], losses: Losses) -> 
 
 
 def response_of(block: ToolResult, said: str) -> Any:
-    """The object of a result: what a client said it is, else its text."""
+    """The object of a result, in the shape in which a client gave it; else its text as output or error."""
     kind = opaque_of(block, PROVIDER).get("response")
     if kind == "json":
         try:
             return strictjson.decode(said, "a response")
         except InvalidContent:
-            pass  # it holds more texts than the one that was read
+            pass  # the result has other texts than the one that was read as JSON
     if kind == "result":
         return {"result": said}
     return {"error" if block.is_error else "output": said}

@@ -2,12 +2,12 @@
 blocks and what was given.
 
 A difference has two halves. Its *layout* holds no words of the conversation: keys that are null or empty, a string that
-was a list of one part, a key under its other name, and the transport keys of a form. It stands outside the digest, and
-outlives the payload. Whatever else differs is *said*, and stands in the payload.
+was a list of one part, a key under its other name, and the transport keys of a form. It is kept outside the digest, and
+outlives the payload. Whatever else differs is *said*, and is kept in the payload.
 
-A difference is JSON. ``{"=": v}`` is another value, ``{"-": true}`` a key that is not there, ``{"k": {...}}`` and
+A difference is JSON. ``{"=": v}`` is another value, ``{"-": true}`` a key that is missing, ``{"k": {...}}`` and
 ``{"i": {...}}`` lead into an object and a list. ``{"c": key, "d"?}`` is the value of another key, ``{"p": type, "d"?}``
-a text as a list of one part of that type; ``d`` is what differs from that.
+a text as a list of one part of that type; ``d`` is the difference from that.
 """
 
 from __future__ import annotations
@@ -24,36 +24,37 @@ Patch = dict[str, Any]
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _UNDERSCORE = re.compile(r"_([a-z])")
 TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
-"""Parts that hold one text, and the key that it stands under."""
+"""The types of parts that hold one text, each with the key of the text."""
 WORDS_OF_FORMS = frozenset(
     ("assistant", "auto", "completed", "custom", "developer", "direct", "function", "in_progress", "incomplete",
      "input_text", "message", "model", "output_text", "refusal", "system", "text", "tool", "user")
 )  # fmt: skip
-"""Values that name a kind: they say nothing of a conversation."""
+"""Values that name a kind. They tell nothing about a conversation."""
 
 
 class Difference(NamedTuple):
-    """The two halves; each is None where nothing differs so."""
+    """The two halves of a difference. Each is None if there is nothing in it."""
 
     layout: Patch | None
     said: Patch | None
 
 
 def find_difference(written: Any, given: Any, transport: Collection[str]) -> Difference:
-    """What makes ``given`` of ``written``: ``apply(said, apply(layout, written)) == given``, always."""
+    """The difference from ``written`` to ``given``: ``apply(said, apply(layout, written)) == given``, always."""
     patch = _compare(written, given)
     if patch is None:
         return Difference(None, None)
     layout, said = _split(patch, transport)
+    # Checked at once: if the halves do not restore the entry, the second half contains all of it.
     try:
-        made = apply(said, apply(layout, written))
+        rebuilt = apply(said, apply(layout, written))
     except InvalidContent:
-        made = None
-    return Difference(layout, said) if is_same(made, given) else Difference(None, {"=": given})
+        rebuilt = None
+    return Difference(layout, said) if is_same(rebuilt, given) else Difference(None, {"=": given})
 
 
 def apply(patch: Mapping[str, Any] | None, value: Any) -> Any:
-    """The value with a half of a difference. Raises: InvalidContent if it does not fit."""
+    """Apply one half of a difference to a value. Raises: InvalidContent if it does not fit."""
     if patch is None:
         return value
     try:
@@ -66,7 +67,7 @@ def is_same(one: Any, other: Any) -> bool:
     """Whether two values are one JSON value; true is not 1, and the order of keys says nothing."""
     if type(one) is type(other) and type(one) in (dict, list):
         try:
-            if _encode(one) == _encode(other):  # nearly always, and without a step of ours for what is in it
+            if _encode(one) == _encode(other):  # nearly always, and without a Python step for each value in it
                 return True
         except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
             pass
@@ -107,18 +108,19 @@ def _compare(written: Any, given: Any) -> Patch | None:
 
 
 def _compare_keys(written: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Patch]:
-    found: dict[str, Patch] = {key: {"-": True} for key in written if key not in given}
+    patches: dict[str, Patch] = {key: {"-": True} for key in written if key not in given}
     for key, value in given.items():
         if key in written:
             sub = _compare(written[key], value)
             if sub is not None:
-                found[key] = sub
+                patches[key] = sub
             continue
         twin = camel(key) if camel(key) in written else None
+        # A copy of another key's value holds no words. Booleans and empty values are alike by chance.
         if twin is None and not is_nothing(value) and not isinstance(value, bool):
             twin = next((other for other in written if is_same(written[other], value)), None)
-        found[key] = {"=": value} if twin is None else _with({"c": twin}, _compare(written[twin], value))
-    return found
+        patches[key] = {"=": value} if twin is None else _with({"c": twin}, _compare(written[twin], value))
+    return patches
 
 
 def _with(patch: Patch, further: Patch | None) -> Patch:
@@ -145,7 +147,7 @@ def _split(patch: Patch, transport: Collection[str], key: str | None = None) -> 
 
 
 def _is_wordless(value: Any) -> bool:
-    if isinstance(value, Mapping) and value.keys() == {"type"}:  # as {"type": "direct"}, which is the same as none
+    if isinstance(value, Mapping) and value.keys() == {"type"}:  # {"type": "direct"} is the same as no caller
         value = value["type"]
     return is_nothing(value) or (isinstance(value, str) and value in WORDS_OF_FORMS)
 
@@ -165,12 +167,12 @@ def _apply(patch: Mapping[str, Any], value: Any) -> Any:
 
 
 def _apply_keys(steps: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    made = dict(value)
+    patched = dict(value)
     for key, sub in steps.items():
         if "-" in sub:
-            del made[key]
+            del patched[key]
         elif "c" in sub:
-            made[key] = _apply(sub["d"], value[sub["c"]]) if "d" in sub else value[sub["c"]]
+            patched[key] = _apply(sub["d"], value[sub["c"]]) if "d" in sub else value[sub["c"]]
         else:
-            made[key] = _apply(sub, made.get(key))
-    return made
+            patched[key] = _apply(sub, patched.get(key))
+    return patched

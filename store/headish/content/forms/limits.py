@@ -1,8 +1,8 @@
 """The media that each API takes: types, sources, sizes and counts, each with its source and the date it was read.
 
-A request refuses what is not in the table by name, before anything is sent. Sizes are those of the decoded bytes. Where
-models of one API differ, the table has the largest: the API itself knows which model is asked. A number is unconfirmed
-where the stored copy of the page that was read does not show it.
+A request names and refuses what is not in the table before anything is sent. Sizes are those of the decoded bytes.
+Where models of one API differ, the table has the largest, since the API itself knows the model. A number is unconfirmed
+if the stored copy of the page that was read does not show it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ GEMINI_VIDEO = (
 
 
 class Media(NamedTuple):
-    """What one API takes.
+    """The media that one API takes.
 
-    ``types`` are those of bytes; ``urls`` and ``files`` are kinds of media (``image`` …) or types that may lie at a URL
-    or under an id of the API's own. ``limit_bytes`` is that of one document, by kind, ``total_bytes`` that of all in a
-    request; ``image_limit`` is how many images fit.
+    ``types`` are the types that it takes as bytes. ``urls`` and ``files`` are the kinds of media (``image`` …) or types
+    that it takes from a URL, or as a file that it keeps. ``limit_bytes`` is the limit of one document, by kind,
+    ``total_bytes`` that of all documents in a request, ``image_limit`` the number of images.
     """
 
     types: tuple[str, ...]
@@ -74,7 +74,7 @@ MEDIA: dict[str, Media] = {
         "the types of cerebras-cloud-sdk 1.91.0", "2026-11-22",
     ),
 }  # fmt: skip
-"""The table, by provider. Text documents are in none of the rows: every API takes them, as text."""
+"""The table, by provider. No row has text documents, since every API takes them as text."""
 
 
 def takes(provider: str, media_type: str) -> bool:
@@ -83,20 +83,20 @@ def takes(provider: str, media_type: str) -> bool:
 
 
 def refusal(provider: str, document: Document, size_bytes: int = 0) -> str | None:
-    """Why an API does not take a document that is no text; None where it does. ``size_bytes`` is that of its bytes."""
-    known, kind, media_type = MEDIA[provider], kind_of_media(document), media_type_of(document)
+    """Why an API does not take a document that is not text; None if it does. ``size_bytes``: how large it is."""
+    accepted, kind, media_type = MEDIA[provider], kind_of_media(document), media_type_of(document)
     source = document.source
     if isinstance(source, TurnSource):
         return f"a document that is the turn {source.turn[:80]}, whose bytes only its store has"
     if isinstance(source, UrlSource):
-        return None if {kind, media_type} & {*known.urls} else f"a document at a URL ({media_type or kind})"
+        return None if {kind, media_type} & {*accepted.urls} else f"a document at a URL ({media_type or kind})"
     if isinstance(source, FileSource):
         if source.provider not in (None, provider):
             return f"a file that {source.provider} keeps ({source.file_id[:80]})"
-        return None if {kind, media_type} & {*known.files} else f"a file of its own ({media_type or kind})"
+        return None if {kind, media_type} & {*accepted.files} else f"a file of its own ({media_type or kind})"
     assert isinstance(source, Base64Source)
-    limit_bytes = known.limit_bytes.get(kind)
-    if media_type not in known.types:
+    limit_bytes = accepted.limit_bytes.get(kind)
+    if media_type not in accepted.types:
         return f"a document of type {media_type or 'unknown'}"
     if limit_bytes is not None and size_bytes > limit_bytes:
         return f"a document of type {media_type} of {size_bytes:,} bytes: {limit_bytes:,} fit"

@@ -1,4 +1,4 @@
-"""Media in the words of each API: a document block as a part, and a part as a document block.
+"""Media as each API spells them: a document block as a part, and a part as a document block.
 
 Requests and forms write media with the same functions; nothing else knows how an API spells a picture. Whether an API
 takes one at all is in ``limits``.
@@ -25,9 +25,9 @@ _AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg", "flac": "audio/flac", "ogg": 
 AUDIO_FORMATS = {media_type: format for format, media_type in _AUDIO.items()} | {
     "audio/x-wav": "wav", "audio/mp3": "mp3",
 }  # fmt: skip
-"""What Chat calls the types of recordings."""
+"""Chat's names for the types of recordings."""
 _GEMINI_FILES = ("https://generativelanguage.googleapis.com/", "gs://")
-"""Where Gemini's own files lie."""
+"""The addresses of Gemini's own files."""
 
 
 def kind_of_media(document: Document) -> str:
@@ -37,13 +37,13 @@ def kind_of_media(document: Document) -> str:
 
 
 def at_url(url: str, media_type: str | None) -> MediaSource:
-    """The source of a URL; one that holds the data is the data."""
-    found = _DATA_URL.fullmatch(url)
-    return UrlSource(url, media_type) if found is None else Base64Source(found[1], found[2])
+    """The source of a URL. A data URL becomes the data that it holds."""
+    match = _DATA_URL.fullmatch(url)
+    return UrlSource(url, media_type) if match is None else Base64Source(match[1], match[2])
 
 
 def url_of(source: MediaSource) -> str | None:
-    """A source as a URL, its data in it; None where it has none."""
+    """A source as a URL, bytes as a data URL; None if it has no URL."""
     if isinstance(source, Base64Source):
         return f"data:{source.media_type.partition(';')[0].strip().lower()};base64,{source.data}"
     return source.url if isinstance(source, UrlSource) else None
@@ -53,11 +53,12 @@ def url_of(source: MediaSource) -> str | None:
 
 
 def read_chat_media(part: Mapping[str, Any], provider: str) -> Document | None:
-    """The document of a part; None for a part that is no document, or not a valid one."""
+    """The document of a part; None if the part is not a valid document."""
     kind = part.get("type")
     held = part.get(kind) if isinstance(kind, str) else None
     if kind in ("image_url", "video_url", "audio_url"):
         url = held if isinstance(held, str) else shapes.record(held).get("url")
+        # The first five letters of each of these are its kind.
         return Document(at_url(url, f"{kind[:5]}/*")) if isinstance(url, str) and url else None
     if not isinstance(held, Mapping):
         return None
@@ -70,8 +71,8 @@ def read_chat_media(part: Mapping[str, Any], provider: str) -> Document | None:
 def _read_file(held: Mapping[str, Any], provider: str, key: str) -> Document | None:
     name = shapes.name(held.get("filename"))
     data, id, url = held.get(key), held.get("file_id"), held.get("file_url")
-    if isinstance(data, str) and (found := _DATA_URL.fullmatch(data)) is not None:
-        return Document(Base64Source(found[1], found[2]), name)
+    if isinstance(data, str) and (match := _DATA_URL.fullmatch(data)) is not None:
+        return Document(Base64Source(match[1], match[2]), name)
     if isinstance(id, str) and id:
         return Document(FileSource(id, provider), name)
     return Document(UrlSource(url), name) if isinstance(url, str) and url else None
@@ -108,7 +109,7 @@ def read_responses_media(part: Mapping[str, Any], provider: str) -> Document | N
 
 
 def write_responses_media(document: Document, file_name: str | None = None) -> Part:
-    """A document as a part of a Responses item; ``file_name`` where the API wants another than the document's."""
+    """A document as a part of a Responses item; ``file_name``, if the API wants another name than the document's."""
     source = document.source
     if kind_of_media(document) == "audio":
         return write_chat_media(document)
@@ -128,14 +129,14 @@ def write_responses_media(document: Document, file_name: str | None = None) -> P
 
 
 def read_anthropic_media(part: Mapping[str, Any], provider: str) -> Document | None:
-    """As ``read_chat_media``. A document that is a list of blocks gives None."""
+    """As ``read_chat_media``. None for a document that is a list of blocks."""
     source, is_image = part.get("source"), part.get("type") == "image"
     if part.get("type") not in ("image", "document") or not isinstance(source, Mapping):
         return None
     name = part.get("title")
     name = name if not is_image and isinstance(name, str) and name else None
-    made = _read_anthropic_source(source, is_image, provider)
-    return None if made is None else Document(made, name)
+    media_source = _read_anthropic_source(source, is_image, provider)
+    return None if media_source is None else Document(media_source, name)
 
 
 def _read_anthropic_source(source: Mapping[str, Any], is_image: bool, provider: str) -> MediaSource | None:
@@ -152,16 +153,16 @@ def _read_anthropic_source(source: Mapping[str, Any], is_image: bool, provider: 
 def write_anthropic_media(document: Document) -> Part:
     """A document as a block of Anthropic's."""
     source, media_type = document.source, media_type_of(document)
-    said: Part
+    source_part: Part
     if isinstance(source, UrlSource):
-        said = {"type": "url", "url": source.url}
+        source_part = {"type": "url", "url": source.url}
     elif isinstance(source, FileSource):
-        said = {"type": "file", "file_id": source.file_id}
+        source_part = {"type": "file", "file_id": source.file_id}
     else:
-        said = {"type": "base64", "media_type": media_type, "data": getattr(source, "data", "")}
+        source_part = {"type": "base64", "media_type": media_type, "data": getattr(source, "data", "")}
     if kind_of_media(document) == "image":
-        return {"type": "image", "source": said}
-    return {"type": "document", "source": said} | _named("title", document)
+        return {"type": "image", "source": source_part}
+    return {"type": "document", "source": source_part} | _named("title", document)
 
 
 def write_anthropic_text(document: Document) -> Part:
@@ -171,7 +172,7 @@ def write_anthropic_text(document: Document) -> Part:
 
 
 def is_anthropic_text(document: Document) -> bool:
-    """Whether the block says what a text source of Anthropic's says."""
+    """Whether a text source of Anthropic's gives the document's bytes back exactly."""
     if not isinstance(document.source, Base64Source) or document.source.media_type != "text/plain":
         return False
     try:
@@ -191,7 +192,7 @@ def read_gemini_media(part: Mapping[str, Any], provider: str) -> Document | None
     if isinstance(file, Mapping) and isinstance(file.get("fileUri"), str) and file["fileUri"]:
         uri, media_type = file["fileUri"], file.get("mimeType")
         media_type = shapes.name(media_type)
-        is_own = uri.startswith(_GEMINI_FILES) or "://" not in uri
+        is_own = uri.startswith(_GEMINI_FILES) or "://" not in uri  # ``files/abc`` is a name, not an address
         source: MediaSource = FileSource(uri, provider, media_type) if is_own else UrlSource(uri, media_type)
         return Document(source, _display_name(file))
     return None
@@ -201,12 +202,15 @@ def write_gemini_media(document: Document) -> Part:
     """A document as a part of Gemini's."""
     source = document.source
     if isinstance(source, Base64Source):
-        # Of raw samples the parameters say how to play them.
+        # The parameters of raw samples say how to play them.
         media_type = source.media_type if media_type_of(document) in RAW else media_type_of(document)
         return {"inlineData": {"mimeType": media_type, "data": source.data}}
     uri = source.url if isinstance(source, UrlSource) else getattr(source, "file_id", "")
-    given = source.media_type
-    return {"fileData": {"fileUri": uri} | ({"mimeType": given} if given and not given.endswith("/*") else {})}
+    mime_type = source.media_type
+    # ``image/*`` is a kind for a part that named no type, and no type itself.
+    return {
+        "fileData": {"fileUri": uri} | ({"mimeType": mime_type} if mime_type and not mime_type.endswith("/*") else {})
+    }
 
 
 def _display_name(held: Mapping[str, Any]) -> str | None:

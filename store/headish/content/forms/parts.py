@@ -24,13 +24,13 @@ from headish.values.blocks import (
 
 WHAT = "a message"
 FORM = "form"
-"""The key of a provider's block that holds what a form says where nothing else can hold it."""
+"""The key of a provider block that holds the said half of a difference, which no other block can hold."""
 Part = dict[str, Any]
 _SAID_BY_ALL = frozenset((Text, Document, ToolResult))
 
 
 def without_form(blocks: Iterable[ContentBlock]) -> tuple[ContentBlock, ...]:
-    """Blocks that were changed, without what a form said beside them: it repeats their old words, or no longer fits."""
+    """Blocks that were changed, without the difference of their form: it repeats their old words, or no longer fits."""
     return tuple(block for block in blocks if not is_of_form(block))
 
 
@@ -40,7 +40,7 @@ def is_of_form(block: ContentBlock) -> bool:
 
 
 class NeutralEntry(NamedTuple):
-    """An entry of a client's list, read: whose it is, its blocks, and the speaker's name."""
+    """An entry of a client's list as it was read: its role, its blocks, and the speaker's name."""
 
     role: str
     blocks: tuple[ContentBlock, ...]
@@ -50,8 +50,8 @@ class NeutralEntry(NamedTuple):
 class Form(NamedTuple):
     """One way in which an API's clients write messages.
 
-    ``read`` takes one entry. ``write`` gives the entries that say the same. ``transport`` are the keys that say how an
-    entry travels; they stay outside the digest. ``list_name`` is the key of the body's list, ``system_name`` that of
+    ``read`` reads one entry. ``write`` returns the entries that say the same. ``transport`` are the keys that say how
+    an entry travels; they stay outside the digest. ``list_name`` is the key of the body's list, ``system_name`` that of
     the instructions before it.
     """
 
@@ -65,7 +65,7 @@ class Form(NamedTuple):
 
 
 class Losses:
-    """What a form cannot say while a turn is written. Each loss has the word of ``drop`` that gives it up."""
+    """Collects what a form cannot say while a turn is written. Each loss names the word for ``drop`` that allows it."""
 
     def __init__(self, target: str, provider: str, turn: str | None = None) -> None:
         self.target, self.provider, self.turn = target, provider, turn
@@ -78,10 +78,10 @@ class Losses:
         return Unmappable(self.target, what, turn=self.turn)
 
     def own(self, blocks: Sequence[ContentBlock]) -> Iterator[ContentBlock]:
-        """The blocks that the form can say. Raises: Unsupported for those that can neither be said nor left out."""
+        """Yield the blocks that the form can say. Raises: Unmappable for one that can neither be said nor left out."""
         for block in blocks:
             # By the type itself: ``isinstance`` takes five times as long for a struct.
-            if type(block) in _SAID_BY_ALL:  # as nearly all are
+            if type(block) in _SAID_BY_ALL:  # nearly all
                 yield block
             elif type(block) is ToolUse:
                 if block.partial:
@@ -100,10 +100,11 @@ class Losses:
                 raise self.refuse(f"a block of type {kind_of(block)!r}")
 
     def _takes(self, block: ProviderBlock) -> bool:
-        """Whether a block of a provider's is said; what a form keeps of itself is none."""
+        """Whether to write a provider block: only this provider's, and none that just holds a form's difference. Notes
+        what is left out."""
         is_of_form = isinstance(block.data, Mapping) and FORM in block.data
         if block.provider != self.provider:
-            if not is_of_form:
+            if not is_of_form:  # another form's difference holds nothing that the blocks need
                 self.leave_out(f"a block of {block.provider}", "provider")
             return False
         if block.partial:
@@ -114,7 +115,7 @@ class Losses:
         return not is_of_form
 
     def inside(self, blocks: Sequence[ContentBlock]) -> Iterator[ContentBlock]:
-        """What a result holds that the form can say. Raises: Unsupported, also for a call or a result in it."""
+        """Yield the blocks of a result that the form can say. Raises: Unmappable, also for a call or a result in it."""
         for block in self.own(blocks):
             if isinstance(block, ToolUse | ToolResult):
                 raise self.refuse(f"a block of type {kind_of(block)!r} inside a tool result")
@@ -149,32 +150,33 @@ def text_at(value: Any, path: str) -> str:
 
 
 def rest_of(part: Mapping[str, Any], written: Mapping[str, Any], transport: Collection[str]) -> Part:
-    """What a part says beside what is written of its block: keys that are in neither table, as deep as they stand."""
-    kept: Part = {}
+    """The keys of a part that are neither written of its block nor ``transport``, at any depth. Empty ones are left
+    out."""
+    rest: Part = {}
     for key, value in part.items():
         if key in transport:
             continue
         if key not in written:
             if not is_nothing(value):
-                kept[key] = value
+                rest[key] = value
         elif written[key] is not None and isinstance(value, Mapping) and isinstance(written[key], Mapping):
             inner = rest_of(value, written[key], transport)
             if inner:
-                kept[key] = inner
-    return kept
+                rest[key] = inner
+    return rest
 
 
 def joined(written: Mapping[str, Any], rest: Any) -> Part:
-    """What is written of a block with what its part says beside; never another value for what is written."""
-    made = dict(written)
-    if not rest:  # as of nearly every part
-        return made
+    """Add the kept keys of a part to what is written of its block. A kept key never replaces a written value."""
+    part = dict(written)
+    if not rest:  # nearly every part
+        return part
     for key, value in rest.items() if isinstance(rest, Mapping) else ():
-        if key not in made:
-            made[key] = value
-        elif isinstance(value, Mapping) and isinstance(made[key], Mapping):
-            made[key] = joined(made[key], value)
-    return made
+        if key not in part:
+            part[key] = value
+        elif isinstance(value, Mapping) and isinstance(part[key], Mapping):
+            part[key] = joined(part[key], value)
+    return part
 
 
 def parts_at(content: Any, path: str, read: Callable[[Any, str], ContentBlock], **beside: Any) -> list[ContentBlock]:
@@ -199,25 +201,25 @@ def without(part: Mapping[str, Any], keys: Collection[str]) -> Part:
 
 
 def opaque_of(block: ContentBlock, provider: str) -> Mapping[str, Any]:
-    """What the provider keeps beside a block."""
+    """The keys that are kept beside a block for the provider."""
     own = getattr(block, "opaque", {}).get(provider)
     return own if own is not None and isinstance(own, Mapping) else {}
 
 
 def keep(provider: str, rest: Mapping[str, Any]) -> dict[str, Any]:
-    """``opaque`` of a block."""
+    """The ``opaque`` of a block that keeps ``rest`` for a provider."""
     return {provider: dict(rest)} if rest else {}
 
 
 def make_call(name: Any, id: Any, opaque: Mapping[str, Any], path: str, **arguments: Any) -> ToolUse:
-    """A call; ``raw`` is the text of its arguments, ``input`` their value, of an entry that is known to be JSON in
+    """Make a call; ``raw`` is the text of its arguments, or ``input`` their value. The entry is known to be JSON in
     dicts and lists. Raises: InvalidContent."""
     call = {"type": "tool_use", "name": text_at(name, f"{path}.name"), **arguments}
     if id is not None:
         call["id"] = text_at(id, f"{path}.id")
-    made = read_checked({**call, "opaque": opaque} if opaque else call, path)
-    assert type(made) is ToolUse
-    return made
+    block = read_checked({**call, "opaque": opaque} if opaque else call, path)
+    assert type(block) is ToolUse
+    return block
 
 
 def arguments_of(call: ToolUse) -> str:
@@ -231,15 +233,16 @@ def input_of(call: ToolUse) -> Any:
     """The arguments of a call as a value."""
     if is_custom(call):
         return {INPUT: text_of(call)}
+    # An API that takes objects alone gets any other text under this key.
     return {"invalid_json": call.raw} if not isinstance(call.input, Mapping) and call.raw is not None else call.input
 
 
 def texts_of(result: ToolResult, losses: Losses) -> str:
-    """What a result says as text, for a form that takes no more."""
-    said = [block.text for block in result.content if isinstance(block, Text)]
-    if len(said) < len(result.content):
+    """The text of a result, for a form that takes nothing else. Notes the loss of anything else."""
+    texts = [block.text for block in result.content if isinstance(block, Text)]
+    if len(texts) < len(result.content):
         losses.leave_out("what a result holds beside text", "document")
-    return "\n".join(said)
+    return "\n".join(texts)
 
 
 def without_documents(result: ToolResult) -> bool:

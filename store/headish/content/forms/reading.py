@@ -1,6 +1,6 @@
 """Read what clients send: a list, a body or one turn's content becomes blocks and a record of how they were written.
 
-Each reading is proved at once: what is written of the blocks, with the difference that is kept, is what was given.
+Each reading is proved at once: the blocks, written and changed by the kept difference, equal what was given.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from headish.values.messages import Message
 T = TypeVar("T")
 Through: TypeAlias = "Callable[[str, list[Any], Callable[[list[Any]], Read | Any]], T]"
 OPTIONS = ("cache", "attributes", "meta", "said_at", "key")
-"""Keys of headish's own that may stand beside ``role`` and ``content``; no API has them."""
+"""Keys of headish's own beside ``role`` and ``content``; no API has them."""
 WRAPPED = "message"
-"""The key of an entry of any form, where options of headish's own stand beside it."""
+"""The key that wraps an entry of any form, so that options of headish's own can be beside it."""
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
 _IN_MARKS = b"cache_"
-"""What the bytes of each of them have in them."""
+"""Bytes that each of them contains."""
 _GEMINI_ROLES = {"assistant": "model", "tool": "function"}
 
 
 class Read(NamedTuple):
-    """One turn: what it says, whether caches are asked for, how it was written (``system.form``), and the options of
+    """One turn: what it says, whether it asks for a cache, how it was written (``system.form``), and the options of
     headish's own beside it."""
 
     role: str
@@ -44,16 +44,19 @@ class Read(NamedTuple):
 
 
 def read_list(messages: Any, name: str | None = None) -> list[Read | Any]:
-    """The turns of a list, or of a request's body; entries that are no form's are given back as they are.
+    """Read the turns of a list, or of a request's body. Entries that could be of any form are returned as they are.
 
-    ``name`` is the form, else the shape tells it. Raises: InvalidContent, InvalidArgument, UnknownFormat.
+    ``name`` is the form; None recognises it by its shape. Raises: InvalidContent, InvalidArgument, UnknownFormat.
     """
     return read_through(messages, name, lambda _, run, read: read(run))
 
 
 def read_through(messages: Any, name: str | None, through: Through[T]) -> list[T]:
-    """``read_list``, turn by turn through a function: it is given how the entries of a turn are read, the entries, and
-    what reads them. Two that are read alike have equal names of the way. Raises: as ``read_list``."""
+    """As ``read_list``, but pass each turn through a function. It gets a name for the way in which the entries of the
+    turn are read, the entries, and their reader. Equal entries with equal names are read alike.
+
+    Raises: as ``read_list``.
+    """
     form = None if name is None else find_form(name)
     if isinstance(messages, Mapping):
         return _read_body(messages, form, through)
@@ -63,15 +66,15 @@ def read_through(messages: Any, name: str | None, through: Through[T]) -> list[T
 
 
 def read_turn(content: Any, turn: Mapping[str, Any]) -> Read | None:
-    """The content of one turn: an entry of a form, or its parts; None where it is no form's."""
+    """Read the content of one turn: an entry of a form, or its parts. None if it could be of any form."""
     name = turn.get("form")
-    given = _plain(content) if isinstance(content, Mapping) or _is_sdk(content) else content
-    if isinstance(given, list | tuple):
-        given = [_plain(each) for each in given]
-    form = _tell_turn(given) if name is None else find_form(name)
+    plain = _plain(content) if isinstance(content, Mapping) or _is_sdk(content) else content
+    if isinstance(plain, list | tuple):
+        plain = [_plain(each) for each in plain]
+    form = _tell_turn(plain) if name is None else find_form(name)
     if form is None:
         return None
-    entries = _as_entries(form, given, turn.get("role"))
+    entries = _as_entries(form, plain, turn.get("role"))
     read = _read(form, entries)
     if turn.get("role") not in (None, read.role):
         raise InvalidArgument(f"the message is of role {read.role}, and role={turn['role']!r:.80}")
@@ -105,49 +108,49 @@ def _is_item(part: Any) -> bool:
 
 
 def _read_body(body: Mapping[str, Any], form: Form | None, through: Through[T]) -> list[T]:
-    given = _plain(body)
+    plain = _plain(body)
     forms = [form] if form is not None else FORMS.values()
-    name = next((each.list_name for each in forms if isinstance(given.get(each.list_name), list | str)), None)
+    name = next((each.list_name for each in forms if isinstance(plain.get(each.list_name), list | str)), None)
     if name is None:
         raise InvalidArgument("a body holds its list as messages, input or contents")
     if form is None:
-        # Of the bodies with `messages`, Anthropic's alone has its instructions beside them; else the entries tell.
-        named = {"input": "responses", "contents": "gemini"}.get(name, "anthropic" if "system" in given else None)
-        form = tell_form(given[name]) if named is None else FORMS[named]
+        # Among bodies with `messages`, only Anthropic's has its instructions beside them; else the entries decide.
+        form_name = {"input": "responses", "contents": "gemini"}.get(name, "anthropic" if "system" in plain else None)
+        form = tell_form(plain[name]) if form_name is None else FORMS[form_name]
     instructions = None if form is None else form.system_name
-    further = sorted(given.keys() - {name, instructions, "system_instruction" if name == "contents" else name})
+    further = sorted(plain.keys() - {name, instructions, "system_instruction" if name == "contents" else name})
     if further:
         raise InvalidArgument(f"a body is recorded as its messages alone, without {', '.join(further)[:200]}")
-    entries = given[name]
+    entries = plain[name]
     if isinstance(entries, str):
         entries = [{"role": "user", "content": entries}]
-    system = given.get(instructions or "", given.get("system_instruction") if name == "contents" else None)
-    read = _read_entries(list(entries), form, through)
+    system = plain.get(instructions or "", plain.get("system_instruction") if name == "contents" else None)
+    turns = _read_entries(list(entries), form, through)
     if form is None or system is None:
-        return read
-    return [through(f"system of {form.name}", [system], partial(_read_system, form)), *read]
+        return turns
+    return [through(f"system of {form.name}", [system], partial(_read_system, form)), *turns]
 
 
 def _read_system(form: Form, run: Sequence[Any]) -> Read:
     """The instructions before a body's list, as a turn of the system."""
-    [given] = run
+    [instruction] = run
     if form.list_name == "contents":
-        place = "entry" if isinstance(given, Mapping) else "text"
-        entry = given if place == "entry" else {"parts": [{"text": given}]}
+        place = "entry" if isinstance(instruction, Mapping) else "text"
+        entry = instruction if place == "entry" else {"parts": [{"text": instruction}]}
         read = _read(form, [entry], {"role": "system"})
     else:
         place = "content"
-        read = _read(form, [{"role": "system", "content": given}])
+        read = _read(form, [{"role": "system", "content": instruction}])
     return read._replace(form={**(read.form or {}), "place": place})
 
 
 def _read_entries(entries: Sequence[Any], form: Form | None, through: Through[T]) -> list[T]:
-    told = form or tell_form([_unwrapped(entry) for entry in entries])
-    if told is None:
+    found_form = form or tell_form([_unwrapped(entry) for entry in entries])
+    if found_form is None:
         return [through("plain", [entry], _read_plain) for entry in entries]
-    turns = group(entries) if told.list_name == "input" else [[entry] for entry in entries]
-    way, read = (f"told {told.name}", _read_told) if form is None else (told.name, _read_run)
-    reading = partial(read, told)
+    turns = group(entries) if found_form.list_name == "input" else [[entry] for entry in entries]
+    way, reader = (f"told {found_form.name}", _read_told) if form is None else (found_form.name, _read_run)
+    reading = partial(reader, found_form)
     return [through(way, run, reading) for run in turns]
 
 
@@ -188,7 +191,7 @@ def _read_plain(run: Sequence[Any]) -> Read | Any:
         return entry
     options = {key: entry[key] for key in entry if key not in ("role", "content")}
     if not options.keys() <= set(OPTIONS):
-        return entry  # refused where it is read
+        return entry  # the store refuses it
     layout = {"i": {"0": {"k": {"content": {"p": "text"}}}}}
     form = {"layout": layout}
     return Read(entry.get("role", "user"), _read(FORMS["chat"], [{"role": "user", "content": content}]).blocks, None,
@@ -196,33 +199,33 @@ def _read_plain(run: Sequence[Any]) -> Read | Any:
 
 
 def _read(form: Form, entries: Sequence[Any], implied: Mapping[str, Any] | None = None) -> Read:
-    """The entries of one turn. Raises: InvalidContent, TooDeep."""
+    """Read the entries of one turn. Raises: InvalidContent, TooDeep."""
     implied = implied or {}
     if not entries or not all(isinstance(entry, Mapping) for entry in entries):
         raise refuse("it is an object, or a list of objects that belong together")
     strictjson.check(list(entries), WHAT)
-    given = [strictjson.plain(entry) for entry in entries]
-    saids = [form.read({**implied, **entry}) for entry in given]
-    said = NeutralEntry(saids[0].role, tuple(block for each in saids for block in each.blocks), saids[0].speaker)
-    return prove(form, said, given)
+    plain = [strictjson.plain(entry) for entry in entries]
+    saids = [form.read({**implied, **entry}) for entry in plain]
+    neutral = NeutralEntry(saids[0].role, tuple(block for each in saids for block in each.blocks), saids[0].speaker)
+    return prove(form, neutral, plain)
 
 
 def prove(form: Form, said: NeutralEntry, given: Sequence[Any]) -> Read:
-    """What was read of entries as a turn, with the difference that makes the entries of it again."""
+    """Make a turn of what was read of entries, with the difference that gives the entries back."""
     written = form.write(said, Losses(form.name, form.provider))
     spelled = strictjson.encode(given)
-    # Nearly every entry is written as it was given: then nothing else is looked at.
+    # Nearly every entry is written as it was given: then there is no difference to look for.
     is_same = strictjson.encode(written) == spelled
     layout, further = (None, None) if is_same else find_difference(written, given, form.transport)
     blocks = said.blocks if further is None else (*said.blocks, ProviderBlock(form.provider, {FORM: further}))
-    kept = {"name": form.name} | ({} if layout is None else {"layout": layout})
-    # Hardly any entry has a mark: its bytes are searched before each of its values is looked at.
+    form_record = {"name": form.name} | ({} if layout is None else {"layout": layout})
+    # Hardly any entry has a mark, and its bytes are searched faster than its values.
     cache = asked_cache(given) if _IN_MARKS in spelled else False
-    return Read(said.role, blocks, said.speaker, cache, kept, {})
+    return Read(said.role, blocks, said.speaker, cache, form_record, {})
 
 
 def is_neutral_entry(entry: Any) -> bool:
-    """Whether an entry has blocks that only headish writes so."""
+    """Whether an entry has blocks in a shape that only headish writes."""
     if isinstance(entry, Message):
         return True
     content = entry.get("content") if isinstance(entry, Mapping) else None
@@ -230,7 +233,7 @@ def is_neutral_entry(entry: Any) -> bool:
 
 
 def is_neutral(part: Any) -> bool:
-    """Whether a part is a block that only headish writes so."""
+    """Whether a part is a block in a shape that only headish writes."""
     if isinstance(part, Block | Other):
         return True
     if not isinstance(part, Mapping):
@@ -275,6 +278,7 @@ def _is_sdk(value: Any) -> bool:
 def _plain(value: Any, depth: int = 0) -> Any:
     """A value in which objects of the official SDKs are the JSON that they send. Everything else is unchanged."""
     if _is_sdk(value):
+        # As the SDK sends it: under the names of the API, without what the client did not set.
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if depth < _SDK_DEPTH and type(value) is dict and _may_hold_sdk(value.values()):
         return {key: _plain(each, depth + 1) for key, each in value.items()}
@@ -284,10 +288,10 @@ def _plain(value: Any, depth: int = 0) -> Any:
 
 
 def _may_hold_sdk(values: Collection[Any]) -> bool:
-    """Whether anything of a container is no scalar: a long list of numbers takes no step of ours for each."""
+    """Whether a container has anything but scalars. A long list of numbers takes no Python step for each."""
     return not _SCALARS.issuperset(map(type, values))
 
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _SDK_DEPTH = 6
-"""So deep clients put objects of the SDKs into their messages."""
+"""How deep clients nest objects of the SDKs in their messages."""

@@ -1,7 +1,7 @@
 """Input items of OpenAI's Responses API.
 
-Items of the assistant that stand in a row are one turn, because reasoning belongs to what it led to. Every other item
-is a turn of its own. Items that only this API understands are blocks of the provider's, whole.
+Items of the assistant in a row are one turn, because the API refuses reasoning without what it led to. Every other item
+is a turn of its own. Items that only this API understands are kept whole as provider blocks.
 
 Source: the types of the official SDK, openai 3.54.0 (``ResponseInputItemParam``), read on 2026-11-22.
 """
@@ -49,18 +49,18 @@ from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, T
 PROVIDER = "openai_responses"
 TRANSPORT = frozenset(("prompt_cache_breakpoint",))
 PLACED = TRANSPORT | {"id", "status"}
-"""Where an item of a message, a call or an output is kept by the server: the API wants none of it back."""
+"""Keys that say where the server keeps a message, a call or an output. The API wants none of them back."""
 ROLES = ("system", "developer", "user", "assistant")
 PARAGRAPH = "\n\n"
-"""Between the texts of one reasoning item."""
+"""The separator of the texts of one reasoning item."""
 CLIENT_ITEMS = frozenset(
     ("additional_tools", "apply_patch_call_output", "compaction_trigger", "computer_call_output",
      "configuration_update", "item_reference", "local_shell_call_output",
      "mcp_approval_response", "shell_call_output")
 )  # fmt: skip
-"""What a client says in items of its own; all others are the model's or the server's."""
+"""The types of the client's own items; all others are the model's or the server's."""
 TEXTS = ("input_text", "output_text", "text")
-"""The types of a part that is a text."""
+"""The types of parts that are texts."""
 
 
 def group(items: Iterable[Any]) -> list[list[Any]]:
@@ -73,12 +73,12 @@ def group(items: Iterable[Any]) -> list[list[Any]]:
 
 
 def _is_answer(item: Any) -> bool:
-    # What is no item by itself (headish's own messages, an item with options beside it) is a turn of its own.
+    # headish's own messages, and an item with options beside it, are not items by themselves: each is a turn.
     return isinstance(item, Mapping) and ("type" in item or "role" in item) and role_of(item) == "assistant"
 
 
 def kind_of_item(item: Mapping[str, Any]) -> Any:
-    """The type of an item. A message may go without one, and so may what only names another item."""
+    """The type of an item. A message may go without one, and so may a reference to another item."""
     kind = item.get("type")
     return (
         kind if kind is not None else "message" if "role" in item else "item_reference" if "id" in item else "message"
@@ -123,10 +123,10 @@ def _read_message(item: Mapping[str, Any]) -> list[ContentBlock]:
 def _read_content(
     content: Any, path: str, beside: Mapping[str, Any] | None = None, *, media: bool = True
 ) -> list[ContentBlock]:
-    """The blocks of a text or of a list of parts. ``media``: as for Chat."""
+    """The blocks of a text or of a list of parts. ``media``: as in ``chat.read_content``."""
     beside = beside or {}
-    read = partial(_read_part, beside=beside, media=media)
-    return parts_at(content, path, read, opaque=keep(PROVIDER, beside))
+    read_part = partial(_read_part, beside=beside, media=media)
+    return parts_at(content, path, read_part, opaque=keep(PROVIDER, beside))
 
 
 def _read_part(given: Any, path: str, beside: Mapping[str, Any], media: bool) -> ContentBlock:
@@ -154,7 +154,7 @@ def _read_call(item: Mapping[str, Any]) -> list[ContentBlock]:
 
 
 def _read_custom(item: Mapping[str, Any]) -> list[ContentBlock]:
-    """A call of a custom tool, whose input is any text."""
+    """Read a call of a custom tool, whose input is any text."""
     if not isinstance(item.get("name"), str) or not isinstance(item.get("input"), str):
         return _read_own(item)
     rest = rest_of(item, dict.fromkeys(("type", "call_id", "name", "input")), PLACED)
@@ -193,7 +193,7 @@ _READERS: dict[Any, Callable[[Mapping[str, Any]], list[ContentBlock]]] = {
 
 
 def write(said: NeutralEntry, losses: Losses) -> list[Part]:
-    """The items that say a turn: texts and media of one role and phase are one message."""
+    """Write a turn as items. Texts and media of one phase are one message, except in an answer."""
     items: list[Part] = []
     blocks = losses.own(said.blocks)
     for key, grouped in groupby(blocks, lambda block: _message_of(block, said.role)):
@@ -203,9 +203,9 @@ def write(said: NeutralEntry, losses: Losses) -> list[Part]:
 
 
 def _message_of(block: ContentBlock, role: str) -> Any:
-    """What tells the message of a block from the next one; None for an item by itself."""
+    """The key of the message that a block belongs to; None for a block that is an item by itself."""
     if isinstance(block, Text | Document) or _is_part(block):
-        # An answer's texts are messages of their own: so a client writes what it was told.
+        # Each text of an answer is a message of its own, as clients send it back.
         return (opaque_of(block, PROVIDER).get("phase"), id(block) if role == "assistant" else None)
     return None
 
@@ -251,7 +251,7 @@ def _write_item(block: ContentBlock, losses: Losses) -> Part:
         return joined(responses_call(block.id, block.name, arguments_of(block)), own)
     assert isinstance(block, ToolResult)
     parts = [_output_part(each) for each in losses.inside(block.content)]
-    if block.is_error:
+    if block.is_error:  # the API has no flag for errors
         parts.insert(0, {"type": "input_text", "text": "Error:"})
     plain = len(parts) == 1 and parts[0].keys() == {"type", "text"}
     output = parts[0]["text"] if plain else parts or ""

@@ -1,7 +1,7 @@
 """The forms by name, and how headish recognises the form of a list by its shape.
 
-Told are only shapes that no other form has and that are no neutral blocks. What could be anybody's (a text, a list of
-texts) is nobody's: it is stored as it always was.
+Only shapes that no other form has, and that are not neutral blocks, decide. An entry that could be of any form (a text,
+a list of texts) has none, and is stored as it was given.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PARTS: dict[str, str] = {
         "anthropic",
     ),
 }  # fmt: skip
-"""Parts by their types: whose they are."""
+"""The types of parts that only one form has, and that form."""
 _ITEMS = CLIENT_ITEMS | frozenset(
     ("message", "reasoning", "function_call", "function_call_output", "item_reference", "compaction", "program",
      "program_output", "image_generation_call", "mcp_list_tools", "mcp_approval_request", "mcp_call",
@@ -54,13 +54,13 @@ def find_form(name: str) -> Form:
 
 
 def tell_form(entries: Iterable[Any]) -> Form | None:
-    """The form of a list, by the first of its entries that only one form can have; None where none has."""
-    told = [name for entry in entries if isinstance(entry, Mapping) and (name := _tell_entry(entry)) is not None]
-    if not told:
+    """The form of a list, by the first entry that only one form can have; None if there is no such entry."""
+    names = [name for entry in entries if isinstance(entry, Mapping) and (name := _tell_entry(entry)) is not None]
+    if not names:
         return None
-    # Cohere's messages look like Chat's but for what its own alone have, and gateways take the cache marks of
-    # Anthropic's in messages that are Chat's.
-    return FORMS[next((name for name in ("cohere", "chat") if name in told), told[0])]
+    # These two win, wherever their entry is: Cohere's messages look like Chat's except for a few keys, and gateways
+    # take Anthropic's cache marks in messages of Chat.
+    return FORMS[next((name for name in ("cohere", "chat") if name in names), names[0])]
 
 
 def tell_content(content: Any) -> Form | None:
@@ -102,7 +102,7 @@ def _tell_part(part: Mapping[str, Any]) -> str | None:
 
 
 def _tell_known(kind: str, part: Mapping[str, Any], source: Any) -> str | None:
-    """A part whose type is that of a neutral block, too."""
+    """The form of a part whose type is also that of a neutral block."""
     if "cache_control" in part:
         return "anthropic"
     if kind == "thinking" and "signature" in part and "thinking" in part and "provider" not in part:
@@ -116,4 +116,4 @@ def _tell_known(kind: str, part: Mapping[str, Any], source: Any) -> str | None:
     try:
         return _tell_parts(part.get("content")) if kind == "tool_result" else None
     except RecursionError:
-        return None  # whoever reads the blocks says that they are nested too deep
+        return None  # the reader of the blocks refuses them: they are nested too deep

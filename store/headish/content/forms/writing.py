@@ -19,11 +19,11 @@ from headish.values.results.threads import TranscriptMessage
 
 _INSTRUCTING = ("system", "developer")
 _LOST = {"speaker": "name", "recipient": "to", "intent": "intent", "constrain": "constrain", "extra": "extra"}
-"""Attributes that no API has a place for, and the words that give them up."""
+"""Attributes that no API has a place for, and the words for ``drop`` that leave them out."""
 
 
 class FormEntries(NamedTuple):
-    """The entries of a thread, and those of instructions that stand before the list with how they stood there."""
+    """The entries of a thread, and those of the instructions before the list, each with its place there."""
 
     entries: list[Any]
     instructions: list[tuple[str, Any]]
@@ -35,7 +35,7 @@ def is_form(system: Mapping[str, Any]) -> bool:
 
 
 def write_thread(form: Form, thread: Sequence[TranscriptMessage], drop: Collection[str] = ()) -> FormEntries:
-    """A thread in a form. ``drop`` are the words for what may be left out.
+    """Write a thread in a form. ``drop`` are the words for what may be left out.
 
     Raises: Unmappable with all the words for ``drop`` that are needed; InvalidContent.
     """
@@ -43,12 +43,13 @@ def write_thread(form: Form, thread: Sequence[TranscriptMessage], drop: Collecti
     instructions: list[tuple[str, Any]] = []
     losses: list[Unmappable] = []
     names: dict[str | None, str] = {}
-    for kept in thread:
-        lost = Losses(form.name, form.provider, kept.message.turn)
-        written, place = write_turn(form, _with_names(form, kept, names), lost)
+    for each in thread:
+        lost = Losses(form.name, form.provider, each.message.turn)
+        written, place = write_turn(form, _with_names(form, each, names), lost)
         losses += [loss for loss in lost.losses if loss.drop not in drop]
-        is_system = form.name in ("anthropic", "gemini") and kept.message.role in _INSTRUCTING
-        if place is not None or (is_system and not entries and not is_own(form, kept)):
+        # These APIs have a place for instructions before the list. A turn of their own form says where it was.
+        is_system = form.name in ("anthropic", "gemini") and each.message.role in _INSTRUCTING
+        if place is not None or (is_system and not entries and not is_own(form, each)):
             instructions += [(place or "", entry) for entry in written]
         else:
             entries += written
@@ -59,8 +60,8 @@ def write_thread(form: Form, thread: Sequence[TranscriptMessage], drop: Collecti
 
 
 def write_turn(form: Form, kept: TranscriptMessage, losses: Losses) -> tuple[list[Any], str | None]:
-    """The entries of one turn, and how they stood before the list, if they did."""
-    message, stored = kept.message, kept.system.get(FORM)
+    """Write one turn. Returns its entries, and their place before the list if they had one."""
+    message, form_record = kept.message, kept.system.get(FORM)
     if message.role is None:
         raise losses.refuse("a bare sequence, which has no role")
     if message.attributes is not NO_ATTRIBUTES:
@@ -68,17 +69,17 @@ def write_turn(form: Form, kept: TranscriptMessage, losses: Losses) -> tuple[lis
     if message.role == "assistant" and not is_own(form, kept):
         message = replace(message, content=tuple(_without_sound(message.content, form, losses)))
     written: Any = form.write(NeutralEntry(str(message.role), message.content, message.attributes.speaker), losses)
-    if not isinstance(stored, Mapping) or stored.get("name") not in (form.name, None):
+    if not isinstance(form_record, Mapping) or form_record.get("name") not in (form.name, None):
         return written, None
-    written = apply(stored.get("layout"), written) if _fits(stored, form) else written
+    written = apply(form_record.get("layout"), written) if _fits(form_record, form) else written
     for block in message.content:
         if isinstance(block, ProviderBlock) and block.provider == form.provider and isinstance(block.data, Mapping):
             written = apply(block.data.get(FORM), written)
-    return written, stored.get("place")
+    return written, form_record.get("place")
 
 
 def _without_sound(blocks: Sequence[ContentBlock], form: Form, losses: Losses) -> Iterator[ContentBlock]:
-    """The blocks of an answer, without recordings that the form's own provider has not made: none takes another's."""
+    """The blocks of an answer, without recordings of other providers: no API takes another's."""
     for block in blocks:
         if isinstance(block, Document) and kind_of_media(block) == "audio" and not _has_made(form, block):
             losses.leave_out("the sound of an answer", "document")
@@ -92,8 +93,8 @@ def _has_made(form: Form, recording: Document) -> bool:
 
 def is_own(form: Form, kept: TranscriptMessage) -> bool:
     """Whether a turn was given in this form."""
-    stored = kept.system.get(FORM)
-    return isinstance(stored, Mapping) and stored.get("name") == form.name
+    form_record = kept.system.get(FORM)
+    return isinstance(form_record, Mapping) and form_record.get("name") == form.name
 
 
 def body_of(form: Form, written: FormEntries) -> Part:
@@ -106,19 +107,23 @@ def body_of(form: Form, written: FormEntries) -> Part:
 
 
 def _without_attributes(message: Message, form: Form, losses: Losses) -> Message:
-    """The message as a form without a transcript's attributes has it; what is lost is said."""
-    given = message.attributes
-    if message.role == "assistant" and given.channel == "analysis" and message.text:
+    """The message without the attributes that a form has no place for. Notes what is lost."""
+    attributes = message.attributes
+    # The analysis of a transcript is reasoning: as text, it would become part of the answer.
+    if message.role == "assistant" and attributes.channel == "analysis" and message.text:
         losses.leave_out("reasoning without a signature", "thinking")
         message = replace(message, content=tuple(block for block in message.content if not isinstance(block, Text)))
     for field, word in _LOST.items():
-        if getattr(given, field) and not (field == "speaker" and form.name == "chat"):
+        if getattr(attributes, field) and not (field == "speaker" and form.name == "chat"):
             losses.leave_out(f"the {field} of a message", word)
     return message
 
 
 def _with_names(form: Form, kept: TranscriptMessage, names: dict[str | None, str]) -> TranscriptMessage:
-    """The message with the names of the calls that its results answer, which Gemini wants; ``names`` grows."""
+    """The message with its results named after the calls that they answer, since Gemini wants names.
+
+    Adds the message's own calls to ``names``.
+    """
     calls = [block for block in kept.message.content if isinstance(block, ToolUse)]
     names.update({call.id: call.name for call in calls})
     results = [block for block in kept.message.content if isinstance(block, ToolResult) and block.name is None]
@@ -145,5 +150,6 @@ def _as_instructions(form: Form, instructions: Sequence[tuple[str, Any]]) -> Any
 
 
 def _fits(stored: Mapping[str, Any], form: Form) -> bool:
-    """A layout without a name is of a text that any form but Gemini's and Responses' writes so."""
+    """Whether a layout fits a form. One without a name belongs to a plain text, which Chat, Anthropic and Cohere write
+    alike."""
     return stored.get("name") is not None or form.list_name == "messages"

@@ -1,7 +1,7 @@
-"""An answer that its client sends back is the turn that was stored when it came, though it looks otherwise.
+"""Recognise an answer that its client sends back as the turn that was stored when it came, though it looks different.
 
-Clients leave out reasoning, write null where the provider wrote nothing, and lose ids. What they say of it is the same:
-its words and its calls. How they write it is kept once, as a difference from what a form writes of the stored turn.
+Clients leave out reasoning, write null where the provider wrote nothing, and lose ids. The words and the calls stay the
+same. How a client writes an answer is kept once, as a difference from what a form writes of the stored turn.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from headish.errors import HeadishError
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolUse, to_mapping
 
 DIFFERENCE_BYTES = 2048
-"""A longer difference is no longer one of how a thing is written: the message is another one."""
+"""With a longer difference, the message is not the same one written otherwise, but another one."""
 _OF_ITEMS = frozenset(("id", "status", "annotations"))
-"""Keys of an item that say where its server keeps it."""
+"""Keys of an item that its server sets, and that clients may lose."""
 
 
 def essence_of(blocks: Sequence[ContentBlock]) -> bytes | None:
-    """A hash of the words, calls and media of an answer; None where it has none."""
-    said = [each for block in blocks if (each := _essential(block)) is not None]
-    return blake3(msgspec.json.encode(said, order="deterministic")).digest(length=16) if said else None
+    """A hash of the words, calls and media of an answer; None if it has none of them."""
+    essentials = [each for block in blocks if (each := _essential(block)) is not None]
+    return blake3(msgspec.json.encode(essentials, order="deterministic")).digest(length=16) if essentials else None
 
 
 def _essential(block: ContentBlock) -> Any:
@@ -38,10 +38,11 @@ def _essential(block: ContentBlock) -> Any:
 
 
 def describe_resent(form: Form, stored: Sequence[ContentBlock], given: list[Any]) -> dict[str, Any] | None:
-    """How a client wrote an answer, for ``write_resent``; None where it says something else.
+    """How a client wrote an answer, for ``write_resent``; None if it says something else.
 
     ``stored`` are the blocks of the answer, ``given`` is what the client sent. The difference holds no words.
     """
+    # With the reasoning, then without it: many clients leave it out.
     for drops in ((), ("reasoning",)):
         written = _write(form, stored, drops)
         if written is None:
@@ -56,8 +57,8 @@ def describe_resent(form: Form, stored: Sequence[ContentBlock], given: list[Any]
 def write_resent(form: Form, stored: Sequence[ContentBlock], resent: Mapping[str, Any]) -> list[Any]:
     """An answer as its client wrote it. Raises: InvalidContent."""
     written: Any = _write(form, stored, resent.get("drops", ()))
-    made: list[Any] = apply(resent.get("layout"), written)
-    return made
+    patched: list[Any] = apply(resent.get("layout"), written)
+    return patched
 
 
 def _write(form: Form, blocks: Sequence[ContentBlock], drops: Sequence[str]) -> list[Any] | None:

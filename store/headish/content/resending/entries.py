@@ -1,7 +1,7 @@
-"""The messages of a request's body, each as its bytes until somebody has to read it.
+"""The messages of a request's body, each kept as bytes until it must be read.
 
-A client sends its whole list with every request. Nearly all of it is known by the hash of its bytes, so a message is
-decoded, checked and encoded only where that hash is new.
+A client sends its whole list with every request. headish knows nearly all of it by the hash of its bytes, so a message
+is decoded, checked and encoded only if that hash is new.
 """
 
 from __future__ import annotations
@@ -19,32 +19,33 @@ from headish.content.drafts import Draft, make_read_draft
 from headish.content.forms.layout import Patch, find_difference
 from headish.content.forms.parts import Form
 from headish.content.forms.reading import WRAPPED, Read, asked_cache, read_list
+from headish.content.forms.responses import group, role_of
 from headish.content.hashes import digest_turn
 from headish.content.resending.answers import essence_of
 from headish.content.secrecy import hide_shapes
 
 MARKS = frozenset(("cache_control",))
-"""Keys of a message or of its parts that a client moves on with every request."""
+"""Keys of a message or of its parts that a client moves to later messages with every request."""
 HASH_BYTES = 16
 
 
 def short_hash(data: bytes) -> bytes:
-    """What tells two messages of one thread apart."""
+    """A hash that is long enough to tell the messages of one thread apart."""
     return blake3(data).digest(length=HASH_BYTES)
 
 
 def said_hash(draft: Draft) -> bytes:
-    """``short_hash`` of what a draft says, wherever it stands."""
+    """The short hash of what a draft says, whatever it continues."""
     return digest_turn(draft.said, ())[:HASH_BYTES]
 
 
 def natives_hash(natives: list[Any]) -> bytes:
-    """``short_hash`` of entries, whatever the order of their keys."""
+    """The short hash of entries, whatever the order of their keys."""
     return short_hash(msgspec.json.encode(natives, order="deterministic"))
 
 
 class SentEntry:
-    """The entries of one turn: a message, or the items of an answer; or the instructions that stand beside the list."""
+    """The entries of one turn: a message, the items of an answer, or the instructions beside the list."""
 
     def __init__(
         self,
@@ -56,24 +57,25 @@ class SentEntry:
     ) -> None:
         self._form, self._raws, self._options = form, raws, options or {}
         self.is_instruction = is_instruction
+        # JSON holds no NUL, so no two lists of items are joined to the same bytes.
         joined = raws[0] if len(raws) == 1 else b"\0".join(raws)
         self.size_bytes = len(joined)
-        # Of each message of each request, so not when it is asked for: a property would cost as much again.
+        # Made at once, since each message of each request needs it: a cached property would cost as much again.
         self.hash = short_hash(joined)
         """The hash of the bytes."""
 
     def holds(self, part: bytes) -> bool:
-        """Whether the bytes hold some others."""
+        """Whether ``part`` occurs in the bytes."""
         return any(part in raw for raw in self._raws)
 
     @cached_property
     def natives(self) -> list[Any]:
-        """What the client sent, in which nothing looks like a key. Raises: InvalidContent."""
+        """What the client sent, with whatever looks like a key hidden. Raises: InvalidContent."""
         return [hide_shapes(strictjson.decode(raw, "a message")) for raw in self._raws]
 
     @cached_property
     def bare(self) -> list[Any]:
-        """The same as it is stored: without marks."""
+        """``natives`` as it is stored: without marks."""
         return [without_marks(each) for each in self.natives]
 
     @cached_property
@@ -83,7 +85,7 @@ class SentEntry:
 
     @cached_property
     def read(self) -> Read:
-        """What it says. Raises: InvalidContent."""
+        """The turn that the entries say. Raises: InvalidContent."""
         if self.is_instruction:
             assert self._form.system_name is not None
             [read] = read_list({self._form.system_name: self.bare[0], self._form.list_name: []}, self._form.name)
@@ -93,7 +95,7 @@ class SentEntry:
         return read._replace(cache=asked_cache(self.natives))
 
     def draft(self, limit_bytes: int) -> Draft:
-        """The turn that it becomes. Raises: InvalidContent, TooLarge."""
+        """The draft of the turn. Raises: InvalidContent, TooLarge."""
         if self._draft is None:
             self._draft = make_read_draft(self.read, self._options, limit_bytes)
         return self._draft
@@ -102,23 +104,24 @@ class SentEntry:
 
     @cached_property
     def essence(self) -> bytes | None:
-        """What an answer is recognised by; None for a message that is no answer."""
+        """The hash that an answer is recognised by; None for a message that is not an answer."""
         return essence_of(self.read.blocks) if self.read.role == "assistant" else None
 
     def differs_from(self, stored: Any) -> Patch | None:
-        """How what was sent is written otherwise than what is stored and says the same; it holds no words."""
-        given = self.natives[0] if self.is_instruction else self.natives
-        return find_difference(stored, given, self._form.transport | MARKS).layout
+        """The layout that turns ``stored``, which says the same, into what was sent; it holds no words. None if they
+        are written alike."""
+        native = self.natives[0] if self.is_instruction else self.natives
+        return find_difference(stored, native, self._form.transport | MARKS).layout
 
     @property
     def marks(self) -> Patch | None:
-        """How what was sent is written otherwise than what ``bare`` stores of it."""
+        """The layout that turns ``bare`` into what was sent: the marks. None if there are none."""
         return self.differs_from(self.bare[0] if self.is_instruction else self.bare)
 
 
 def without_marks(entry: Any) -> Any:
-    """A message, or the parts of a system prompt, without the marks of caches. What calls are made with is no place of
-    marks."""
+    """A message, or the parts of a system prompt, without the marks of caches. Arguments of calls are left as they are:
+    a key of that name in them is not a mark."""
     if isinstance(entry, list):
         return [_without(part) for part in entry]
     if not isinstance(entry, Mapping):
@@ -137,7 +140,7 @@ def _without(part: Any) -> Any:
 
 
 class _Head(msgspec.Struct):
-    """What tells whose an item is."""
+    """The keys that decide the role of an item."""
 
     type: Any = None
     role: Any = None
@@ -148,27 +151,23 @@ _read_head = msgspec.json.Decoder(_Head).decode
 
 
 def split_items(form: Form, items: Sequence[Raw]) -> list[list[bytes]]:
-    """The bytes of a list, by turns: of Responses the items of an answer stand together.
+    """The bytes of the items of a list, grouped by turn: in Responses, an answer may be several items.
 
-    Raises: msgspec.MsgspecError, InvalidContent for an item that is no object.
+    Raises: msgspec.MsgspecError, InvalidContent for an item that is not an object.
     """
     raws = [bytes(each) for each in items]
     if form.list_name != "input":
         return [[raw] for raw in raws]
-    from headish.content.forms.responses import group
-
     heads = [_read_head(raw) for raw in raws]
-    told = [{"at": at, **_told(head)} for at, head in enumerate(heads)]
-    return [[raws[each["at"]] for each in run] for run in group(told)]
+    numbered = [{"at": at, **_told(head)} for at, head in enumerate(heads)]
+    return [[raws[each["at"]] for each in run] for run in group(numbered)]
 
 
 def role_of_raw(form: Form, raw: bytes) -> Any:
-    """Whose an entry is, without the rest of it. Raises: msgspec.MsgspecError, InvalidContent."""
+    """The role of an entry, without reading the rest of it. Raises: msgspec.MsgspecError, InvalidContent."""
     head = _read_head(raw)
     if form.list_name != "input":
         return head.role
-    from headish.content.forms.responses import role_of
-
     return role_of(_told(head))
 
 

@@ -1,4 +1,4 @@
-"""The texts of a message that can be searched, each with the field that it is."""
+"""The texts of a message that can be searched, each with its field."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ FIELDS = ("text", "reasoning", "calls", "results", "documents")
 and texts of documents."""
 
 SHOWN = ("text", "calls", "results", "documents")
-"""Where it looks unless it is told: reasoning is private."""
+"""Where a search looks by default: reasoning is private."""
 
 
 class FieldText(NamedTuple):
-    """A text, and the field of the turn that it is."""
+    """A text of a turn, and the field that it belongs to."""
 
     field: str
     text: str
 
 
 def pieces_of(blocks: Iterable[ContentBlock]) -> list[FieldText]:
-    """The texts of a message. Text blocks are one text, since some providers cut one text into several."""
+    """The texts of a message. All text blocks together are one text, since some providers cut one text into several."""
     listed = list(blocks)
-    if len(listed) == 1 and type(listed[0]) is Text:  # as of most turns
+    if len(listed) == 1 and type(listed[0]) is Text:  # most turns
         return [FieldText("text", listed[0].text)]
     # By the type itself: ``isinstance`` takes five times as long for a struct.
-    said = "".join([block.text for block in listed if type(block) is Text])
-    pieces = [FieldText("text", said)] if said else []
+    text = "".join([block.text for block in listed if type(block) is Text])
+    pieces = [FieldText("text", text)] if text else []
     for block in listed:
         if type(block) is Thinking:
             pieces.append(FieldText("reasoning", block.text))
@@ -64,11 +64,11 @@ def _text_of(document: Document) -> str | None:
     try:
         return decode_text(document) if is_text(document) else None
     except NotDecodable:
-        return None  # it says that it is text, and is not, or its bytes are elsewhere
+        return None  # its bytes are not the text that they claim to be, or are elsewhere
 
 
 def _texts_of(value: Any) -> Iterator[str]:
-    """Keys and values of arguments, each a text of its own: in JSON, escapes would run into the words."""
+    """Yield the keys and values of arguments, each as a text: in JSON, escapes would run into the words."""
     waiting = [value]
     while waiting:
         each = waiting.pop()

@@ -1,7 +1,7 @@
 """Questions: words, phrases, beginnings of words, AND, OR, NOT.
 
-``parse_question`` reads one, and takes what it cannot read as plain words. A question is asked twice: an index is asked
-for turns that may match (``as_match``), and each of them is asked itself, word for word (``texts``).
+``parse_question`` reads one, and takes what it cannot read as plain words. A question is used twice: an index finds the
+turns that may match (``as_match``), and each of them is then checked word for word (``texts``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headish.errors import InvalidArgument, shown
 from headish.values.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
 
 NESTED = 6
-"""How deep parentheses may be nested; deeper ones are taken as plain words. FTS5 reads little more."""
+"""How deep parentheses may be nested; deeper ones are taken as plain words. FTS5 reads only a little deeper."""
 
 
 class Phrase(NamedTuple):
@@ -46,43 +46,44 @@ class Without(NamedTuple):
 
 Question = Phrase | All | Any | Without
 EVERYTHING = All(())
-"""What every turn is, where only filters choose."""
+"""The question that every turn matches, for a search by filters alone."""
 _TOKENS = re.compile(r'"([^"]*)"(\*?)|([()])|([^\s()"]+)')
 _OPERATORS = ("AND", "OR", "NOT")
 
 
 class _Unreadable(Exception):
-    """It is no question of this grammar."""
+    """The text is not a question of this grammar."""
 
 
 def parse_question(text: str) -> Question:
-    """What is looked for: ``cats dogs`` (both), ``"cats and dogs"``, ``cat*``, ``cats OR dogs``, ``cats NOT dogs``,
-    parentheses. What cannot be read so is taken as words, each of which must be there.
+    """Parse a question: ``cats dogs`` (both), ``"cats and dogs"``, ``cat*``, ``cats OR dogs``, ``cats NOT dogs``,
+    parentheses. Any other text is taken as words, all of which must occur.
 
-    Raises: InvalidArgument where there is no word in it, or more than a question may have.
+    Raises: InvalidArgument if there is no word in it, or more than a question may have.
     """
     if len(text) > QUESTION_LIMIT:
         raise InvalidArgument(f"a search takes at most {QUESTION_LIMIT:,} characters, not {len(text):,}")
     try:
-        found = _QuestionReader(text).read()
+        question = _QuestionReader(text).read()
     except _Unreadable:
-        found = _together([_phrase(each) for each in text.split()])
-    if found is None:
+        question = _together([_phrase(each) for each in text.split()])
+    if question is None:
         raise InvalidArgument(f"there is no word to search for in {shown(text)}")
-    if sum(len(phrase.words) for phrase in _phrases(found)) > QUESTION_WORDS_LIMIT:
+    if sum(len(phrase.words) for phrase in _phrases(question)) > QUESTION_WORDS_LIMIT:
         raise InvalidArgument(f"a search takes at most {QUESTION_WORDS_LIMIT} words")
-    return found
+    return question
 
 
 def phrases_of(question: Question) -> list[Phrase]:
-    """What a turn is to hold: all phrases but those behind NOT, each once."""
+    """The phrases that a turn should contain: all except those after NOT, each once."""
     return list(dict.fromkeys(_wanted(question)))
 
 
 def as_match(question: Question, beginnings: Sequence[str]) -> str:
-    """The question for an index, which finds turns that may match. Each word gets one of the ``beginnings``. An index
-    does not know where in a turn a word is, so it is asked neither for what follows NOT, nor for the order of a
-    phrase's words, nor for the end of a long word.
+    """The question for an index, which finds turns that may match. Each word gets one of the ``beginnings``.
+
+    An index does not know where in a turn a word is, and holds only the beginning of a long word. So this leaves out
+    what follows NOT, the order of a phrase's words, and the end of a long word.
     """
     if isinstance(question, Without):
         return as_match(question.kept, beginnings)
@@ -129,7 +130,7 @@ def _together(parts: Sequence[Question | None]) -> Question | None:
 
 
 def _phrase(text: str, open: bool = False) -> Phrase | None:
-    """None where there is no word in it, as in a dash."""
+    """The phrase of a text; None if it has no word, like a dash."""
     words, goes_on = asked_words(text)
     return Phrase(words, open or goes_on or text.endswith("*")) if words else None
 
@@ -138,17 +139,17 @@ class _QuestionReader:
     """``or = and (OR and)*``, ``and = part ([AND] part | NOT part)*``, ``part = phrase | ( or )``."""
 
     def __init__(self, text: str) -> None:
-        # Somebody is still typing: words find more than an error does.
+        # The second quote is probably still to be typed: until then, plain words find more than an error does.
         if text.count('"') % 2:
             raise _Unreadable
         self._tokens = list(_TOKENS.finditer(text))
         self._at = self._depth = 0
 
     def read(self) -> Question | None:
-        found = self._read_any()
+        question = self._read_any()
         if self._at < len(self._tokens):
             raise _Unreadable
-        return found
+        return question
 
     def _read_any(self) -> Question | None:
         parts = [self._read_all()]
@@ -158,19 +159,19 @@ class _QuestionReader:
         return kept[0] if len(kept) == 1 else Any(kept) if kept else None
 
     def _read_all(self) -> Question | None:
-        found = self._read_part()
+        question = self._read_part()
         while self._next() not in (None, ")", "OR"):
             if self._takes("NOT"):
-                left = self._read_part()
-                if found is None:
+                excluded = self._read_part()
+                if question is None:
                     raise _Unreadable
-                found = found if left is None else Without(found, left)
+                question = question if excluded is None else Without(question, excluded)
                 continue
             self._takes("AND")
             if self._next() == "NOT":  # `a AND NOT b` is `a NOT b`
                 continue
-            found = _together([found, self._read_part()])
-        return found
+            question = _together([question, self._read_part()])
+        return question
 
     def _read_part(self) -> Question | None:
         if self._next() in (None, ")", *_OPERATORS):
@@ -182,11 +183,11 @@ class _QuestionReader:
         self._depth += 1
         if self._depth > NESTED:
             raise _Unreadable
-        found = self._read_any()
+        question = self._read_any()
         if not self._takes(")"):
             raise _Unreadable
         self._depth -= 1
-        return found
+        return question
 
     def _next(self) -> str | None:
         """An operator, a parenthesis, or the empty text for anything else; None at the end."""

@@ -15,24 +15,24 @@ SNIPPET_CHARACTERS = 160
 _BEFORE = 40
 _BLANKS = re.compile(r"\s")
 _ONE_BLANK = bytes(32 if chr(each).isspace() else each for each in range(256))
-"""For ASCII, whose bytes are changed ten times as fast as a pattern finds them."""
+"""A table for ASCII: replacing bytes is ten times as fast as a pattern."""
 
 
 class Snippet(NamedTuple):
-    """A part of a text in one line, and the ranges of it that were looked for."""
+    """A part of a text in one line, and the ranges in it that match."""
 
     text: str
     marks: tuple[tuple[int, int], ...]
 
 
 def snippet_of(text: str, phrases: Iterable[Phrase]) -> Snippet:
-    """The part of a text with the most of what was looked for; its beginning where there is nothing of it."""
+    """The part of a text with the most matches; its beginning if there are none."""
     marks = _merged(SearchedText(text).spans(list(phrases)))
     low, high = _window(text, marks)
-    shown = [(max(start, low) - low, min(end, high) - low) for start, end in marks if start < high and end > low]
+    visible = [(max(start, low) - low, min(end, high) - low) for start, end in marks if start < high and end > low]
     before, behind = "…" if low else "", "…" if high < len(text) else ""
     line = before + _in_one_line(text[low:high]) + behind
-    return Snippet(line, tuple((start + len(before), end + len(before)) for start, end in shown))
+    return Snippet(line, tuple((start + len(before), end + len(before)) for start, end in visible))
 
 
 def _in_one_line(text: str) -> str:
@@ -51,7 +51,7 @@ def _merged(marks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _window(text: str, marks: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The range to cut out: of the windows with the most marks the first, with whole words at both ends."""
+    """The range to cut out: the first window with the most marks, with whole words at both ends."""
     if len(text) <= SNIPPET_CHARACTERS or not marks:
         return 0, _end(text, 0)
     best, most = 0, 0
@@ -71,5 +71,5 @@ def _end(text: str, low: int) -> int:
     high = low + SNIPPET_CHARACTERS
     if high >= len(text):
         return len(text)
-    blank = text.rfind(" ", high - 20, high)
+    blank = text.rfind(" ", high - 20, high)  # not further back: a long word would leave half of the snippet empty
     return blank if blank >= 0 else high

@@ -1,8 +1,8 @@
 """Match phrases in a text: whether it contains them, how often, and where.
 
-ASCII, as most texts are, is not cut into words for that. Its bytes in lower case, with a blank for all that is neither
-letter nor digit, are searched as they stand: a µs for each KB, where cutting takes ten times as long. No pattern is
-made of a phrase: most questions are asked once, and to compile one takes longer than to search a hundred texts.
+Most texts are ASCII and are not cut into words: their bytes in lower case, with a blank for all that is neither letter
+nor digit, are searched as they are. This takes a µs for each KB; cutting takes ten times as long. A phrase is not
+compiled into a pattern: most questions are asked once, and compiling takes longer than searching a hundred texts.
 """
 
 from __future__ import annotations
@@ -20,37 +20,36 @@ _NEXT = re.compile(rb"[^ ]").search
 
 
 class SearchedText:
-    """A text, and its words as far as they are asked for."""
+    """A text, and its words as far as they are needed."""
 
     __slots__ = ("_ascii", "_words", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        # Bytes stand where their letters do, which holds for no text with something left out. Between two blanks every
-        # word of it stands between blanks; the first one shifts what is found by one.
+        # Each byte must be at the place of its letter, so no text with control sequences, which are left out. A blank
+        # at both ends puts every word between blanks; the first one shifts each place by one.
         is_plain = text.isascii() and ESCAPE not in text
         self._ascii = b" %b " % text.encode().translate(ASCII) if is_plain else None
         self._words = [] if self._ascii is not None else words_of(text)
 
     @property
     def length(self) -> int:
-        """How many words it has."""
+        """The number of words."""
         return len(self._words if self._ascii is None else self._ascii.split())
 
     def holds(self, phrase: Phrase) -> bool:
-        """Whether the phrase stands in it."""
-        if self._ascii is not None and len(phrase.words) == 1:  # as of most
+        """Whether the phrase occurs in the text."""
+        if self._ascii is not None and len(phrase.words) == 1:  # most phrases
             parts = _parts(phrase)
             return parts is not None and parts[0] in self._ascii
         return next(self._find(phrase), None) is not None
 
     def count(self, phrase: Phrase) -> int:
-        """How often the phrase stands in it, one over the other too."""
+        """How often the phrase occurs, overlaps included."""
         return sum(1 for _ in self._find(phrase))
 
     def spans(self, phrases: Sequence[Phrase]) -> list[Span]:
-        """The ranges of the phrases in the text: first character, and the one behind the last. To mark what is
-        shown."""
+        """The ranges of the phrases in the text, to mark them: the first character, and the one after the last."""
         if self._ascii is not None:
             return [span for phrase in phrases for span in self._find(phrase)]
         words, starts, ends = spans_of(self.text)
@@ -63,7 +62,7 @@ class SearchedText:
 
 
 def matches(question: Question, texts: Sequence[SearchedText]) -> bool:
-    """Whether texts together are what a question asks for."""
+    """Whether the texts of a turn together match a question."""
     if isinstance(question, Phrase):
         return any(text.holds(question) for text in texts)
     if isinstance(question, All):
@@ -81,7 +80,7 @@ def _find_in(phrase: Phrase, written: bytes) -> Iterator[Span]:
     first, *others = parts
     at = written.find(first)
     while at >= 0:
-        # A whole word has its blank with it; of one that goes on, the end is looked for.
+        # A whole word was found with its blank; for a beginning, look for the end of the word.
         end = written.find(b" ", at + len(first) - 1)
         if others:
             end = _go_on(written, end, others)
@@ -92,8 +91,8 @@ def _find_in(phrase: Phrase, written: bytes) -> Iterator[Span]:
 
 @lru_cache(maxsize=1024)
 def _parts(phrase: Phrase) -> tuple[bytes, ...] | None:
-    """The words, each with a blank behind it unless it may go on, and one before the first of them; None where ASCII
-    holds no such words."""
+    """The words of a phrase, each with a blank after it unless it may go on, and a blank before the first. None if a
+    word is not ASCII, so that no ASCII text contains it."""
     if not all(map(str.isascii, phrase.words)):
         return None
     last = len(phrase.words) - 1
@@ -102,17 +101,17 @@ def _parts(phrase: Phrase) -> tuple[bytes, ...] | None:
 
 
 def _go_on(written: bytes, end: int, words: Sequence[bytes]) -> int:
-    """The end of the last of the words, if they follow; -1 if they do not."""
+    """The end of the last of the words if they follow; -1 if they do not."""
     for word in words:
-        found = _NEXT(written, end)
-        if found is None or not written.startswith(word, found.start()):
+        match = _NEXT(written, end)
+        if match is None or not written.startswith(word, match.start()):
             return -1
-        end = written.find(b" ", found.start() + len(word) - 1)
+        end = written.find(b" ", match.start() + len(word) - 1)
     return end
 
 
 def _find_among(phrase: Phrase, words: list[str]) -> Iterator[Span]:
-    """By the numbers of the words."""
+    """Find the phrase in a list of words; the places are numbers of words."""
     *first, last = phrase.words
     if not first:
         yield from ((at, at + 1) for at, word in enumerate(words) if _ends(phrase, word, last))

@@ -1,4 +1,4 @@
-"""What an error of SQLite means: wait, or tell."""
+"""Translate SQLite's errors: whether to wait and try again, or which of our errors to raise."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ _ERRORS: dict[int, tuple[type[DatabaseError], str]] = {
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether somebody else holds a lock."""
-    # The primary code: extended ones (a snapshot that is too old, a recovery) mean the same to who waits.
+    """Whether another connection has the lock."""
+    # The primary code: for a waiter, the extended ones (an old snapshot, a recovery) mean the same.
     return _primary_code(error) in _BUSY
 
 
 def translate(target: str, error: Exception, wait_seconds: float) -> DatabaseError:
-    """The error of ours that says what one of the driver says; ``wait_seconds`` is how long a lock was waited for."""
-    # The driver's own words, without a code; and a sum of numbers that nobody stored.
+    """Our error for one of the driver. ``wait_seconds`` is how long the caller waited for a lock."""
+    # By their words, as neither has a code of its own. Both come from damaged rows: text that is not UTF-8, and a sum
+    # of numbers that headish never stored.
     if str(error).startswith(("Could not decode", "integer overflow")):
         return DatabaseCorrupt(target, f"{error}; 'headish verify' lists every damaged value")
     kind, reason = _ERRORS.get(_primary_code(error), (DatabaseError, f"SQLite says: {error}"))

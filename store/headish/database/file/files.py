@@ -1,9 +1,9 @@
 """The file of a SQLite database: its path, whether it is writable, and how headish opens it when it is not.
 
-A database in WAL mode needs two files beside it, ``-wal`` and ``-shm``. A reader makes them where it may. In a folder
-that takes no files it reads with those that stand there; where there are none, nobody has the database open for
-writing, and SQLite reads the file alone (``immutable=1``). It then takes no locks, so headish looks at the file after
-each read: a read beside which it has changed is refused.
+A database in WAL mode needs two files beside it, ``-wal`` and ``-shm``. A reader makes them if it may. In a folder
+where it may not, it uses the ones that exist. If there are none, no process has the database open for writing, and
+SQLite reads the file alone (``immutable=1``). SQLite then takes no locks, so headish looks at the file after each read,
+and refuses the read if the file has changed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 MODES = ("ro", "rw", "rwc", "memory")
 _MAGIC = b"SQLite format 3\x00"
 _OURS = {"mode", "immutable", "uri"}
-_VERSIONS = slice(18, 20)  # of a file's header: 2 and 2 if its readers and writers use a write-ahead log
+_VERSIONS = slice(18, 20)  # bytes of the header: 2 and 2 if readers and writers use a write-ahead log
 
 
 class Location(msgspec.Struct, frozen=True, gc=False):
-    """What a URL says of a database: its path, how SQLite is to open it (a path, or a URI if ``is_uri``), and whether
-    it may be written and made. ``is_foreign``: a URI with options of SQLite's own."""
+    """The location of a database: its path, the words with which SQLite opens it (a URI if ``is_uri``), and whether it
+    may be written and created. ``is_foreign``: a URI with options of SQLite's own."""
 
     path: str
     opened: str
@@ -44,12 +44,12 @@ def at_path(path: str) -> Location:
     """The database at a path, or in memory."""
     if path == ":memory:":
         return Location(path, path, in_memory=True)
-    # A program may change its folder while the database is open.
+    # Absolute, because a program may change its working directory while the database is open.
     return Location(path, os.path.abspath(path))
 
 
 def locate(url: URL) -> Location:
-    """What a SQLite URL names. ``?mode=ro`` and ``?immutable=1`` open it read-only, ``?mode=rw`` makes no file.
+    """The location that a SQLite URL names. ``?mode=ro`` and ``?immutable=1`` read only; ``?mode=rw`` makes no file.
 
     Raises: InvalidArgument for another mode.
     """
@@ -64,7 +64,7 @@ def locate(url: URL) -> Location:
         return Location(path, _uri(path, url) if is_uri else ":memory:", is_uri=is_uri, in_memory=True)
     if path.startswith("file:"):
         if url.query.keys() - _OURS:
-            # A cache, a file system of SQLite's own: left to SQLite.
+            # Options such as a shared cache or another file system (``vfs``) are left to SQLite.
             return Location(path, _uri(path, url), is_uri=True, is_foreign=True)
         try:
             path = unquote(urlsplit(path).path)
@@ -82,7 +82,7 @@ def _uri(path: str, url: URL) -> str:
 
 
 def check_file(target: str, create: bool) -> None:
-    """Refuse what is no SQLite file. Raises: NotADatabase, UnknownDatabase, DatabaseUnavailable."""
+    """Refuse a path that cannot be a SQLite file. Raises: NotADatabase, UnknownDatabase, DatabaseUnavailable."""
     try:
         check_target(target)
     except Unfit as error:
@@ -104,8 +104,8 @@ def check_file(target: str, create: bool) -> None:
 
 
 def _check_names(target: str) -> None:
-    """Refuse hard links. A symbolic link is followed before the name of the log is made, a hard link is not: each name
-    would have a log and locks of its own, and what is written by one is lost by the other.
+    """Refuse hard links. SQLite follows a symbolic link before it names the log. A hard link has a log and locks for
+    each name, and a writer by one name loses what a writer by the other has stored.
 
     Raises: DatabaseUnavailable.
     """
@@ -121,7 +121,7 @@ def _check_names(target: str) -> None:
 def is_writable(target: str) -> bool:
     """Whether this process may write a database: the file, and its folder or the two files beside it.
 
-    The system is asked, so a read-only medium counts, for root as well. A file that is missing is no hindrance.
+    A read-only medium counts, for root as well, because the system answers. A missing file counts as writable.
     """
     if not os.path.exists(target):
         return True
@@ -130,46 +130,47 @@ def is_writable(target: str) -> bool:
 
 
 class ReadOnlyFile(msgspec.Struct, frozen=True, gc=False):
-    """How a file is opened only to be read. ``state`` is what it looks like while it is read without locks."""
+    """A file to be opened read-only. ``state`` is its ``file_state`` if it is read without locks, otherwise None."""
 
     uri: str
     state: tuple[int, ...] | None
 
 
 def as_read_only(target: str) -> ReadOnlyFile:
-    """``mode=ro``, and ``immutable=1`` where SQLite could not read it otherwise and nobody has it open to write.
+    """Choose ``mode=ro``, and ``immutable=1`` if SQLite could not read the file otherwise and no process has it open
+    for writing.
 
-    Raises: DatabaseUnavailable where the log beside it holds turns that cannot be read from where it lies.
+    Raises: DatabaseUnavailable if the log beside it has turns, and cannot be read there.
     """
     state, query = None, {"mode": "ro"}
-    beginning = look_into(target)  # where it is open, its readers and writers share what stands beside it
+    beginning = look_into(target)  # None if it is open here: then the two files beside it exist, and can be shared
     if beginning is not None and beginning[_VERSIONS] == b"\2\2" and not _can_share(target):
-        # ``immutable`` does not look at the log: without this, the turns in it would be missing, and nobody told.
+        # ``immutable`` ignores the log, so without this check the turns in it would be missing silently.
         if _size(target + "-wal"):
             raise DatabaseUnavailable(
                 target, "the turns that were stored last are in its log, which cannot be read in a folder that takes no"
                 " files; copy it, with its -wal file, to one that does"
             )  # fmt: skip
-        # Taken before the first read, so that a write beside it shows after any read.
+        # Taken before the first read, so that a write during any read shows.
         state, query["immutable"] = file_state(target), "1"
     return ReadOnlyFile(f"{as_uri(target)}?{'&'.join(map('='.join, query.items()))}", state)
 
 
 def file_state(target: str) -> tuple[int, ...]:
-    """What changes where somebody writes a database: which file it is, its size, its times, its log."""
-    found = os.stat(target)
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, _size(target + "-wal")
+    """Device, inode, size and times of a database file, and the size of its log: a write changes one of these."""
+    status = os.stat(target)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, _size(target + "-wal")
 
 
 def as_uri(target: str) -> str:
-    """The path as a URI, to which SQLite's options can be added."""
+    """The path as a URI, which can take SQLite's options."""
     from pathlib import Path  # late: most databases are opened by their path
 
     return Path(target).absolute().as_uri()
 
 
 def _can_share(target: str) -> bool:
-    """Whether a reader finds, or may make, the files by which it and writers take turns."""
+    """Whether a reader can make or read the two files through which readers and writers take turns."""
     return _folder_is_writable(target) or all(_may(target + each, os.R_OK) for each in ("-wal", "-shm"))
 
 
@@ -178,7 +179,7 @@ def _folder_is_writable(target: str) -> bool:
 
 
 def _may(path: str, how: int) -> bool:
-    # As SQLite will try it: a program that runs with another user's rights has two identities.
+    # With the effective ids, as SQLite will open it: a setuid program has two identities.
     return os.access(path, how, effective_ids=os.access in os.supports_effective_ids)
 
 

@@ -1,9 +1,9 @@
-"""A fork inherits no open SQLite file: it waits for transactions to end, and closes the connections.
+"""Close SQLite files before a fork: it waits for transactions to end, and closes the connections.
 
-SQLite keeps in memory which locks its process has on a file. The child gets a copy of that memory and none of the
-locks. A lock that another thread held at the fork is then held for ever in the child, which never writes that file
-again. And a connection that lay idle makes the child believe that it has the file locked, so another process, which
-cannot see the child, removes the log that the child writes into: what it acknowledges is lost.
+SQLite keeps in memory which locks its process has on a file. The child gets a copy of that memory, but none of the
+locks. If another thread had a lock at the fork, the child believes for ever that the file is locked, and never writes
+it again. An idle connection makes the child believe that it has a lock itself. Another process, which cannot see the
+child, then removes the log that the child writes into, and what the child acknowledges is lost.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from weakref import WeakSet
 from headish.database.pool import Pool
 
 WAIT_SECONDS = 60.0
-"""How long a fork waits for the transactions of other threads. Then it goes on, and the child may be locked out."""
+"""How long a fork waits for the transactions of other threads. Then it goes on, and the child may stay locked out."""
 
 
 class ForkGate:
-    """Which threads are in a transaction, and what is closed while none is. Each thread has a lock of its own, so
-    threads do not wait for one another, only a fork for all of them."""
+    """The threads that are in a transaction, and the pools to close before a fork.
+
+    Each thread has a lock of its own, so threads do not wait for one another. Only a fork takes all of these locks.
+    """
 
     def __init__(self) -> None:
         self._begin_anew()
@@ -34,7 +36,8 @@ class ForkGate:
         self._making = threading.RLock()
 
     def transaction(self) -> threading.RLock:
-        """What a thread holds (``with``) from before it takes a connection until it has given it back."""
+        """The lock that a thread takes (``with``) before it takes a connection, and keeps until it has given that
+        back."""
         try:
             return self._here.lock  # type: ignore[no-any-return]
         except AttributeError:
@@ -48,14 +51,14 @@ class ForkGate:
         return lock
 
     def close_before(self, pool: Pool[Any]) -> None:
-        """Close what lies idle in a pool before each fork."""
+        """Close the idle connections of a pool before each fork."""
         with self._making:
             self._pools.add(pool)
 
     def hold(self) -> None:
-        """Let nobody begin, wait for those who have begun, then close all connections."""
+        """Keep new threads out, wait for transactions that have begun, then close all idle connections."""
         deadline = time.monotonic() + WAIT_SECONDS
-        # A thread that forks in the middle of a transaction of its own does not wait for itself.
+        # The locks are reentrant: a thread that forks in the middle of its own transaction does not wait for itself.
         held = self._here.held = []
         if self._making.acquire(timeout=WAIT_SECONDS):
             held.append(self._making)
@@ -64,7 +67,7 @@ class ForkGate:
                 pool.discard_idle()
 
     def let_go(self) -> None:
-        """Go on in the parent, with new connections."""
+        """Release the locks in the parent, which goes on with new connections."""
         for lock in self._here.__dict__.pop("held", ()):
             lock.release()
 

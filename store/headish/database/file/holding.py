@@ -1,8 +1,8 @@
-"""Which SQLite files this process has open, the lock of its writers to each, and the beginning of one it has not.
+"""The SQLite files that this process has open, the lock of its writers to each, and a safe look at a file's header.
 
-A process that closes any descriptor of a file loses all locks that it has on that file, SQLite's own too; POSIX wants
-it so. Another program that closes the database then sees nobody, and removes the log that connections here go on
-writing into: what they acknowledge is lost. So a file with an open connection is left to SQLite.
+Under POSIX, a process that closes any descriptor of a file loses all of its locks on that file, including SQLite's.
+Another program that closes the database then sees no other user and removes the log. The connections here go on writing
+into the removed log, and what they acknowledge is lost. So nothing here opens a file that has an open connection.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from headish.database.file.forking import FORKS
 from headish.errors import DatabaseUnavailable
 from headish.values.checks.files import open_regular
 
-HEADER_BYTES = 100
+HEADER_BYTES = 100  # the size of SQLite's header (https://www.sqlite.org/fileformat.html)
 
 
 class Holding:
-    """One file that is open. Its connections refer to it, so it is gone when the last of them is."""
+    """An open file. Its connections refer to it, so it disappears with the last of them."""
 
     __slots__ = ("__weakref__",)
 
@@ -40,24 +40,25 @@ _locks: WeakValueDictionary[tuple[int, str], threading.RLock] = WeakValueDiction
 
 
 def lock_of(target: str) -> threading.RLock:
-    """The lock of all writers of this process to a file: one of them asks for the file's own lock, the others wait."""
-    # With the process: a forked child would inherit a lock that a thread of its parent holds, and no thread of its own
-    # frees.
+    """The lock of all writers of this process to a file. One of them asks for the file's own lock; the others wait."""
+    # With the process id: a forked child would inherit a lock that a thread of its parent has, and that no thread of
+    # the child releases.
     return _locks.setdefault((os.getpid(), os.path.realpath(target)), threading.RLock())
 
 
 def hold(target: str, connect: Callable[[], H]) -> H:
-    """Open a connection, which takes no lock yet, and note that it has the file open."""
+    """Open a connection and note that it has the file open. ``connect`` must not take a lock."""
+    # Inside of ``_looking``, so that no header is read, and its file closed, between the two steps.
     with FORKS.transaction(), _looking:
         connection = connect()
-        found = identity(target)
-        if found is not None:
-            connection.holding = _held.setdefault(found, Holding())
+        file_id = identity(target)
+        if file_id is not None:
+            connection.holding = _held.setdefault(file_id, Holding())
         return connection
 
 
 def look_into(target: str) -> bytes | None:
-    """The header of a file; None where this process has it open as a database.
+    """The header of a file; None if this process has it open as a database.
 
     Raises: DatabaseUnavailable.
     """
@@ -72,14 +73,14 @@ def look_into(target: str) -> bytes | None:
 
 
 def is_held(target: str) -> bool:
-    """Whether this process has a file open as a database, so that nothing else here may open and close it."""
+    """Whether this process has a file open as a database. Then no other code here may open and close it."""
     return identity(target) in _held
 
 
 def identity(target: str) -> tuple[int, int] | None:
-    """Which file a path names now: its device and inode; None where there is none."""
+    """The device and inode of the file that a path names now; None if there is none."""
     try:
-        found = os.stat(target)
+        status = os.stat(target)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

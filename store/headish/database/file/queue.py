@@ -1,13 +1,13 @@
-"""The queue of the processes that write to one SQLite file, in which the system wakes the next one.
+"""The queue of the processes that write to one SQLite file. The system wakes the next one.
 
-SQLite tells nobody that its lock is free: who waits for it has to sleep and ask again, and sleeps too long. So a writer
-also holds ``flock`` on the write-ahead log, for which the others wait. The queue only says whose turn it is; SQLite's
-own lock decides who writes. So nothing is lost where the queue fails: where a system or a file system has no such lock,
-where another program writes without it, or where its first is stopped and goes on holding it. Then a writer asks SQLite
+SQLite does not tell when its lock becomes free: a waiting writer sleeps and asks again, and sleeps too long. So a
+writer also takes ``flock`` on the write-ahead log, and the others wait for that. The queue only says whose turn it is;
+SQLite's own lock decides who writes. So nothing is lost if the queue fails: if the system or file system has no such
+lock, if another program writes without it, or if the first process is stopped and keeps it. Then a writer asks SQLite
 every ``LOOK_SECONDS``.
 
-It is the log that is locked, because SQLite locks the database and its ``-shm``, and a process that closes a descriptor
-of those loses SQLite's locks; of the log it locks nothing. The descriptor of a log that was removed is replaced.
+headish locks the log, because SQLite locks no part of it. SQLite locks the database and its ``-shm``, and a process
+that closes any descriptor of those loses SQLite's locks. If the log was removed, headish opens the new one.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from headish.database.pause import pause
 from headish.values.forking import fcntl  # None on a system without such locks: its writers sleep
 
 LOOK_SECONDS = 0.1
-"""How often a writer that waits for its turn looks whether SQLite's lock is free all the same."""
+"""A writer that waits for its turn checks this often whether SQLite's lock is free all the same."""
 
 
 class _Descriptor:
-    """An open log. It is closed with its last reference at the latest, and its lock is let go.
+    """An open log. Its last reference closes it at the latest, and releases its lock.
 
-    Python swallows an interrupt that comes inside ``__del__``, and the log would stay open: so whoever replaces one in
-    the middle of a call closes it.
+    Code that replaces one in the middle of a call closes it explicitly: Python swallows an interrupt inside
+    ``__del__``, and the log would stay open.
     """
 
     __slots__ = ("__weakref__", "_owner", "number")
 
     def __init__(self, path: str) -> None:
-        self.number = -1
+        self.number = -1  # for ``close``, if the open below fails
         self._owner = os.getpid()
         self.number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         _open.add(self)
@@ -47,9 +47,9 @@ class _Descriptor:
         if self.number < 0 or self._owner != os.getpid():
             return
         with suppress(OSError):  # a file system without such locks
-            # A child that was forked meanwhile has the same lock, which would outlive this descriptor.
+            # Not by closing alone: a child that was forked meanwhile shares the lock, which would outlive this one.
             fcntl.flock(self.number, fcntl.LOCK_UN)
-        number, self.number = self.number, -1  # its number may be another file's from now on
+        number, self.number = self.number, -1  # first: once closed, the number may be another file's
         os.close(number)
 
     def is_removed(self) -> bool:
@@ -60,7 +60,7 @@ _open: WeakSet[_Descriptor] = WeakSet()
 
 
 def _close_inherited() -> None:
-    """Close it in a forked child. Otherwise the child would keep its parent's place if the parent is killed."""
+    """Close the inherited logs in a forked child, which would otherwise keep its parent's place if that is killed."""
     for each in list(_open):
         if each.number >= 0:
             os.close(each.number)
@@ -72,7 +72,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Turn:
-    """A wait for the first place, by a thread of its own: the system's wait has no time limit."""
+    """A wait for the first place in a thread of its own, because ``flock`` has no time limit."""
 
     __slots__ = ("_path", "came", "granted", "is_wanted")
 
@@ -91,9 +91,9 @@ class _Turn:
             self.granted.append(descriptor)
             del descriptor
         except OSError:
-            pass
+            pass  # no log, or no such lock here: the waiter wakes up, finds nothing granted, and asks SQLite
         self.came.release()
-        if not self.is_wanted:  # whoever waited has gone, or takes it in the moment before this
+        if not self.is_wanted:  # the waiter has gone; or it takes the place just before this, which is fine, too
             self.granted.clear()
 
     def give_up(self) -> None:
@@ -105,7 +105,7 @@ class _Turn:
 class Queue:
     """The place of this process in the queue of the file ``target``.
 
-    ``with`` it one thread writes: the one that has the lock of the process's writers.
+    One thread enters it (``with``) to write: the one that has the lock of the process's writers.
     """
 
     def __init__(self, target: str) -> None:
@@ -125,7 +125,7 @@ class Queue:
         except BlockingIOError:
             self.wait(LOOK_SECONDS)
         except OSError:
-            self._log = None  # this file system has no such lock
+            self._log = None  # this file system has no such lock, so there is no queue
 
     def __exit__(self, *_: object) -> None:
         if self._is_first and self._log is not None:
@@ -135,7 +135,8 @@ class Queue:
         self._is_first = False
 
     def wait(self, most_seconds: float) -> None:
-        """Until this process is the first. The first one, and one without a queue, sleeps for so long at the most."""
+        """Wait until this process is the first, at most ``LOOK_SECONDS``. If it is the first already, or there is
+        no queue, sleep up to ``most_seconds``."""
         if self._is_first or self._log is None:
             return pause(0.0002, most_seconds)
         try:
@@ -149,7 +150,7 @@ class Queue:
 
     def _take(self, turn: _Turn) -> None:
         self._turn = None
-        with suppress(IndexError):  # it came when nobody wanted it, or the log is gone
+        with suppress(IndexError):  # the thread cleared it, or could not open the log
             granted = turn.granted.pop()
             self._is_first = True
             self._replace(granted)
@@ -160,7 +161,7 @@ class Queue:
             before.close()
 
     def close(self) -> None:
-        """Close the log, unless a writer is first: then it does."""
+        """Close the log, unless a writer is the first now and still needs it: then its last reference closes it."""
         if not self._is_first:
             self._log = None
 
@@ -170,4 +171,4 @@ class Queue:
         try:
             return _Descriptor(self._path)
         except OSError:
-            return None  # the first connection has yet to make it
+            return None  # there is no log yet: the first connection makes it

@@ -1,17 +1,17 @@
-"""Threads that write to one SQLite database share commits, and so the disk's answer that each of them waits for.
+"""Let the threads that write to one SQLite database share commits, because each commit waits for the disk.
 
-A caller joins the group that is open and waits at its *gate*. The first one through the gate leads: it waits for the
-database's lock, begins a transaction, runs its own job, then the jobs of the others in the group, each in a savepoint,
-and commits once. The others come through the gate after it and find their answers; one that finds none leads in turn.
+A caller joins the open group and waits at its *gate*. The first caller through the gate leads: it waits for the lock of
+the database, begins a transaction, runs its own job, then the jobs of the others in the group, each in a savepoint, and
+commits once. The others come through the gate after it and find their answers. A caller that finds none leads in turn.
 
-An exception may be raised at any byte code: by a signal's handler, or in a thread that is cancelled. Nothing here is
-tidied up by a handler of Python's that a second exception could cut off:
+An exception may come at any byte code, from a signal's handler or because the thread is cancelled. So nothing here
+relies on a Python handler for its cleanup, which a second exception could cut off:
 
-- Gates and locks are let go in C, by ``with``.
-- COMMIT and the note that it succeeded are one call in C. Every job of the transaction refers to that note, so all of
-  them are answered by it at once, whoever is left to say so.
-- A job that somebody else began in a transaction that came to nothing is run again by its own caller alone. So it is
-  never run after its caller has gone, and a job that breaks transactions breaks only its own the second time.
+- ``with`` releases gates and locks in C.
+- COMMIT and the note that it succeeded are one call in C. Every job of the transaction refers to that note, so the note
+  answers all of them at once, whichever thread survives.
+- If a transaction fails, a job that another thread began in it is run again only by its own caller. So no job runs
+  after its caller has gone, and a job that breaks transactions breaks only its own the second time.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from headish.errors import DatabaseError, DatabaseLocked, HeadishError
 T = TypeVar("T")
 
 GROUP_JOBS = 64
-"""How many jobs share a commit at the most: a leader is answered after that many."""
+"""The largest number of jobs that share a commit, so that a leader does not wait for its answer without end."""
 GROUP_PAGES = 256
-"""By how many pages the jobs of others may make the file longer before a leader begins no more of them."""
+"""A leader begins no more jobs of others once they have made the file this many pages longer."""
 
 
 class Writing(Protocol):
-    """What a database does for the thread that leads."""
+    """The parts of a database that the leading thread calls."""
 
     target: str
 
     def wait_to_write(self, attempt: Callable[[], T], since: float) -> T:
-        """Try until nobody else has the file's write lock. ``since``: when the caller began to wait.
+        """Try until no other process has the file's write lock. The caller has waited since ``since``.
 
         Raises: DatabaseError for the driver's errors.
         """
         ...
 
     def write_once(self, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
-        """Run in one transaction with the write lock; ``committed`` holds something as soon as it is committed.
+        """Run in one transaction with the write lock. ``committed`` is no longer empty once it is committed.
 
         Raises: the driver's errors; DatabaseError if the COMMIT failed; DatabaseReplaced; Closed.
         """
@@ -56,12 +56,15 @@ class Writing(Protocol):
     def connection(self, cursor: sqlite3.Cursor) -> Connection: ...
 
     def end_writing(self, *, others_wait: bool) -> None:
-        """What is to be done now and then between two transactions, by whoever has the write lock."""
+        """Do the upkeep between two transactions. The caller has the lock of the process's writers."""
         ...
 
 
 class _Commit:
-    """What became of one transaction: ``done`` holds something once it is committed."""
+    """The outcome of one transaction. ``done`` is no longer empty once it is committed.
+
+    ``is_due``: all jobs have run, so an error from here on is one of the COMMIT. ``failure`` is that error.
+    """
 
     __slots__ = ("done", "failure", "is_due")
 
@@ -72,11 +75,11 @@ class _Commit:
 
 
 _BEGUN = _Commit()
-"""What a job has that its own caller is about to run: nobody else runs it any more."""
+"""The commit of a job whose own caller is about to run it, so that no other thread does."""
 
 
 class _Job(Generic[T]):
-    """What a caller wants done. It has begun once it has a ``commit``, and is answered once that has an outcome."""
+    """A caller's piece of work. It has begun once it has a ``commit``, and is answered once that has an outcome."""
 
     __slots__ = ("commit", "is_withdrawn", "refusal", "result", "since", "work")
 
@@ -95,13 +98,13 @@ class _Job(Generic[T]):
         assert self.commit is not None
         failure, refusal = self.commit.failure, self.refusal
         try:
-            if failure is not None:  # each caller gets an exception of its own: a traceback belongs to one thread
+            if failure is not None:  # a copy for each caller: an exception's traceback belongs to one thread
                 raise type(failure)(failure.target, failure.reason) from failure.__cause__
             if refusal is not None:
                 raise refusal
             return self.result
         finally:
-            self.refusal = failure = refusal = None  # else an exception and its traceback would keep each other
+            self.refusal = failure = refusal = None  # else an exception and its traceback would refer to each other
 
 
 class _Group:
@@ -115,11 +118,11 @@ class _Group:
 
 
 class _Broken(Exception):
-    """Somebody else's job ended the transaction that it shared; all of it was undone."""
+    """A job of another caller ended the transaction that it shared, so all of it was undone."""
 
 
 class SharedCommits:
-    """The writers of one database in one process. ``lock`` is what everybody needs who writes, or who must be alone."""
+    """The writers of one database in one process. Every write takes ``lock``; work that must run alone does, too."""
 
     def __init__(self, writing: Writing, lock: threading.RLock) -> None:
         self._writing, self._lock = writing, lock
@@ -127,10 +130,11 @@ class SharedCommits:
         self._open = _Group()
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """What a piece of work returns, once it is committed. It may be run by another thread.
+        """Run a piece of work, maybe in another thread, and return its result after the commit.
 
         Raises: what the work raised, and then nothing of it is stored; DatabaseError.
         """
+        # The lock is reentrant, so a write inside of a write would get past it, and wait for its own transaction.
         if self._is_leading():
             raise DatabaseLocked(self._writing.target, "a write of this very thread is under way; write after it")
         job = _Job(work)
@@ -145,7 +149,8 @@ class SharedCommits:
         return job.answer()
 
     def _join(self, job: _Job[Any]) -> _Group:
-        """No lock is needed: a job that lands in a group that was just closed is led by its own caller."""
+        """Add a job to the open group. No lock is needed: a job in a group that has just closed is led by its own
+        caller."""
         group = self._open
         if len(group.jobs) >= GROUP_JOBS:
             group = self._open = _Group()
@@ -153,16 +158,17 @@ class SharedCommits:
         return group
 
     def _withdraw(self, job: _Job[Any]) -> None:
-        """Begin it no more, and keep no content of a call that has ended: the group may stay open for long.
+        """Keep a job from being begun, and drop it: the group may stay open for long, with the content of a call that
+        has ended.
 
-        Should a leader pass over the next job because of this, that one's caller leads it.
+        If the removal makes a leader skip the next job of the list, that job's caller leads it.
         """
         job.is_withdrawn = True
         with suppress(ValueError):
             self._open.jobs.remove(job)
 
     def _lead(self, group: _Group, own: _Job[Any]) -> None:
-        own.commit = _BEGUN  # whatever happens to its caller now
+        own.commit = _BEGUN  # first: no other thread may run it any more, whatever happens to this one
         with self._lock:
             while True:
                 self._writing.wait_to_write(lambda: self._try(group, own), own.since)
@@ -171,10 +177,10 @@ class SharedCommits:
             self._writing.end_writing(others_wait=bool(self._open.jobs))
 
     def _try(self, group: _Group, own: _Job[Any]) -> None:
-        commit = own.commit = _Commit()  # a new one: what an attempt before it began has come to nothing
+        commit = own.commit = _Commit()  # a new one: the attempt before it was rolled back
 
         def run(cursor: sqlite3.Cursor) -> None:
-            # Its own job first: if that is refused, nothing of the others has begun, and they lose no time.
+            # The leader's own job first, without a savepoint: if it is refused, no other job has begun or lost time.
             own.result = own.work(self._writing.connection(cursor))
             for job in self._waiting(group, cursor):
                 self._run_shared(cursor, job, commit)
@@ -183,14 +189,15 @@ class SharedCommits:
         try:
             self._writing.write_once(run, commit.done)
         except _Broken:
-            return  # what was begun of the others is not taken again, so this ends
+            return  # to be tried again; jobs of others that had begun are left to their callers, so this ends
         except DatabaseError as error:
             if commit.is_due:
                 commit.failure = error
             raise
 
     def _waiting(self, group: _Group, cursor: sqlite3.Cursor) -> Iterator[_Job[Any]]:
-        """The jobs that nobody has begun, also those that join meanwhile; then the group is closed, if it was one."""
+        """The jobs that no thread has begun, including those that join meanwhile. Closes the group at the end if others
+        were in it."""
         most = 0
         for job in group.jobs:
             if job.commit is None and not job.is_withdrawn:
@@ -200,13 +207,13 @@ class SharedCommits:
                     break
                 yield job
         if len(group.jobs) == 1:
-            # The leader was alone. A job that joins at this very moment goes, too, and is led by its own caller.
+            # The leader was alone. A job that joins at this very moment is removed as well, and led by its own caller.
             group.jobs.clear()
         elif self._open is group:
             self._open = _Group()
 
     def _run_shared(self, cursor: sqlite3.Cursor, job: _Job[Any], commit: _Commit) -> None:
-        """Run a job that has another caller; if it is refused, undo it alone."""
+        """Run a job of another caller in a savepoint. If it is refused, only this job is undone."""
         job.commit = commit
         try:
             cursor.execute("SAVEPOINT job")
@@ -216,11 +223,11 @@ class SharedCommits:
             raise _Broken from error
 
     def _run_undone(self, cursor: sqlite3.Cursor, job: _Job[Any]) -> Exception | None:
-        """Run a job; what it raised, when that was undone."""
+        """Run a job. Returns the exception that it raised, once its changes are undone; None if it succeeded."""
         try:
             job.result = job.work(self._writing.connection(cursor))
             return None
-        # A refusal is a rule's answer: to run it again would only say the same. Any other exception may be a signal's.
+        # A refusal follows from a rule, so a second run would give the same. Any other exception may be a signal's.
         except HeadishError as refusal:
             cursor.execute("ROLLBACK TO job")
             return refusal
@@ -231,7 +238,8 @@ class SharedCommits:
             return self._run_again(cursor, job, error)
 
     def _run_again(self, cursor: sqlite3.Cursor, job: _Job[Any], error: Exception) -> Exception:
-        """What a job raises the second time. If that is nothing, it was a signal's handler that raised ``error``."""
+        """Run a job again and return what it raises. If it raises nothing now, a signal's handler raised ``error``,
+        which then belongs to this thread."""
         try:
             job.work(self._writing.connection(cursor))
         except Exception as again:

@@ -1,8 +1,8 @@
 """The write-ahead log of a SQLite file, kept short.
 
-SQLite begins its log anew when a writer finds no reader in it. Where many processes write and read there is always one,
-and the log grows for as long as they go on. So a writer that finds it long waits a moment for its readers, while no
-other writer adds to it, and empties it.
+SQLite begins its log anew when a writer finds no reader in it. With many processes there is always one, and the log
+grows as long as they go on: without this, it reached 291 MB beside a database of 5 MB. So a writer that finds the log
+long keeps other writers out, waits a moment for the readers, and empties it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from headish.database.file.files import as_uri
 from headish.database.file.forking import FORKS
 
 LONG_BYTES = 5 * 1024 * 1024
-"""A log that is emptied when no other thread waits to write; SQLite itself begins it anew at 4 MB, where it can."""
+"""From this length on, a log is emptied if no other thread waits to write. SQLite itself begins it anew at 4 MB, if it
+can."""
 TOO_LONG_BYTES = 6 * 1024 * 1024
-"""A log that is emptied although others wait."""
+"""From this length on, a log is emptied even if others wait."""
 BOUND_BYTES = 16 * 1024 * 1024
-"""Where the log is not to get to, unless somebody reads it for long."""
+"""The log stays below this length, unless a reader stays in it for long."""
 PATIENCE_SECONDS = 0.3
-"""How long other writers and the readers of the log are waited for; one that reads for longer keeps it."""
+"""How long to wait for other writers and for the readers of the log. A reader that stays longer keeps the log."""
 PAUSE_SECONDS = 2.0
-"""How long a log that was kept is left alone, unless it grows by half of LONG_BYTES, past the bound to twice."""
+"""How long to leave a log alone that could not be emptied, unless it grows by half of LONG_BYTES; beyond BOUND_BYTES,
+unless it doubles."""
 
 
 class Log:
@@ -42,12 +44,12 @@ class Log:
         length = self._length()
         if length < (TOO_LONG_BYTES if others_wait else LONG_BYTES):
             return
-        # Short of the bound, others may have been in the way; past it, it is a reader that stays.
+        # Below the bound, a passing reader may have been in the way; beyond it, a reader stays.
         is_near = self._kept_bytes < BOUND_BYTES
         next_bytes = self._kept_bytes + LONG_BYTES // 2 if is_near else self._kept_bytes * 2
         if length < next_bytes and time.monotonic() < self._kept_at + PAUSE_SECONDS:
             return
-        # A reader that stays would otherwise make every write wait for it.
+        # Remember a failure: otherwise every write would wait for a reader that stays.
         if not self._empty():
             self._kept_bytes, self._kept_at = length, time.monotonic()
 
@@ -62,7 +64,7 @@ class Log:
             with (
                 FORKS.transaction(),
                 closing(
-                    # Should the file be gone by now, none is made.
+                    # ``rw``: if the file is gone by now, none is made.
                     sqlite3.connect(
                         f"{as_uri(self._target)}?mode=rw", timeout=PATIENCE_SECONDS, isolation_level=None, uri=True
                     )
@@ -70,5 +72,5 @@ class Log:
             ):
                 [is_busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except sqlite3.Error:
-            return False  # nothing is lost: the log holds what it held, and the next write meets the same error
+            return False  # nothing is lost: the log is as it was, and the next write meets the same error
         return not is_busy

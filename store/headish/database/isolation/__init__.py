@@ -1,1 +1,1 @@
-"""Spaces that PostgreSQL keeps apart: roles, grants, policies, and who may enter which space."""
+"""Separate spaces by PostgreSQL's own means: roles, grants, policies, and which login may enter which space."""

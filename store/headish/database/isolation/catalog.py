@@ -1,5 +1,4 @@
-"""Read the owners, policies, functions and grants of our tables from a server. This module reads, and judges
-nothing."""
+"""Read the owners, policies, functions and grants of our tables from a server. ``measures`` judges them."""
 
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations
@@ -17,6 +16,7 @@ PUBLIC = "PUBLIC"
 
 _HERE = "c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')"
 _GRANTEE = f"coalesce(g.rolname, '{PUBLIC}')"
+# The schema comes quoted, because ``measures`` builds its statements with it.
 _SESSION = (
     "SELECT quote_ident(current_schema()), pg_get_userbyid(n.nspowner), session_user, rolsuper, "
     "current_setting('server_version_num')::int "
@@ -66,8 +66,8 @@ SELECT {_GRANTEE}, a.privilege_type FROM pg_namespace n, aclexplode(coalesce(n.n
 LEFT JOIN pg_roles g ON g.oid = a.grantee WHERE n.nspname = current_schema()
 """
 _INDEXES = "SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema()"
-# What numbers say of all spaces together is told by nobody's name; without it plans begin at the wrong end. A column of
-# an index has statistics of its own where it is an expression.
+# Statistics of numbers stay: they reveal no names, and without them plans begin at the wrong end. An index has
+# statistics of its own for a column that is an expression.
 _COLLECTED = f"""
 SELECT c.relname, c.relname, t.attname::text, t.attnum::int FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND t.attnum > 0
@@ -94,7 +94,7 @@ class Role(NamedTuple):
 
 
 class OwnedTable(NamedTuple):
-    """A table: whose it is, and whether policies hold, its owner too."""
+    """A table: its owner, whether policies apply (``is_enabled``), and whether they apply to its owner, too."""
 
     name: str
     owner: str
@@ -109,12 +109,12 @@ class SampledColumn(NamedTuple):
     table: str
     relation: str
     column: str | None
-    """None: an expression of the index."""
+    """None for an expression of an index."""
     number: int
 
 
 class Catalog(NamedTuple):
-    """All that is asked of a server at one moment."""
+    """The answers of a server at one moment."""
 
     schema: str
     schema_owner: str
@@ -133,30 +133,29 @@ class Catalog(NamedTuple):
     collected: list[SampledColumn]
     indexes: set[str]
     members: set[tuple[str, int]] | None
-    """``(login, space)``; None where the session may not read them."""
+    """``(login, space)``; None if the session may not read them."""
     relations: set[tuple[str, str]]
-    """``(schema, name)`` of what lies in the schema of the tables, and in the one that they belong into."""
+    """``(schema, name)`` of every table and view in the schema of our tables, and in ``locating.HOME``."""
     has_home: bool
-    """Whether the schema that they belong into is there."""
+    """Whether the schema ``locating.HOME`` exists."""
     planted: set[tuple[str, str, str]]
-    """``(table, what, statement)``: what others put on or beside the tables, and the server runs for whoever uses
-    them."""
+    """``(table, what, statement)`` of each foreign object that ``planted`` finds."""
     takeovers: dict[str, str]
-    """The roles that could take the database over, and why."""
+    """The roles that could take over the database, with the reason."""
 
     def reaches(self, member: str, role: str) -> bool:
-        """Whether a role is a member of another one, by whatever way."""
-        seen, left = {member}, [member]
-        while left:
-            now = left.pop()
+        """Whether a role is a member of another one, directly or through others."""
+        seen, waiting = {member}, [member]
+        while waiting:
+            now = waiting.pop()
             new = {of for of, who in self.memberships if who == now} - seen
             seen |= new
-            left += new
+            waiting += new
         return role in seen
 
 
 def read_catalog(connection: SchemaConnection) -> Catalog:
-    """What the server says now. Anybody may read it, but for the members."""
+    """Read the catalog of the server. Every login may read it, except for ``members``."""
 
     def rows(statement: str, *values: Any) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in connection.execute(statement, values or None)]
@@ -188,10 +187,10 @@ def read_catalog(connection: SchemaConnection) -> Catalog:
 
 
 def run(connection: SchemaConnection, statement: str) -> int:
-    """How many rows a statement changed."""
+    """Run a statement. Returns the number of rows that it changed."""
     return int(connection.execute(statement).rowcount)
 
 
 def is_secured(catalog: Catalog) -> bool:
-    """Whether the tables were ever secured: some hold even their owner to a policy."""
+    """Whether the tables were ever secured: a policy applies even to the owner of one, and the roles exist."""
     return any(each.is_forced for each in catalog.tables.values()) and set(ROLES) <= catalog.roles.keys()

@@ -1,4 +1,4 @@
-"""Remove what ANALYZE collected: its samples of values from all spaces stay behind when the values are erased."""
+"""Remove the samples that ANALYZE collected, which have values of all spaces, and outlive an erasure."""
 
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations
@@ -10,9 +10,9 @@ from headish.database.revisions import ALL_TABLES
 
 EVERY = (*ALL_TABLES, TEXT)
 NUMBERS = "('bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)"
-"""The types of columns that hold no words, names or hashes."""
+"""The types of columns whose statistics stay: they have no words, names or hashes."""
 CLEARING = 180000
-"""From this version of PostgreSQL on, whoever owns a table may take its statistics away; before, a superuser."""
+"""From this version of PostgreSQL on, the owner of a table may remove its statistics; before, only a superuser."""
 
 _COLUMNS = f"""
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
@@ -32,9 +32,10 @@ _ANALYZE = f"ANALYZE {', '.join(EVERY)}"
 
 
 def forget_collected(driver: Any) -> None:
-    """Take away what was collected of words, names and hashes; the next ANALYZE collects what is there then.
+    """Remove the samples of words, names and hashes. The next ANALYZE collects from the rows of then.
 
-    Before PostgreSQL 18, for whoever is no superuser, it is collected anew, which passes over a table that is empty.
+    Before PostgreSQL 18, a login that is not a superuser can only collect anew. That skips an empty table, whose old
+    samples stay.
     """
     if driver.info.server_version >= CLEARING:
         driver.execute(_CLEAR)

@@ -1,5 +1,4 @@
-"""A connection under policies: the settings that it sends before a statement, and the meaning of the server's
-refusals."""
+"""A connection under policies: the settings that it sends before a statement, and what the server's refusals mean."""
 
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations
@@ -17,13 +16,13 @@ _ENTERING = "find space"
 
 _REFUSED = "42501"
 _BY_A_POLICY = "ExecWithCheckOptions"
-"""Where the server refuses a row, and not a statement: its words are those of its language."""
+"""The server's C function that refuses a row rather than a statement. The message depends on the server's language."""
 
 
 class SentSettings:
-    """What a transaction has sent: its settings, and the space that it is in now.
+    """The state of a transaction: the settings that it has yet to send, and the space that it is in.
 
-    ``whole``: what its work returns, once all of it was sent together with its commit and is not answered.
+    ``whole`` is the result of its work, once all of it was sent together with the commit and has no answer yet.
     """
 
     __slots__ = ("_all", "_settings", "_space", "is_confined", "latest", "whole")
@@ -36,27 +35,27 @@ class SentSettings:
         self.whole: Any = None
 
     def before(self, query: Query, space: int | None) -> str:
-        """What goes in one message with a statement, before it; ``space`` is where it works."""
+        """The SQL to send before a statement, in one message with it. ``space`` is the space of the statement."""
         settings, self._settings = self._settings, ""
         if not self.is_confined:
             return settings
         self.latest = query
         if space is not None and space != self._space:
-            # LOCAL: at the next tenant's turn it is gone.
+            # Only for the transaction (``true``): behind a pooler, the connection is the next tenant's after it.
             entering = f"pg_catalog.set_config('{SETTING}', '{int(space)}', true)"
             settings = f"{settings}, {entering}" if settings else f"SELECT {entering}"
             self._space = space
         if query.name == _ENTERING:
-            self._space = None
+            self._space = None  # the statement enters a space whose number is not known here yet
         return settings
 
     def end(self) -> None:
-        """The transaction has ended: another one begins with the settings again."""
+        """Note that the transaction has ended. The next one must send the settings again."""
         self._settings, self._space, self.whole = self._all, None, None
 
 
 def translate_refusal(target: str, error: Any, sent: SentSettings) -> DatabaseError | None:
-    """What the server's refusal means; None for any other error."""
+    """Our error for a refusal by the server; None for any other error."""
     state = error.sqlstate
     if state == NO_SPACE:
         return NotEntered(target)
@@ -90,7 +89,7 @@ SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamesp
 
 
 def why_not_held(connection: SchemaConnection) -> str | None:
-    """Why nothing keeps spaces apart from this login; None where policies do."""
+    """The reason why spaces are not separated for this login; None if policies separate them."""
     values = (["space", *EVERYWHERE], list(FUNCTIONS))
     rows = connection.execute(_LOOK, values).fetchall()
     is_empty = not rows or rows[0][0]

@@ -1,8 +1,8 @@
 """The permissions of each role on each table of a secured database, as data, and functions that read them.
 
-Nobody but the owner updates or deletes turns, links, moves of names or receipts, so that the server itself holds what
-was said as it was (rule I1, turns never change). A few columns of these tables are exceptions: a rename gives the log
-of a bookmark its newest name, and an erasure empties a turn, or takes a name.
+Only the owner may update or delete turns, links, moves of names and receipts, so the server itself protects what was
+said (rule I1, turns never change). A few columns are exceptions: a rename gives the log of a bookmark its newest name,
+and an erasure empties a turn, or removes a name.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from headish.database.revisions import TABLES
 
 OWNER, READER, WRITER, ERASER = "headish_owner", "headish_reader", "headish_writer", "headish_eraser"
 ROLES = (OWNER, READER, WRITER, ERASER)
-"""None of them may log in: a login is a member of one."""
+"""The roles. None of them may log in; a login is a member of one."""
 HELD = {READER: (READER,), WRITER: (READER, WRITER), ERASER: (READER, WRITER, ERASER), OWNER: ROLES}
-"""What each role may do is what these may do. The owner needs no grant."""
+"""The roles whose grants each role has. The owner needs no grant."""
 EVERYWHERE = (*TABLES, TEXT)
 """Every table whose rows belong to a space."""
 VERSION, MEMBER = "alembic_version", "member"
-"""Beside them: the revision of the tables, and which login may enter which space."""
+"""The other tables: the revision, and which login may enter which space."""
 
-# Who may write a token gives himself every right in the space: the owner alone does.
+# Not tokens: a login that may write one could give itself every right in the space, so only the owner may.
 _INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table not in ("erasure", "token")), ERASER: ("erasure",)}
 _DELETED = {
     WRITER: ("bookmark", "object", "remote", "remote_bookmark", "stream", "stream_chunk", TEXT),
@@ -56,7 +56,7 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 class Grant(NamedTuple):
-    """What a role may do to a table, or to one column of it."""
+    """A privilege of a role on a table, or on one column of it."""
 
     role: str
     privilege: str
@@ -65,7 +65,7 @@ class Grant(NamedTuple):
 
     @property
     def words(self) -> str:
-        """As SQL says it, without the role."""
+        """The privilege and its object in SQL, without the role."""
         column = f" ({self.column})" if self.column else ""
         return f'{self.privilege}{column} ON "{self.table}"'
 
@@ -82,23 +82,25 @@ def grants() -> Iterator[Grant]:
             yield from (Grant(role, "UPDATE", table, column) for column in columns)
 
 
+# By patterns, not by a parser: they read only our own statements, in the one spelling that ``query`` gives them.
 _WRITES = re.compile(r"\b(INSERT) INTO (\w+)|\b(DELETE) FROM (\w+)|\b(UPDATE) (\w+) SET (.*)", re.DOTALL)
 _ON_CONFLICT = re.compile(r"\bDO UPDATE SET (.*)", re.DOTALL)
 _LOCKS = re.compile(r"\bFROM (\w+)\b.* FOR (?:NO KEY )?(?:UPDATE|SHARE)", re.DOTALL)
 
 
 def needs(sql: str) -> Iterator[tuple[str, str, str | None]]:
-    """What a statement does to a table beside reading it: ``(privilege, table, column)``."""
-    found = _WRITES.search(sql)
-    if found is None:
+    """The privileges that a statement needs beside SELECT: ``(privilege, table, column)``."""
+    write = _WRITES.search(sql)
+    if write is None:
+        # PostgreSQL wants UPDATE on the table for SELECT … FOR UPDATE as well.
         locked = _LOCKS.search(sql)
         if locked:
             yield "UPDATE", locked[1], None
         return
-    if found[5]:
-        yield from (("UPDATE", found[6], column) for column in _assigned(found[7]))
+    if write[5]:
+        yield from (("UPDATE", write[6], column) for column in _assigned(write[7]))
         return
-    privilege, table = (found[1], found[2]) if found[1] else (found[3], found[4])
+    privilege, table = (write[1], write[2]) if write[1] else (write[3], write[4])
     yield privilege, table, None
     again = _ON_CONFLICT.search(sql)
     if again:
@@ -121,10 +123,10 @@ def _assigned(text: str) -> Iterator[str]:
 
 def role_for(sql: str) -> str:
     """The role with the fewest rights that may run a statement."""
-    wanted = list(needs(sql))
+    needed = list(needs(sql))
     for role in (READER, WRITER, ERASER):
-        given = [each for each in grants() if each.role in HELD[role]]
-        if all(any(_covers(each, *need) for each in given) for need in wanted):
+        granted = [each for each in grants() if each.role in HELD[role]]
+        if all(any(_covers(each, *need) for each in granted) for need in needed):
             return role
     return OWNER
 

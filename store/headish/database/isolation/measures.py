@@ -1,6 +1,6 @@
-"""Each measure that keeps spaces apart: a check that finds it missing, and the statement that repairs it.
+"""The measures that keep spaces apart: for each, a check that finds it missing, and the statement that repairs it.
 
-``secure`` runs the statements of what is missing, in this order; ``--check`` lists them. So both mean the same.
+``secure`` runs the statements of missing measures, in this order; ``--check`` lists them. So both mean the same.
 """
 
 from __future__ import annotations
@@ -33,13 +33,12 @@ from headish.database.isolation.objects import (
 from headish.values.results.plain import PlainResult
 
 DIGESTS = ("turn_digest_whole", "turn", "(space, digest)")
-"""The index of whole digests, which statements of a secured database ask: its name, its table, its columns."""
+"""The index of whole digests that the statements of a secured database use: its name, table and columns."""
 
 
 class Measure(PlainResult, frozen=True):
-    """One thing that keeps spaces apart, and is missing. ``kind`` is role, schema, owner, table, index, statistics,
-    function, policy, planted, grant or login; ``on`` is what it is about. ``statement`` mends it; None: no
-    statement of ours can."""
+    """A missing measure. ``kind`` is role, schema, owner, table, index, statistics, function, policy, planted, grant or
+    login; ``on`` is the object that it is about. ``statement`` repairs it; None if no statement of ours can."""
 
     kind: str
     on: str
@@ -48,7 +47,8 @@ class Measure(PlainResult, frozen=True):
 
 
 def find_missing(catalog: Catalog, logins: Sequence[str], apps: Sequence[str] = ()) -> list[Measure]:
-    """What is missing, in the order in which it is made. ``logins`` are looked at, ``apps`` may enter every space."""
+    """The missing measures, in the order of their repair. ``logins`` are checked; ``apps`` must be able to enter every
+    space."""
     return [
         *_roles(catalog),
         *_place(catalog),
@@ -66,12 +66,12 @@ def find_missing(catalog: Catalog, logins: Sequence[str], apps: Sequence[str] = 
 
 
 def quoted(name: str) -> str:
-    """A name as SQL says it."""
+    """A name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A text as SQL says it. Nothing is escaped by backslashes: that is how a server reads since 9.1."""
+    """A text as an SQL literal. Backslashes need no escape: since 9.1 a server takes them literally."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -79,15 +79,15 @@ def _roles(catalog: Catalog) -> Iterator[Measure]:
     for name in ROLES:
         role = catalog.roles.get(name)
         if role is None:
-            # Another database of the server may be secured at the same moment: roles are those of the server.
-            made = (
+            # Roles belong to the whole server, and another of its databases may be secured at the same moment.
+            create = (
                 f"DO $headish$ BEGIN CREATE ROLE {name} NOLOGIN; "
                 "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $headish$"
             )
-            yield Measure("role", name, "the role is missing", made)
+            yield Measure("role", name, "the role is missing", create)
         elif role.may_log_in or role.is_superuser or role.bypasses:
-            mended = f"ALTER ROLE {name} NOLOGIN NOSUPERUSER NOBYPASSRLS"
-            yield Measure("role", name, "the role may log in, or no policy holds it", mended)
+            alter = f"ALTER ROLE {name} NOLOGIN NOSUPERUSER NOBYPASSRLS"
+            yield Measure("role", name, "the role may log in, or no policy holds it", alter)
     for role_name, member in ((READER, WRITER), (WRITER, ERASER)):
         if (role_name, member) not in catalog.memberships:
             what = f"it lacks the rights of {role_name}"
@@ -95,7 +95,8 @@ def _roles(catalog: Catalog) -> Iterator[Measure]:
 
 
 def _place(catalog: Catalog) -> Iterator[Measure]:
-    """The tables lie in a schema that is the owner's alone: moved there, or what else would be in the way."""
+    """Check that the tables are in a schema that the owner alone has. The repair moves them there, or the finding says
+    what is in the way."""
     schema = catalog.schema
     if catalog.schema_owner == OWNER:
         return
@@ -125,9 +126,9 @@ def _schema(catalog: Catalog) -> Iterator[Measure]:
             yield Measure("role", role, what, f"GRANT {privilege} ON SCHEMA {catalog.schema} TO {role}")
     for name in sorted(who for who, privilege in catalog.of_schema if privilege == "CREATE" and who != OWNER):
         what = f"may make tables and functions in the schema {catalog.schema}"
-        told = f"everybody {what}" if name == PUBLIC else f"it {what}"
+        problem = f"everybody {what}" if name == PUBLIC else f"it {what}"
         whom = PUBLIC if name == PUBLIC else quoted(name)
-        yield Measure("role", name, told, f"REVOKE CREATE ON SCHEMA {catalog.schema} FROM {whom}")
+        yield Measure("role", name, problem, f"REVOKE CREATE ON SCHEMA {catalog.schema} FROM {whom}")
 
 
 def _owners(catalog: Catalog) -> Iterator[Measure]:
@@ -135,13 +136,13 @@ def _owners(catalog: Catalog) -> Iterator[Measure]:
         what = "the table that says which login may enter which space is missing"
         yield Measure("table", MEMBER, what, MEMBERS.replace("{schema}", catalog.schema))
     elif not catalog.tables[MEMBER].is_enabled:
-        # Who may write into every table is still kept out of this one: only its owner sees a row.
+        # Row-level security without a policy: even members of pg_write_all_data see no row of it, only its owner does.
         what = "no policy guards who may enter which space"
         yield Measure("policy", MEMBER, what, f"ALTER TABLE {_table(catalog, MEMBER)} ENABLE ROW LEVEL SECURITY")
     for name in dict.fromkeys((*guarded(catalog), VERSION, MEMBER)):
-        kept = catalog.tables.get(name)
-        if name == MEMBER if kept is None else kept.owner != OWNER:
-            owner = kept.owner if kept else catalog.session
+        table = catalog.tables.get(name)
+        if name == MEMBER if table is None else table.owner != OWNER:
+            owner = table.owner if table else catalog.session
             what = f"its owner is {owner}, whom no policy has to hold"
             yield Measure("owner", name, what, f"ALTER TABLE {_table(catalog, name)} OWNER TO {OWNER}")
 
@@ -149,45 +150,49 @@ def _owners(catalog: Catalog) -> Iterator[Measure]:
 def guarded(catalog: Catalog) -> list[str]:
     """The tables that need a policy: ``space``, and every table with a column of that name."""
     known = (*GUARDED, MEMBER)
-    ours = catalog.tables.items() if catalog.schema_owner == OWNER else ()  # elsewhere, it is another program's
-    theirs = [name for name, kept in ours if "space" in kept.columns and name not in known]
+    ours = catalog.tables.items() if catalog.schema_owner == OWNER else ()  # a shared schema has others' tables
+    theirs = [name for name, table in ours if "space" in table.columns and name not in known]
     return [*(name for name in GUARDED if name in catalog.tables), *sorted(theirs)]
 
 
 def _indexes(catalog: Catalog) -> Iterator[Measure]:
     name, table, columns = DIGESTS
     if name not in catalog.indexes and table in catalog.tables:
-        made = f"CREATE INDEX {name} ON {_table(catalog, table)} {columns}"
-        yield Measure("index", table, f"it lacks the index {name}, without which lists read whole spaces", made)
+        create = f"CREATE INDEX {name} ON {_table(catalog, table)} {columns}"
+        yield Measure("index", table, f"it lacks the index {name}, without which lists read whole spaces", create)
 
 
 def _statistics(catalog: Catalog) -> Iterator[Measure]:
-    """A planner estimates by what ANALYZE has found in all spaces, and EXPLAIN tells everybody what it expects. Who
-    asks for one name after the other finds out those of the others, and no policy holds that."""
+    """Check that columns of words have no statistics.
+
+    ANALYZE samples the values of all spaces, the planner estimates by them, and EXPLAIN shows the estimates to
+    everybody. By asking for one name after the other, a tenant could find out names of others. No policy prevents that.
+    """
     for table in guarded(catalog):
-        found = [each for each in catalog.collected if each.table == table]
-        if found:
+        columns = [each for each in catalog.collected if each.table == table]
+        if columns:
             what = "its statistics tell what other spaces hold, by the rows that EXPLAIN expects"
-            statements = [_uncollected(each, catalog) for each in found]
+            statements = [_uncollected(each, catalog) for each in columns]
             yield Measure("statistics", table, what, "; ".join(statements))
 
 
 def _uncollected(each: SampledColumn, catalog: Catalog) -> str:
-    """Collect no more of a column, and take away what was. Before PostgreSQL 18 only a superuser can do the latter."""
+    """The statements that stop the collection for a column, and remove what was collected. Before PostgreSQL 18 only a
+    superuser can do the latter."""
     relation = _table(catalog, each.relation)
     if each.column is None:
         stop = f"ALTER INDEX {relation} ALTER COLUMN {each.number} SET STATISTICS 0"
     else:
         stop = f"ALTER TABLE {relation} ALTER COLUMN {quoted(each.column)} SET STATISTICS 0"
-    here = f"a.attrelid = {literal(relation)}::regclass AND a.attnum = {each.number}"
+    of_column = f"a.attrelid = {literal(relation)}::regclass AND a.attnum = {each.number}"
     if catalog.version >= collected.CLEARING:
-        named = (
+        clear = (
             f"SELECT pg_clear_attribute_stats(current_schema()::text, {literal(each.relation)}, a.attname::text, false)"
         )
-        return f"{stop}; {named} FROM pg_attribute a WHERE {here}"
+        return f"{stop}; {clear} FROM pg_attribute a WHERE {of_column}"
     if catalog.is_superuser:
-        found = f"s.starelid = a.attrelid AND s.staattnum = a.attnum AND {here}"
-        return f"{stop}; DELETE FROM pg_catalog.pg_statistic s USING pg_attribute a WHERE {found}"  # noqa: S608
+        of_statistics = f"s.starelid = a.attrelid AND s.staattnum = a.attnum AND {of_column}"
+        return f"{stop}; DELETE FROM pg_catalog.pg_statistic s USING pg_attribute a WHERE {of_statistics}"  # noqa: S608
     return stop
 
 
@@ -211,7 +216,7 @@ def _functions(catalog: Catalog) -> Iterator[Measure]:
 
 def _policies(catalog: Catalog) -> Iterator[Measure]:
     for name in guarded(catalog):
-        kept, table = catalog.tables[name], _table(catalog, name)
+        state, table = catalog.tables[name], _table(catalog, name)
         wanted = {policy.name: policy for policy in policies_of(name)}
         for on, policy_name in catalog.policies:
             if on == name and policy_name not in wanted:
@@ -226,9 +231,9 @@ def _policies(catalog: Catalog) -> Iterator[Measure]:
                 drop = f"DROP POLICY {policy.name} ON {table}"
                 what = f"its policy {policy.name} is not ours"
                 yield Measure("policy", name, what, f"{drop}; {policy.create(name, catalog.schema)}")
-        if not kept.is_enabled:
+        if not state.is_enabled:
             yield Measure("policy", name, "its policies are off", f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
-        if not kept.is_forced:
+        if not state.is_forced:
             what = "its policies do not hold its owner"
             yield Measure("policy", name, what, f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY")
 
@@ -249,7 +254,7 @@ def _is_same(found: tuple[object, ...], policy: Policy, schema: str) -> bool:
 
 
 def _bare(text: str, schema: str) -> str:
-    """A condition without what a server writes otherwise than we do."""
+    """A condition without the parts that a server spells differently: schema, aliases, blanks, parentheses and case."""
     plain = text.replace("{schema}.", "").replace(f"{schema}.", "")
     return re.sub(r"\bAS \w+|[\s()]", "", plain).lower()
 
@@ -262,12 +267,13 @@ def _grants(catalog: Catalog) -> Iterator[Measure]:
     for grant in sorted(wanted, key=lambda each: (ROLES.index(each.role), each.words)):
         if tuple(grant) not in catalog.grants:
             yield Measure("grant", grant.table, f"{grant.role} lacks {grant.words}", _to(grant, "GRANT", catalog))
-    known = {tuple(each) for each in wanted}
+    wanted_rows = {tuple(each) for each in wanted}
     tables = {*guarded(catalog), VERSION, MEMBER}
     # By their texts: a grant on a whole table has None for its column, which does not compare with a name.
-    for found in sorted(catalog.grants - known, key=str):
-        extra = Grant(*found)
-        # Somebody may look at rows, which the policy chooses for them; nobody else may write or get past the policy.
+    for row in sorted(catalog.grants - wanted_rows, key=str):
+        extra = Grant(*row)
+        # Others may have SELECT, because the policy chooses the rows that they see, but no writes and nothing on
+        # ``member``. Our own roles must have no more than is listed.
         if extra.table in tables and (extra.privilege != "SELECT" or extra.table == MEMBER or extra.role in ROLES):
             yield Measure("grant", extra.table, f"{extra.role} has {extra.words}", _to(extra, "REVOKE", catalog))
 
@@ -288,16 +294,16 @@ def _apps(catalog: Catalog, apps: Sequence[str]) -> Iterator[Measure]:
 
 
 def member_added(schema: str, login: str, space: int) -> str:
-    """The statement that lets a login enter a space."""
+    """The statement that opens a space to a login."""
     return f"INSERT INTO {schema}.member (login, space) VALUES ({literal(login)}, {space}) ON CONFLICT DO NOTHING"  # noqa: S608
 
 
 def _logins(catalog: Catalog, logins: Sequence[str]) -> Iterator[Measure]:
-    known = {login for login, _ in catalog.members or ()}
-    for name in sorted(known - catalog.roles.keys()):
+    members = {login for login, _ in catalog.members or ()}
+    for name in sorted(members - catalog.roles.keys()):
         gone = f"DELETE FROM {catalog.schema}.member WHERE login = {literal(name)}"  # noqa: S608
         yield Measure("login", name, "it may enter spaces, and the server has no such login", gone)
-    for name in sorted((known & catalog.roles.keys()) | set(logins)):
+    for name in sorted((members & catalog.roles.keys()) | set(logins)):
         if name in catalog.takeovers:
             yield Measure("login", name, catalog.takeovers[name])
 

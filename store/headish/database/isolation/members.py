@@ -1,4 +1,4 @@
-"""Which login may enter which space of a secured database."""
+"""Grant, revoke and list the spaces that logins may enter in a secured database."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OTHERS = "SELECT count(*) FROM member WHERE login = %s"
 
 
 class Member(PlainResult, frozen=True):
-    """A login, and a space that is open to it; None is every space. ``role`` is reader, writer, eraser or owner."""
+    """A login and a space that is open to it; None for every space. ``role`` is reader, writer, eraser or owner."""
 
     login: str
     space: str | None
@@ -39,17 +39,18 @@ def grant(backend: Backend, space: bytes, login: str, role: str) -> None:
         _check_login(catalog, login)
         number = _find(backend, connection, space)
         has = _role_of(catalog, login)
-        # A role is the server's, and so the same in every space: another one here would widen what it may do elsewhere.
+        # A role belongs to the server and applies in every space: another one here would widen the login's rights
+        # elsewhere.
         if has not in (None, role):
-            told = f"the login {shown(login)} is {has} of all spaces that are open to it"
-            raise InvalidArgument(f"{told}: grant it role={has!r}, or revoke what it has first")
+            conflict = f"the login {shown(login)} is {has} of all spaces that are open to it"
+            raise InvalidArgument(f"{conflict}: grant it role={has!r}, or revoke what it has first")
         if has is None:
             run(connection, f"GRANT {GRANTED[role]} TO {quoted(login)}")
         run(connection, member_added(catalog.schema, login, number))
 
 
 def revoke(backend: Backend, space: bytes, login: str) -> None:
-    """Close a space to a login, and take its role with the last one. Raises: as ``Spaces.revoke``."""
+    """Close a space to a login; with its last space, revoke its role, too. Raises: as ``Spaces.revoke``."""
     with _opened(backend) as (connection, catalog):
         number = _find(backend, connection, space)
         where = f"login = {literal(login)} AND space = {number}"
@@ -61,7 +62,7 @@ def revoke(backend: Backend, space: bytes, login: str) -> None:
 
 
 def list_members(backend: Backend) -> list[Member]:
-    """Every login with the spaces that are open to it."""
+    """Every login with each space that is open to it, by login."""
     with _opened(backend) as (connection, catalog):
         rows = connection.execute(_MEMBERS).fetchall()
     return [
@@ -72,7 +73,8 @@ def list_members(backend: Backend) -> list[Member]:
 
 @contextmanager
 def _opened(backend: Backend) -> Iterator[tuple[SchemaConnection, Catalog]]:
-    """A transaction of whoever may say who enters what."""
+    """A transaction on a secured database, with its catalog. Raises: NotIsolated; RoleMissing if the login may not
+    decide who enters which space."""
     if backend.upgrades_itself:
         backend.check_isolated()
     try:
@@ -82,16 +84,16 @@ def _opened(backend: Backend) -> Iterator[tuple[SchemaConnection, Catalog]]:
                 raise NotIsolated(backend.target, "it was not secured yet; run 'headish db secure' first")
             yield connection, catalog
     except DatabaseReadOnly as error:
-        if getattr(error.__cause__, "sqlstate", None) != "42501":
+        if getattr(error.__cause__, "sqlstate", None) != "42501":  # insufficient_privilege; otherwise a replica
             raise
         raise RoleMissing(backend.target, OWNER) from error
 
 
 def _find(backend: Backend, connection: SchemaConnection, space: bytes) -> int:
-    found = connection.execute(_FIND, (space,)).fetchone()
-    if found is None:
+    row = connection.execute(_FIND, (space,)).fetchone()
+    if row is None:
         raise UnknownSpace(backend.target, stored_name(space))
-    return int(found[0])
+    return int(row[0])
 
 
 def _check_login(catalog: Catalog, login: str) -> None:
@@ -100,7 +102,7 @@ def _check_login(catalog: Catalog, login: str) -> None:
 
 
 def _role_of(catalog: Catalog, login: str) -> str | None:
-    """The role of a login with the most rights."""
+    """The role with the most rights among those that a login has, or None."""
     for name, role in (("owner", OWNER), *reversed(GRANTED.items())):
         if catalog.reaches(login, role):
             return name

@@ -1,9 +1,8 @@
-"""The objects of a secured database beside its tables: memberships of spaces, the functions that read them, and
-policies.
+"""The objects of a secured database beside its tables: the table of memberships, functions that read it, and policies.
 
-The functions belong to the owner of the tables and run with its rights, so that a login asks them what it may not read
-itself. Each has a fixed search path: nobody can put an object of the same name before ours. ``session_user`` is the
-login, whatever role it has set.
+The functions belong to the owner of the tables and run with its rights, so a login can ask them about rows that it may
+not read itself. Each function has a fixed search path, so that nobody can put an object of the same name before ours.
+They check ``session_user``, which is the login whatever role it has set.
 """
 
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
@@ -15,16 +14,16 @@ from typing import NamedTuple
 from headish.database.isolation.grants import EVERYWHERE, OWNER, READER, WRITER
 
 SETTING = "headish.space"
-"""The setting that says which space a transaction works in."""
+"""The setting that has the number of the transaction's space."""
 ALL_SPACES = 0
-"""The number that lets a login enter every space: no space has it."""
+"""The number that opens every space to a login. No space has it."""
 NO_SPACE, NOT_HERE, NOT_GUARDED = "HS001", "HS002", "HS003"
-"""The SQLSTATEs of our functions: no space was entered; this login may make no spaces; a table lacks its policy."""
+"""The SQLSTATEs of our functions: no space was entered; the login may not make spaces; a table lacks its policy."""
 
 MEMBERS = (
     'CREATE TABLE {schema}.member (login text COLLATE "C" NOT NULL, space bigint NOT NULL, PRIMARY KEY (space, login))'
 )
-"""Which login may enter which space. It is no table of the record: it names logins of this server."""
+"""The table of the logins that may enter each space. No backup has it, because it names logins of this server."""
 
 GUARDED = ("space", *EVERYWHERE)
 """The tables that have a policy."""
@@ -47,7 +46,7 @@ END
 
 
 class Function(NamedTuple):
-    """A function of a secured database. The braces of its body hold the schema, ``text`` inside quotes."""
+    """A function of a secured database. In its body, ``{schema}`` is the schema, and ``{text}`` the same in quotes."""
 
     arguments: str
     returns: str
@@ -56,7 +55,7 @@ class Function(NamedTuple):
     users: str = READER
 
     def create(self, name: str, schema: str) -> str:
-        """The statement that makes it, or makes it anew."""
+        """The statement that makes or replaces the function."""
         return (
             f"CREATE OR REPLACE FUNCTION {schema}.{name}({self.arguments}) RETURNS {self.returns} LANGUAGE plpgsql "
             f"{self.kind} SECURITY DEFINER SET search_path = pg_catalog, pg_temp "
@@ -68,7 +67,7 @@ class Function(NamedTuple):
 
 
 FUNCTIONS = {
-    # A policy that compared with null would make a store look empty to whoever forgot to enter a space.
+    # It raises: if a policy compared with null, a store would look empty to code that forgot to enter a space.
     "headish_space": Function(
         "", "bigint", "STABLE",
         _ENTERED.format(
@@ -91,7 +90,8 @@ BEGIN
 END
 """,
     ),
-    # Row-level security without a policy hides every row: an empty store is believed. Each transaction asks this first.
+    # Each transaction calls this first: row-level security without a policy hides every row, and people would believe
+    # in an empty store.
     "headish_guarded": Function(
         "", "void", "STABLE",
         f"""
@@ -109,7 +109,7 @@ END
         "", "SETOF bigint", "STABLE",
         "\nBEGIN\n  RETURN QUERY SELECT m.space FROM {schema}.member AS m WHERE m.login = session_user;\nEND\n",
     ),
-    # The right comes first: a name that is taken and one that is not get the same answer.
+    # The right is checked first, so that a login without it cannot find out which names are taken.
     "headish_add_space": Function(
         "name bytea", "boolean", "VOLATILE",
         f"""
@@ -123,7 +123,7 @@ END
 """,
         WRITER,
     ),
-    # Below PostgreSQL 17 only the owner of a table may look at it anew.
+    # Before PostgreSQL 17 only the owner of a table may ANALYZE it.
     "headish_analyze": Function(
         "", "void", "VOLATILE",
         "\nBEGIN\n  ANALYZE "
@@ -135,7 +135,7 @@ END
 
 
 class Policy(NamedTuple):
-    """Which rows a role sees and writes. The braces hold the schema."""
+    """A policy: the rows that a role sees and writes. ``{schema}`` is the schema."""
 
     name: str
     what: str
@@ -154,9 +154,9 @@ class Policy(NamedTuple):
 _OWN = "space = (SELECT {schema}.headish_space())"
 _ENTERED_OR_SWITCH = "space = (SELECT {schema}.headish_entered()) OR space = 0"
 OF_A_SPACE = (Policy("headish_space", "ALL", _OWN, _OWN),)
-"""As a scalar sub-select the function runs once for a statement; the rows of another space are never looked for."""
+"""As a scalar sub-select, the function runs once for a statement, and an index leads to the rows of that space only."""
 OTHERS = {
-    # The row of the space 0 says that the database keeps no index: everybody reads it, the owner writes it.
+    # A row of the space 0 says that the database keeps no index. Everybody may read it, only the owner may write it.
     "search": (
         Policy("headish_space", "ALL", _ENTERED_OR_SWITCH, "space = (SELECT {schema}.headish_entered())"),
         Policy("headish_owner", "ALL", "space = 0", "space = 0", OWNER),
@@ -172,5 +172,5 @@ OTHERS = {
 
 
 def policies_of(table: str) -> tuple[Policy, ...]:
-    """The policies of a table with a space, ours or one that came later."""
+    """The policies of a table with a column ``space``, even one that headish does not know."""
     return OTHERS.get(table, OF_A_SPACE)

@@ -1,8 +1,9 @@
-"""Find foreign objects on or beside our tables: the server runs them with the rights of whoever uses the tables.
+"""Find foreign objects on or beside our tables, which the server runs with the rights of every user of the tables.
 
-Whoever owned a table, or had the right TRIGGER on it, could leave something there: a trigger, a rule, a default, a
-check, an index whose expression calls a function of theirs. A function or an operator of theirs in our schema is found
-wherever ours, or the server's, does not fit the types as well. A view, whose owner no policy holds, shows all rows.
+A former owner of a table, or a role with the right TRIGGER on it, may have left one there: a trigger, a rule, a
+default, a check, or an index whose expression calls a function of theirs. The server prefers their function or operator
+in our schema to ours or its own wherever it fits the types better. A view shows all rows if no policy applies to its
+owner.
 """
 
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
@@ -48,5 +49,6 @@ WHERE (v.relkind = 'm' OR r.rolsuper OR r.rolbypassrls) AND {_TABLES}
 
 
 def find_planted(connection: SchemaConnection) -> set[tuple[str, str, str]]:
-    """``(table, what, statement)``; the statement takes it away, and is empty where somebody has to decide."""
+    """``(table, what, statement)`` for each foreign object. The statement removes it; it is empty if a person must
+    decide."""
     return {(on, what, statement) for on, what, statement in connection.execute(_PLANTED)}

@@ -1,4 +1,4 @@
-"""Secure a database: create whatever keeps its spaces apart, or report what is missing."""
+"""Secure a database: create everything that keeps its spaces apart, or report what is missing."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from headish.values.results.plain import PlainResult
 
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('headish db secure'))"
 ATTEMPTS = 10
-"""How often it is tried where it meets readers and writers."""
+"""How often to try if readers and writers are in the way."""
 PASSES = 4
-"""What is missing is seen only once the tables are where they belong, and say who may enter what."""
+"""How often to look again: some missing measures show only after the tables were moved, or ``member`` was made."""
 GIVEN_AWAY = ("schema", "owner")
 _OWN = f"GRANT {OWNER} TO CURRENT_USER"
 
 
 class Secured(PlainResult, frozen=True):
-    """What keeps the spaces of a database apart: ``done`` just now, and still ``missing``. ``tables`` have a policy;
-    a database that was never ``secured`` lacks all of it."""
+    """The measures that keep the spaces of a database apart: those just ``done``, and those still ``missing``.
+    ``tables`` have a policy. ``secured`` is false if the database was never secured."""
 
     secured: bool
     tables: tuple[str, ...]
@@ -44,9 +44,9 @@ class Secured(PlainResult, frozen=True):
 
 
 def secure(backend: Backend, apps: Sequence[str] = (), *, check: bool = False) -> Secured:
-    """Make the roles, grants, functions and policies that are missing, in one transaction; ``check`` changes nothing.
+    """Make the missing roles, grants, functions and policies, in one transaction; ``check`` changes nothing.
 
-    ``apps`` are logins that may enter every space. A check looks at them, or at the login that asks.
+    ``apps`` are logins that may enter every space. A check examines them, or the login of this connection.
     Raises: NotIsolated on SQLite, InvalidArgument for an unknown login, UnknownDatabase, DatabaseTooOld, ReadOnly,
     RoleMissing, DatabaseError on a database that is spread.
     """
@@ -61,9 +61,9 @@ def secure(backend: Backend, apps: Sequence[str] = (), *, check: bool = False) -
                 return _check(connection, apps) if check else _make(connection, apps)
         except DatabaseError as error:
             state = getattr(error.__cause__, "sqlstate", None)
-            if state == "42501":
+            if state == "42501":  # insufficient_privilege
                 raise RoleMissing(backend.target, OWNER, ", or a superuser") from error
-            # Readers and writers hold tables that are altered here, each in an order of its own.
+            # deadlock_detected: readers and writers lock the tables that are altered here, in orders of their own.
             if state != "40P01" or tries >= ATTEMPTS:
                 raise
         pause(0, 0.1 * tries)
@@ -87,11 +87,11 @@ def _make(connection: SchemaConnection, apps: Sequence[str], *, moves: bool = Tr
             if measure.statement is None or (measure.kind == "schema" and not moves):
                 continue
             if measure.kind in GIVEN_AWAY and not (catalog.is_superuser or catalog.reaches(catalog.session, OWNER)):
-                run(connection, _OWN)  # who is no superuser gives tables only to a role of its own
+                run(connection, _OWN)  # a login that is not a superuser can give tables only to a role that it is in
             run(connection, measure.statement)
             done.append(measure)
             if measure.kind == "schema":
-                break  # all others name the schema that the tables were in
+                break  # the other statements name the schema where the tables were, so look again
         if len(done) == before:
             break
         catalog = read_catalog(connection)
@@ -125,9 +125,9 @@ def _look(backend: Backend) -> None:
 
 @contextmanager
 def lifted(connection: SchemaConnection) -> Iterator[None]:
-    """Let a migration see all rows, then guard all tables that it left, in the same transaction.
+    """A context in which a migration sees all rows. On leaving, all tables are guarded again, in the same transaction.
 
-    Nothing is done for a database that was never secured.
+    Does nothing for a database that was never secured.
     """
     catalog = read_catalog(connection)
     if not is_secured(catalog):
@@ -136,4 +136,4 @@ def lifted(connection: SchemaConnection) -> Iterator[None]:
     for name in guarded(catalog):
         run(connection, f"ALTER TABLE {catalog.schema}.{quoted(name)} NO FORCE ROW LEVEL SECURITY")
     yield
-    _make(connection, (), moves=False)  # those who have it open look for the tables where they were
+    _make(connection, (), moves=False)  # open stores look for the tables where they are now

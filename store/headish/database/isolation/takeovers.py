@@ -1,7 +1,7 @@
 """Find logins that could remove the separation of spaces, or read past it: one query, and a sentence for each finding.
 
-A right counts whether a login has it itself or is a member of a role that has it, however far: whoever is a member may
-become that role. What ``headish_owner`` may do, its members may; no policy holds them.
+A right counts if a login has it, or is a member of a role that has it, through any number of roles: a member can become
+the role. Members of ``headish_owner`` can do what it can, and no policy stops them.
 """
 
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
@@ -22,7 +22,8 @@ _READS_ALL = (
 _OURS = ", ".join(f"'{name}'" for name in ("space", *EVERYWHERE, VERSION, MEMBER))
 _HERE = "n.nspname = current_schema()"
 _OTHERS = f"r.rolname <> '{OWNER}'"
-# In the order in which one is named where a login has several. ``of`` is a role that has the right itself.
+# If a login has several rights, the finding names the first. ``of`` is the role that has the right itself.
+# Before PostgreSQL 16, CREATEROLE could grant any role that is not a superuser; since then it needs ADMIN OPTION on it.
 _RIGHTS = f"""
 SELECT 1, r.oid, 'is a superuser, whom no policy holds' FROM pg_roles r WHERE r.rolsuper
 UNION ALL SELECT 2, r.oid, 'has BYPASSRLS, so no policy holds it' FROM pg_roles r WHERE r.rolbypassrls
@@ -55,12 +56,12 @@ WHERE {{which}} ORDER BY l.rolname, l.oid <> o.oid, rights.rank, rights.what
 
 
 def find_takeovers(connection: SchemaConnection) -> dict[str, str]:
-    """Every role that could take the database over, and why: ``it is a member of X, which …``."""
+    """Every role that could take over the database, with the reason: ``it is a member of X, which …``."""
     return _find(connection, "true")
 
 
 def why_it_could(connection: SchemaConnection) -> str | None:
-    """Why the login of a connection could; None where it could not."""
+    """The reason why the login of a connection could take over the database; None if it could not."""
     return next(iter(_find(connection, "l.rolname = session_user").values()), None)
 
 

@@ -1,1 +1,1 @@
-"""Modules for servers alone: the connection, what their errors mean, and the care of their tables."""
+"""Modules for servers alone: connections, transactions, errors, and the upkeep of their tables."""

@@ -16,24 +16,24 @@ from headish.database.server.merged import merge
 
 T = TypeVar("T")
 
-# Settings hold for a transaction each. A pooler that lends a connection for one transaction refuses them at the start
-# of a session, and would hand those that were made later to the next client.
+# Each transaction makes its own settings. A pooler that lends a connection for one transaction refuses settings at the
+# start of a session, and would leave later ones to the next client.
 SETTINGS = (
-    # Every statement of the append path has its index. A plan made for a small table would go without, and is kept.
+    # Every statement of an append has its index. A plan made while the table is small would ignore it, and be kept.
     "SELECT pg_catalog.set_config('enable_seqscan', 'off', true)"
-    # A join begins with a few rows and looks the others up. Made for a small table, a plan would hash all of the space.
+    # A join begins with a few rows and looks the others up. A plan made for a small table would hash the whole space.
     ", pg_catalog.set_config('enable_hashjoin', 'off', true), pg_catalog.set_config('enable_mergejoin', 'off', true)"
-    # No transaction of ours is ever idle for longer than it takes to send the next statement. One that is was left
-    # behind by a call that was interrupted twice, and its locks must not outlive it.
+    # A transaction of ours is idle only until the next statement is sent. If it is idle for a minute, a call that was
+    # interrupted twice has left it behind, and its locks must go.
     ", pg_catalog.set_config('idle_in_transaction_session_timeout', '60000', true)"
 )
 
 
 class ServerConnection(Connection):
-    """A connection that sends what belongs together as one message: BEGIN, the settings and the first statement.
+    """A connection that sends BEGIN, the settings and the first statement as one message.
 
-    ``space`` is the one that every statement of it works in, where policies keep them apart. ``takes_whole``: a message
-    without BEGIN is a transaction as any other to this server.
+    ``space`` is the space of all its statements, if policies separate spaces. ``takes_whole``: this server takes a
+    message without BEGIN as a transaction like any other.
     """
 
     __slots__ = ("_driver", "_sent", "_space", "_takes_whole")
@@ -50,15 +50,16 @@ class ServerConnection(Connection):
         return ServerConnection(self._driver, self._sent, self._words, space, takes_whole=self._takes_whole)
 
     def each(self, query: Query, make: Callable[..., T], **parameters: Any) -> list[T]:
-        return list(starmap(make, self.rows(query, **parameters)))  # its driver reads all rows in one call
+        return list(starmap(make, self.rows(query, **parameters)))  # this driver has all rows in memory anyway
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
-        # Rows go through a pipeline of the driver's own, unless they are in ours.
+        # ``executemany`` makes a pipeline of the driver's own, unless the rows are in ours already.
         with self._first(query) or (self._piped() if len(rows) > 1 else nullcontext()):
             super().run_rows(query, rows)
 
     def run_proven(self, proof: Statement, *others: Statement) -> bool:
-        # The proof goes alone: a statement that fails among others is prepared for the driver, and not for the server.
+        # The proof goes alone. If a statement fails among others, the driver believes that it is prepared, and the
+        # server does not.
         self.run_rows(proof.query, [proof.values])
         if self._cursor.rowcount != 1:
             return False
@@ -77,7 +78,7 @@ class ServerConnection(Connection):
         return result if is_proven else None
 
     def _send_whole(self, result: object, proof: Statement, *others: Statement) -> bool:
-        """One message that is a transaction: the settings hold until its end."""
+        """Send the settings and all statements as one message, which is a transaction. True if the proof succeeded."""
         sql = merge(proof.query, tuple([each.query for each in others]), is_confined=self._sent.is_confined)
         values = [value for each in (proof, *others) for value in each.values]
         settings = self._sent.before(proof.query, self._space)
@@ -85,11 +86,11 @@ class ServerConnection(Connection):
         try:
             with self._piped():
                 self._cursor.execute(settings)
-                self._cursor.execute(sql, values)  # the row that is fetched is that of the last one
-                self._sent.whole = result  # what ends the message, and commits it, is sent at the end of the block
+                self._cursor.execute(sql, values)  # the cursor's row will be that of the last statement
+                self._sent.whole = result  # from here on an error may follow the commit: it is sent as the block ends
         except IndexError as error:
-            # A refusal at the very end is one answer more than the driver waits for. Where all of them come at once it
-            # looks for a command that each belongs to.
+            # A refusal at the very end is one answer more than the driver expects. If all answers arrive at once, it
+            # looks for a command that belongs to it, and fails.
             raise self._driver.OperationalError("the server refused a message at its end") from error
         return bool(self._cursor.fetchone() == (1,))
 
@@ -98,12 +99,13 @@ class ServerConnection(Connection):
             super()._execute(query, parameters)
 
     def _begin_with_statements(self, begins: bool) -> None:
-        """Whether the driver sends BEGIN before the first statement; where it does not, a message is a transaction."""
+        """Choose whether the driver sends BEGIN before the first statement. Without it, a message is a transaction."""
+        # Only if it differs: the driver refuses to set it inside of a transaction.
         if self._driver.autocommit is begins:
             self._driver.autocommit = not begins
 
     def _first(self, query: Query) -> AbstractContextManager[Any] | None:
-        """Sends the settings that were not sent yet in one message with what follows inside; None where all were."""
+        """A context that sends the missing settings in one message with what runs inside; None if all were sent."""
         settings = self._sent.before(query, self._space)
         return self._together(settings) if settings else None
 
@@ -115,14 +117,17 @@ class ServerConnection(Connection):
             yield
 
     def _piped(self) -> AbstractContextManager[None]:
-        """What is sent inside goes out as one message."""
+        """A context whose statements go out as one message."""
         return Piped(self._driver.pipeline())
 
 
 class Piped(AbstractContextManager[None]):
-    """The driver's pipeline. Where it cannot be left because of an error inside, the driver would log that, and a
-    program without a log prints it: but what went wrong inside is told, or done again, by who called. What a signal's
-    handler raises at the end of the message comes out as itself."""
+    """The driver's pipeline, without the driver's log of an error on leaving.
+
+    If an error inside keeps the pipeline from being left, the driver would log that, and Python would print it in a
+    program that sets up no log. But the caller reports the error inside, or tries again. If a signal's handler raises
+    at the end of the message, the caller gets that exception, not the driver's.
+    """
 
     __slots__ = ("_handled", "_pipeline")
 
@@ -134,11 +139,12 @@ class Piped(AbstractContextManager[None]):
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
+            # Without the error inside: the pipeline would log an error of its own beside it.
             self._pipeline.__exit__(None, None, None)
         except Exception as second:
             if error is None:
                 hidden = hidden_behind(second, self._handled)
-                if isinstance(hidden, Exception):  # any other is found by whoever ends the transaction
+                if isinstance(hidden, Exception):  # ``_transact`` looks for interrupts itself
                     raise hidden from None
                 raise
             if (interrupt := interrupt_behind(second, error)) is not None:

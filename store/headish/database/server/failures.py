@@ -1,4 +1,4 @@
-"""What an error of the server's driver means: try again, wait, or tell."""
+"""Translate errors of the server's driver: whether to try again or to wait, or which of our errors to raise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headish.errors import DatabaseError, DatabaseFull, DatabaseReadOnly, Databa
 
 NO_TABLE = "42P01"
 RETRIED = ("40001", "40P01", "23505")
-"""serialization_failure, deadlock_detected, unique_violation: a race was lost."""
+"""serialization_failure, deadlock_detected, unique_violation: the transaction lost a race."""
 _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "25006": (DatabaseReadOnly, "the server takes no writes (a replica, or a read-only transaction)"),
     "42501": (DatabaseReadOnly, "this role may not write here"),
@@ -34,8 +34,11 @@ class CommitLost(ConnectionLost):
 
 
 def interrupt_behind(error: Exception, handled: BaseException | None) -> BaseException | None:
-    """The interrupt that an error hides: the driver cannot leave a pipeline in the middle, and says so in its place.
-    What the caller was handling before is none."""
+    """The interrupt that an error hides, or None. If an interrupt comes inside a pipeline, the driver cannot leave it,
+    and raises an error of its own in place of the interrupt.
+
+    ``handled`` is the exception that the caller was handling before; it and its causes do not count.
+    """
     cause = error.__context__
     while cause is not None and cause is not handled:
         if not isinstance(cause, Exception):
@@ -45,11 +48,13 @@ def interrupt_behind(error: Exception, handled: BaseException | None) -> BaseExc
 
 
 def hidden_behind(error: Exception, handled: BaseException | None) -> BaseException | None:
-    """As ``interrupt_behind``, of an error at the end of a message: nothing runs there but the driver and the handlers
-    of signals, so it may be an exception of any class that is not the driver's own."""
+    """The exception of a signal's handler that an error at the end of a message hides, or None.
+
+    Only the driver and handlers of signals run there, so it may be of any class that is not the driver's own.
+    """
     cause = error.__context__
     while cause is not None and cause is not handled:
-        # The driver raises IndexError where a server answers more than it was asked.
+        # The driver raises IndexError if a server gives more answers than the driver expects.
         if not isinstance(cause, IndexError) and type(cause).__module__.partition(".")[0] != "psycopg":
             return cause
         cause = cause.__context__
@@ -63,11 +68,11 @@ def is_away(error: Exception) -> bool:
 
 
 def key_taken(error: Exception) -> str:
-    """The key that was taken already, as the server tells it: under a policy the constraint alone. Else empty."""
-    told = getattr(error, "diag", None)
-    if state_of(error) != "23505" or told is None:
+    """The constraint and key of a unique violation, otherwise "". Under a policy the server hides the key."""
+    diagnostic = getattr(error, "diag", None)
+    if state_of(error) != "23505" or diagnostic is None:
         return ""
-    return f"{told.constraint_name} {told.message_detail or ''}"
+    return f"{diagnostic.constraint_name} {diagnostic.message_detail or ''}"
 
 
 def state_of(error: Exception) -> str:
@@ -76,12 +81,12 @@ def state_of(error: Exception) -> str:
 
 
 def translate(target: str, error: Exception) -> DatabaseError:
-    """The error of ours that says what one of the driver says."""
+    """Our error for one of the driver."""
     state = state_of(error)
     if state in _ERRORS:
         kind, reason = _ERRORS[state]
         return kind(target, reason)
-    # The first line alone: those after it quote the statement and values of the row.
+    # Only the first line: the others quote the statement and values of the row, which may be private.
     sentence = str(error).strip().splitlines()[0]
     kind = DatabaseUnavailable if not state or state[:2] in ("08", "57", "3D", "28") else DatabaseError
     return kind(target, f"PostgreSQL says: {sentence}")

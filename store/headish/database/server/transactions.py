@@ -1,11 +1,10 @@
 """The connections of a process to a server, and a transaction on one of them.
 
-A read is REPEATABLE READ, READ ONLY: all of its statements see one moment. A write is READ COMMITTED and locks the row
-of its space first, so writers of one space follow one another, and what a write reads after the lock is what the
-writers before it left.
+A read is REPEATABLE READ, READ ONLY, so all of its statements see one moment. A write is READ COMMITTED and first locks
+the row of its space. So writers of one space follow one another, and a write reads, after the lock, what the writers
+before it left.
 
-The first connection that is found lost takes the whole pool with it: after a restart of the server all others are
-lost, too.
+When a connection turns out to be lost, the pool drops all idle ones: after a restart of the server they are lost, too.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ from headish.errors import InvalidArgument
 T = TypeVar("T")
 
 CONNECT_SECONDS = 10
-"""How long a server may take to answer a connection; ``?connect_timeout=`` of the URL wins."""
+"""How long to wait for a connection to a server; ``?connect_timeout=`` of the URL wins."""
 WAIT_SECONDS = 30.0
 """How long a thread waits for one of the connections of its process."""
 IDLE_CONNECTIONS = 8
-"""How many open connections are kept between transactions."""
+"""The number of open connections that are kept between transactions."""
 
 
 class _SharedPool:
-    """What the backend of a database and those of its spaces share."""
+    """The pool and search path that the backend of a database shares with the backends of its spaces."""
 
     pool: Pool[Any]
     path: SearchPath
 
 
 class ServerTransactions:
-    """What runs a transaction once, and says whether the connection was lost and when."""
+    """Runs a transaction once, and reports whether the connection was lost before or during the commit."""
 
     def __init__(
         self, url: URL, *, durability: str, create: bool, read_only: bool = False, prepared: bool = True
@@ -70,7 +69,7 @@ class ServerTransactions:
         return self._shared.pool
 
     def _renew(self) -> object:
-        """Make the connections of a process. Returns those that it replaces."""
+        """Make the pool of a process. Returns the one that it replaces."""
         before = vars(self._shared).get("pool")
         self._shared.pool = Pool(self._connect, kept=IDLE_CONNECTIONS, wait_seconds=WAIT_SECONDS)
         return before
@@ -79,7 +78,7 @@ class ServerTransactions:
         return self._psycopg.connect(**self._arguments)
 
     def _read_arguments(self) -> dict[str, Any]:
-        """What the driver is told: the URL, whose settings win over ours."""
+        """The driver's arguments. The settings in the URL win over ours. Raises: InvalidArgument."""
         from psycopg.conninfo import make_conninfo
 
         try:
@@ -87,6 +86,7 @@ class ServerTransactions:
             make_conninfo(**arguments)
         except (ValueError, self._psycopg.Error) as error:
             raise InvalidArgument(f"the database URL cannot be used: {error}") from None
+        # Without prepared statements for poolers that cannot keep them apart between clients.
         return arguments if self._prepared else arguments | {"prepare_threshold": None}
 
     def _transact(self, work: Callable[[Connection], T], *, reads: bool) -> T:
@@ -102,8 +102,8 @@ class ServerTransactions:
                 lost = ConnectionLost(error) if sent.whole is None else CommitLost(error, sent.whole)
                 self._check_lost(driver, lost)
                 if sent.whole is not None and not state_of(error):
-                    # The server became stricter since it was asked, and refused a message at its very end. The driver
-                    # does not tell why; what follows begins with a BEGIN that says how strict it is.
+                    # The server has become stricter since the database was opened, and has refused a message at its
+                    # very end. The driver does not tell why. The next attempt begins with a BEGIN that sets the level.
                     self._takes_whole = False
                     raise lost from error
                 refusal = translate_refusal(self.target, error, sent)
@@ -123,22 +123,23 @@ class ServerTransactions:
             self._undo(driver)
             raise
         except BaseException:
-            # An interrupt, perhaps between a statement and its answer: nothing can follow it, not even a ROLLBACK.
+            # An interrupt, perhaps between a statement and its answer: the connection can take no ROLLBACK then.
             self._pool.discard(driver)
             raise
         self._give_back(driver)
         return result
 
     def _undo(self, driver: Any) -> None:
-        # At a ROLLBACK the driver forgets what it prepared. A message that is a transaction has none, and a statement
-        # of it that failed may be prepared for the driver, and not for the server. Nothing follows half a message.
+        # A ROLLBACK makes the driver forget the statements that it prepared. A message that is a transaction has no
+        # ROLLBACK: the driver may believe that a statement is prepared which failed at the server. And no statement can
+        # follow half a message.
         if driver.closed or driver.autocommit or driver.pgconn.pipeline_status:
             self._pool.discard(driver)
             return
         try:
             driver.rollback()
         except self._psycopg.Error:
-            self._pool.discard(driver)  # the server ends what it was in the middle of
+            self._pool.discard(driver)  # when the connection closes, the server rolls back
         except BaseException:
             self._pool.discard(driver)
             raise
@@ -156,16 +157,16 @@ class ServerTransactions:
 
     def _begin(self, driver: Any, reads: bool) -> None:
         level = self._psycopg.IsolationLevel
-        # REPEATABLE READ for a write would fix its snapshot before it has the lock of its space, and miss the writer
-        # before.
-        # To set what is set costs as much as to look ten times.
+        # In REPEATABLE READ a write would fix its snapshot before it has the lock of its space, and so miss what the
+        # writer before it stored.
+        # Set only if it differs: setting costs ten times as much as looking.
         isolation = level.REPEATABLE_READ if reads else level.READ_COMMITTED
         if driver.isolation_level != isolation:
             driver.isolation_level = isolation
             driver.read_only = reads or None  # None leaves a read-only server read-only
 
     def _check_lost(self, driver: Any, lost: ConnectionLost) -> None:
-        """Raises ``lost`` where the connection is; those that lie idle were lost with it."""
+        """Raise ``lost`` if the connection is lost, and close the idle ones, which are lost, too."""
         if driver.closed or driver.broken:
             self._pool.discard_idle()
             raise lost from lost.error
@@ -186,7 +187,7 @@ class ServerTransactions:
             raise translate(self.target, error) from error
 
     def _care(self, work: Callable[[Any, str], str]) -> str:
-        """Work on a connection whose statements are transactions of their own. Empty, or why it was not done."""
+        """Run upkeep on a connection in autocommit mode, as VACUUM needs it. Returns "", or why it failed."""
         try:
             driver = self._connect()
             try:
@@ -199,6 +200,6 @@ class ServerTransactions:
 
     def close(self) -> None:
         if self._owner.is_closed or self._owner.is_child:
-            return  # what a forked child has of its parent is the parent's to close
+            return  # the connections are the parent's, and only the parent may close them
         self._owner.is_closed = True
         self._pool.discard_idle()

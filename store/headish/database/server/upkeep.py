@@ -1,4 +1,4 @@
-"""Care for the tables of a server as a whole: check them, measure them, write them anew."""
+"""Maintain the tables of a server as a whole: check them, measure them, write them anew."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ORDER BY c.relname
 
 
 def find_problems(driver: Any) -> list[str]:
-    """What the extension amcheck finds in our indexes, if it is installed; nothing is checked without it."""
+    """The problems that the extension amcheck finds in our indexes. Without the extension nothing is checked."""
     from psycopg import Error
 
     problems: list[str] = []
     if driver.execute(_HAS_AMCHECK).fetchone() is None:
         return problems
     for oid, name in driver.execute(OUR_INDEXES, (list(ALL_TABLES),)).fetchall():
-        # A damaged index aborts the transaction, and the indexes after it would not be checked.
+        # Without a savepoint, a damaged index would abort the transaction, and the others would not be checked.
         driver.execute("SAVEPOINT looked_at")
         try:
             driver.execute(f"SELECT bt_index_check({int(oid)}, true)")
@@ -40,21 +40,21 @@ def find_problems(driver: Any) -> list[str]:
 
 
 def rewrite(driver: Any, find: str) -> str:
-    """VACUUM (FULL) writes every table anew, under a lock that nobody else may share; the log keeps what it has.
+    """Write every table anew by VACUUM (FULL), under an exclusive lock. The server's log keeps the old content.
 
-    ``find`` is the SQL that sets the search path. Empty, or what the server passed over.
+    ``find`` is the SQL that sets the search path. Returns "", or the server's warning about a table that it skipped.
     Raises: the driver's errors.
     """
     warned: list[str] = []
     driver.add_notice_handler(
-        lambda told: warned.append(told.message_primary) if told.severity_nonlocalized == "WARNING" else None
+        lambda notice: warned.append(notice.message_primary) if notice.severity_nonlocalized == "WARNING" else None
     )
     with _beside_tables(driver, find):
-        # VACUUM runs in no transaction, where the search path is not ours, so each table is named with its schema.
+        # VACUUM cannot run in a transaction, and our search path ends with one, so each table is named with its schema.
         [(schema,)] = driver.execute("SELECT quote_ident(current_schema())").fetchall()
     for table in (*ALL_TABLES, TEXT):
         driver.execute(f'VACUUM (FULL) {schema}."{table}"')
-    if warned:  # a server passes over what the login may not vacuum, and calls it done
+    if warned:  # a server skips tables that the login may not vacuum, and reports success
         return f"PostgreSQL says: {warned[0]}"
     forget_statistics(driver, find)
     driver.execute("VACUUM (FULL) pg_catalog.pg_statistic")
@@ -62,20 +62,20 @@ def rewrite(driver: Any, find: str) -> str:
 
 
 def forget_statistics(driver: Any, find: str) -> str:
-    """Remove the values that the server has collected of our columns. Raises: the driver's errors."""
+    """Remove the samples that the server has collected of our columns. Raises: the driver's errors."""
     with _beside_tables(driver, find):
         forget_collected(driver)
     return ""
 
 
 def size_of(driver: Any) -> int:
-    """The bytes of the whole database."""
+    """The size of the whole database in bytes."""
     return int(driver.execute("SELECT pg_database_size(current_database())").fetchone()[0])
 
 
 @contextmanager
 def _beside_tables(driver: Any, find: str) -> Iterator[None]:
-    """A transaction that looks for tables in the schema of ours."""
+    """A transaction whose search path is the schema of our tables."""
     with driver.transaction():
         driver.execute(f"SELECT {find}")
         yield

@@ -1,4 +1,4 @@
-"""Who may send calls, and which space records them: a file that another process keeps, and the rules.
+"""Admit callers of the gateway, and find the space that records their calls, from a file that another process keeps.
 
 The gateway opens no database. The web process writes what the gateway needs to know to a file, and rewrites it when
 something changes; the gateway looks at the file's date before each call. So a revoked token stops within the time that
@@ -25,7 +25,7 @@ ACCESS_FILE = "access.json"
 
 
 class PointerPlace(Struct, frozen=True, omit_defaults=True):
-    """What the gateway knows of a provider pointer: ``base_url`` None for the provider's own."""
+    """What the gateway knows of a provider pointer. ``is_own``: ``base_url`` is the provider's own address."""
 
     provider: str
     base_url: str
@@ -43,7 +43,7 @@ class Access(Struct, frozen=True, omit_defaults=True):
 
 
 class AccessFile:
-    """Reads what another process wrote. A missing or a broken file knows no token."""
+    """Reads the access file that the web process writes. A missing or broken file admits no token."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -51,11 +51,11 @@ class AccessFile:
         self._read = Access()
 
     def now(self) -> Access:
-        """The present access. Cost: a look at the file's date."""
+        """The access that the file gives now. Cost: one ``stat``, unless the file has changed."""
         try:
-            found = os.stat(self._path)
+            status = os.stat(self._path)
             # All three: a file may be replaced within one step of the clock, and by one of the same size.
-            stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+            stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
             if stamp != self._stamp:
                 self._read = read_whole(self._path, Access) or Access()
                 self._stamp = stamp
@@ -65,29 +65,29 @@ class AccessFile:
 
 
 class ShownToken(Struct, frozen=True):
-    """The token that a request shows, and the header of keys that holds it; None for ``x-headish-token`` and
-    ``/t/``."""
+    """The token that a request shows, and the key header that holds it; ``header`` is None if the token came in
+    ``x-headish-token`` or after ``/t/``."""
 
     text: str
     header: str | None = None
 
 
 def shown_token(target: CallTarget, headers: Pairs) -> ShownToken | None:
-    """The token that a request shows; None where it shows none."""
+    """The token that a request shows; None if it shows none."""
     lowered = {name.lower(): value for name, value in headers}
     if target.token is not None:
         return ShownToken(target.token)
     if TOKEN_HEADER in lowered:
         return ShownToken(lowered[TOKEN_HEADER])
     for header in KEY_HEADERS:
-        text = lowered.get(header, "").rpartition(" ")[2]
+        text = lowered.get(header, "").rpartition(" ")[2]  # the word after a scheme such as Bearer
         if text.startswith(PREFIX):
             return ShownToken(text, header)
     return None
 
 
 def find_admitted(access: Access, shown: ShownToken) -> Token | None:
-    """What is known of a token that may send calls; None for any other."""
+    """The token that a request shows, if it may send calls; else None."""
     token = find_token(access.tokens, shown.text, time.time_ns() // 1_000_000)
     return token if token is not None and RIGHT in token.rights else None
 
@@ -95,7 +95,8 @@ def find_admitted(access: Access, shown: ShownToken) -> Token | None:
 def find_upstream(
     access: Access, upstreams: Mapping[str, Upstream], target: CallTarget, space: str | None
 ) -> Upstream | None:
-    """The server that a call goes to: the table's, or that of a pointer of the space; None for an unknown pointer."""
+    """The server that a call goes to: one of ``upstreams``, or the place of the space's pointer; None if the space has
+    no such pointer."""
     if target.pointer is None:
         return upstreams[target.api or ""]
     place = access.pointers.get(space or access.space, {}).get(target.pointer)
@@ -112,5 +113,5 @@ def find_upstream(
 
 
 def shape_of(target: CallTarget) -> Shape:
-    """How to word errors for what was asked, if nothing more is known."""
+    """The shape of errors for a target whose upstream is not known yet."""
     return UPSTREAMS[target.api].shape if target.api else "openai"

@@ -1,8 +1,8 @@
 """Headers: which pass, and which are written down.
 
-All pass but those of one hop, of one host, and headish's own. A cookie belongs to the host that set it: one for
-127.0.0.1 would go to every server on this machine, so neither direction passes one. A list names those that are written
-down, and none of them holds a key.
+All headers pass except those of one hop, those of one host, and headish's own. A cookie belongs to the host that set
+it: one for 127.0.0.1 would go to every server on this machine, so cookies pass in neither direction. ``_KEPT`` lists
+the headers that are written down; none of them holds a key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TOKEN_HEADER = "x-headish-token"  # noqa: S105, the name of one
 KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 """Where clients send keys."""
 _KEY_PROTOCOL = "openai-insecure-api-key."
-
+# An allow-list: a header that nobody thought of may hold a key.
 _KEPT = frozenset({
     "content-type", "content-encoding", "user-agent", "anthropic-version", "anthropic-beta", "openai-beta", "x-app",
     "x-headish-conversation", "x-claude-code-session-id", "session_id", "session-id", "conversation_id",
@@ -38,8 +38,8 @@ _VALUE_LIMIT = 1000
 
 
 def pairs_of(raw: Iterable[tuple[bytes, bytes]]) -> Pairs:
-    """Headers as they were spelled, which aiohttp's own mapping changes. One that is no UTF-8 is left out: aiohttp
-    cannot send it on."""
+    """Decode headers with their spelling, which aiohttp's own mapping changes. A header that is not UTF-8 is left out:
+    aiohttp cannot send it on."""
     pairs = []
     for name, value in raw:
         try:
@@ -51,25 +51,28 @@ def pairs_of(raw: Iterable[tuple[bytes, bytes]]) -> Pairs:
 
 def pass_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
     """The headers that go on."""
-    listed = list(headers)
+    pairs = list(headers)
     # Headers that the client declares to be of this connection alone (RFC 9110 §7.6.1).
-    named = {name.strip().lower() for key, value in listed if key.lower() == "connection" for name in value.split(",")}
+    connection_options = {
+        name.strip().lower() for key, value in pairs if key.lower() == "connection" for name in value.split(",")
+    }
     return [
         (name, value)
-        for name, value in listed
-        if (key := name.lower()) not in _DROPPED and key not in named and not key.startswith(_OWN_PREFIX)
+        for name, value in pairs
+        if (key := name.lower()) not in _DROPPED and key not in connection_options and not key.startswith(_OWN_PREFIX)
     ]
 
 
 UPGRADE: Pairs = [("Connection", "Upgrade"), ("Upgrade", "websocket")]
-"""What asks for a WebSocket, and what answers that: of one hop, so each hop says it anew (RFC 6455 §4.1)."""
+"""The headers that ask for a WebSocket, and that agree to one. They belong to one hop, so each hop sends them anew
+(RFC 6455 §4.1)."""
 
 
 def asks_for_websocket(headers: Iterable[tuple[str, str]]) -> bool:
-    """Whether a request wants its connection to become a WebSocket, or an answer agrees to that."""
-    listed = [(name.lower(), value.lower()) for name, value in headers]
-    named = {word.strip() for name, value in listed if name == "connection" for word in value.split(",")}
-    return "upgrade" in named and ("upgrade", "websocket") in listed
+    """Whether a request asks for a WebSocket, or an answer agrees to one."""
+    pairs = [(name.lower(), value.lower()) for name, value in headers]
+    connection_options = {word.strip() for name, value in pairs if name == "connection" for word in value.split(",")}
+    return "upgrade" in connection_options and ("upgrade", "websocket") in pairs
 
 
 def is_packed(headers: Iterable[tuple[str, str]]) -> bool:
@@ -82,7 +85,7 @@ def is_packed(headers: Iterable[tuple[str, str]]) -> bool:
 
 
 def keep_headers(headers: Iterable[tuple[str, str]], keys: KeyFilter) -> dict[str, str]:
-    """The headers to write down, names in lower case; of several with one name, the last."""
+    """The headers to write down, names in lower case; the last of those that share a name."""
     return {
         key: keys.clean(value[:_VALUE_LIMIT])
         for name, value in headers
@@ -91,27 +94,27 @@ def keep_headers(headers: Iterable[tuple[str, str]], keys: KeyFilter) -> dict[st
 
 
 def find_secrets(headers: Iterable[tuple[str, str]]) -> list[str]:
-    """The keys that a call carries in its headers: each value, and the word behind a scheme such as Bearer."""
+    """The keys that a call carries in its headers: each value, and the word after a scheme such as Bearer."""
     secret = (*KEY_HEADERS, "proxy-authorization", "cookie", TOKEN_HEADER)
-    listed = [(name.lower(), value) for name, value in headers]
-    values = [value for name, value in listed if name in secret]
+    pairs = [(name.lower(), value) for name, value in headers]
+    values = [value for name, value in pairs if name in secret]
     # A page cannot set headers of a WebSocket, so OpenAI also takes its key in the name of a protocol.
-    named = [word for name, value in listed if name == "sec-websocket-protocol" for word in value.split(",")]
-    values += [key.strip() for word in named if (key := word.partition(_KEY_PROTOCOL)[2])]
+    protocols = [word for name, value in pairs if name == "sec-websocket-protocol" for word in value.split(",")]
+    values += [key.strip() for word in protocols if (key := word.partition(_KEY_PROTOCOL)[2])]
     return [each for value in values for each in (value, value.rpartition(" ")[2]) if each]
 
 
 def set_header(headers: Pairs, name: str, value: str | None) -> Pairs:
-    """The headers with one value in place of all of that name; for None, without them."""
-    kept = [each for each in headers if each[0].lower() != name.lower()]
-    return kept if value is None else [*kept, (name, value)]
+    """The headers with ``value`` in place of all headers of that name; if it is None, without them."""
+    others = [each for each in headers if each[0].lower() != name.lower()]
+    return others if value is None else [*others, (name, value)]
 
 
 _SECRET_NAMES = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token", "sig", "signature"})
 
 
 def split_query(query: str) -> tuple[str, list[str]]:
-    """A query to write down, and the keys that it held."""
+    """Split a query into the part to write down and the keys that it held."""
     kept, secrets = [], []
     for part in query.split("&"):
         name, _, value = part.partition("=")

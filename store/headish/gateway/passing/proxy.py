@@ -1,7 +1,7 @@
 """Pass a call: its bytes go to the upstream and back unchanged, and a copy goes to the recording.
 
-Each chunk is written on before it is recorded. The proxy tries nothing again: a client's SDK does that, and knows what
-it may repeat. If one side goes away, the other ends at once.
+Each chunk is passed on before it is recorded. The proxy never retries: a client's SDK does, and knows what it may
+repeat. If one side goes away, the proxy ends the other at once.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from headish.values.checks.addresses import Address
 from headish.values.ids import IdMint
 
 AUTOMATIC = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
-"""Headers that aiohttp would add where the client sent none."""
+"""Headers that aiohttp would add if the client sent none."""
 
 
 class Passage(NamedTuple):
-    """What was decided about a call before it passes. ``headers`` go to the upstream; ``secrets`` are written
-    nowhere. ``is_socket`` where it asks for a WebSocket."""
+    """How a call is to pass. ``headers`` go to the upstream; ``secrets`` are written nowhere. ``is_socket``: the call
+    asks for a WebSocket."""
 
     target: CallTarget
     upstream: Upstream
@@ -57,7 +57,7 @@ class Passage(NamedTuple):
 
 
 class Passed(web.StreamResponse):
-    """An answer of the upstream. ``own`` are the names of its headers: it gets no others."""
+    """An answer of the upstream. ``own`` are the names of its headers: ``undress`` removes any other."""
 
     own: frozenset[str] = frozenset()
 
@@ -69,11 +69,12 @@ class _Counts(Struct):
 
 
 class _ClientGone(Exception):
-    """The client does not take the answer any more."""
+    """The client no longer takes the answer."""
 
 
 class Proxy:
-    """Passes calls. ``stopping`` is set once the gateway ends: then the client did not cause a break."""
+    """Passes calls. ``stopping`` is set once the gateway ends: a call that breaks off then is not blamed on the
+    client."""
 
     def __init__(self, session: aiohttp.ClientSession, spooler: Spooler, *, require_record: bool) -> None:
         self._session, self._spooler, self.require_record = session, spooler, require_record
@@ -81,7 +82,7 @@ class Proxy:
         self.stopping = asyncio.Event()
 
     async def pass_on(self, request: web.Request, passage: Passage) -> web.StreamResponse:
-        """Pass a call, and the answer to it."""
+        """Pass a call to its upstream, and the answer back."""
         query, hidden = split_query(passage.target.query)
         keys = KeyFilter([*passage.secrets, *hidden])
         recording = Recording(self._spooler, self._mint.mint(), [*passage.secrets, *hidden])
@@ -98,23 +99,24 @@ class Proxy:
             )
         )
         if self.require_record:
+            # A WebSocket of another API would pass, and nothing in it could be read for the record.
             is_readable = not passage.is_socket or is_read(passage.target.path)
             if not await self._spooler.confirm(begun) or not is_readable:
                 recording.end(CallEnd(outcome="unrecorded", at=now()))
-                told = "this call cannot be recorded, and headish serve was started with --require-record"
-                return refuse("unrecordable", passage.upstream.shape, told)
+                reason = "this call cannot be recorded, and headish serve was started with --require-record"
+                return refuse("unrecordable", passage.upstream.shape, reason)
         else:
             recording.start(begun)
         return await _Exchange(self, request, passage, recording, keys).run()
 
     def record_socket(self, recording: Recording, answer: ResponseHead, *, is_packed: bool) -> SocketRecording:
-        """The record of a WebSocket that opens with a call."""
+        """Begin the record of the WebSocket that a call has opened."""
         return SocketRecording(self._spooler, recording, answer, self._mint.mint, is_packed=is_packed)
 
     def open(
         self, request: web.Request, passage: Passage, body: AsyncIterator[bytes] | None
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """The request to the upstream, not sent yet."""
+        """Prepare the request to the upstream; entering the returned context sends it."""
         address = passage.upstream.address
         query = f"?{passage.target.query}" if passage.target.query else ""
         return self._session.request(
@@ -131,14 +133,15 @@ class Proxy:
 
 
 def find_proxy(address: Address) -> str | None:
-    """The proxy that the environment names for an address; none for this machine itself.
+    """The proxy that the environment names for an address; None for this machine itself.
 
-    aiohttp would read the environment too, and ``~/.netrc`` with it: a password from there has no place in a call.
+    aiohttp could read the environment (``trust_env``), but would read ``~/.netrc`` with it: a password from there has
+    no place in a call.
     """
     if address.is_loopback or proxy_bypass(address.host):
         return None
-    named = getproxies().get(address.scheme)
-    return named if named is not None and named.startswith("http") else None
+    proxy = getproxies().get(address.scheme)
+    return proxy if proxy is not None and proxy.startswith("http") else None  # aiohttp knows no SOCKS proxy
 
 
 class _Exchange:
@@ -178,6 +181,7 @@ class _Exchange:
             self._recording.sent()
         async with self._proxy.open(request, self._passage, body) as answer:
             is_switched = answer.status == HTTPStatus.SWITCHING_PROTOCOLS
+            # Passed on, it would turn the client's connection into a tunnel that no rule here has admitted.
             if is_switched and not (self._passage.is_socket and asks_for_websocket(pairs_of(answer.raw_headers))):
                 raise aiohttp.ClientError("the server changed to a protocol that nobody asked for")
             self._response = response = dress(answer)
@@ -203,7 +207,7 @@ class _Exchange:
             await _to_client(response.write_eof())
 
     async def _tunnel(self, response: Passed, answer: aiohttp.ClientResponse, head: ResponseHead) -> None:
-        """Open the WebSocket, which ends the call that asked for it, and pass what goes through it."""
+        """Open the WebSocket and pass its bytes. The call that asked for it ends when it opens."""
         response.headers.extend(UPGRADE)
         response.force_close()
         await _to_client(response.prepare(self._request))
@@ -218,7 +222,7 @@ class _Exchange:
         self._counts.response_bytes += len(chunk)
 
     async def _send(self) -> AsyncIterator[bytes]:
-        """The body of the request, chunk by chunk; one is recorded when the upstream's connection has taken it."""
+        """Yield the body of the request. Each chunk is recorded once the upstream's connection has taken it."""
         headers = self._request.headers
         self._recording.expect(SpoolKind.REQUEST, headers.get("Content-Type", ""), headers.get("Content-Encoding", ""))
         async for chunk in self._request.content.iter_any():
@@ -228,19 +232,19 @@ class _Exchange:
         self._recording.sent()
 
     def _break_off(self, error: Exception) -> web.StreamResponse:
-        """Handle a failed upstream: report it if no answer has begun, else break off as it did."""
-        told = self._keys.clean(str(error)) or type(error).__name__
+        """Handle a failed upstream: report it if no answer has begun, else break the answer off as the upstream did."""
+        reason = self._keys.clean(str(error)) or type(error).__name__
         if self._response is None:
-            self._end("unreachable", told)
+            self._end("unreachable", reason)
             origin = self._passage.upstream.address.origin
-            return refuse("unreachable", self._passage.upstream.shape, f"headish cannot reach {origin}: {told}")
-        self._end("broken", told)
+            return refuse("unreachable", self._passage.upstream.shape, f"headish cannot reach {origin}: {reason}")
+        self._end("broken", reason)
         if self._request.transport is not None:
-            self._request.transport.close()  # what was written goes out, and then no end of the body
+            self._request.transport.close()  # sends what was written, but no end of the body
         return self._response
 
     def _end(self, outcome: Outcome, error: str | None = None) -> None:
-        if self._is_over:
+        if self._is_over:  # a WebSocket has ended its call when it opened
             return
         self._is_over = True
         counts = self._counts
@@ -264,7 +268,7 @@ async def _to_client(writing: Awaitable[object]) -> None:
 
 
 def dress(answer: aiohttp.ClientResponse) -> Passed:
-    """The answer's head as the client gets it."""
+    """Make the client's response from the head of the upstream's answer."""
     response = Passed(status=answer.status, reason=answer.reason)
     for name, value in pass_headers(pairs_of(answer.raw_headers)):
         response.headers.add(name, value)
@@ -275,13 +279,13 @@ def dress(answer: aiohttp.ClientResponse) -> Passed:
 
 
 def refuse(cause: Cause, shape: Shape, message: str) -> web.Response:
-    """An answer of the gateway's own."""
+    """Make an answer of the gateway's own that refuses a call."""
     status, body = write_refusal(cause, shape, message)
     return web.Response(status=status, body=body, content_type="application/json")
 
 
 async def undress(_request: web.Request, response: web.StreamResponse) -> None:
-    """Remove from an answer what aiohttp adds by itself. Call it before a head is sent."""
+    """Remove the headers that aiohttp adds to an answer. aiohttp calls it before it sends a head."""
     if isinstance(response, Passed):
         for name in ("Server", "Date", "Content-Type"):
             if name.lower() not in response.own:

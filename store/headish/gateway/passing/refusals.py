@@ -1,6 +1,6 @@
-"""The gateway's own answers, in the shape of the errors of the API that was asked.
+"""The gateway's own answers, in the shape of the errors of the API that the client called.
 
-So a client's SDK shows the sentence, and understands the status. Sources: Anthropic's and OpenAI's error pages,
+So the client's SDK understands the status and shows the sentence. Sources: Anthropic's and OpenAI's error pages,
 Google's ``google.rpc.Status``, ollama 0.6.3 ``_types.ResponseError``; read on 2026-11-25.
 """
 
@@ -18,7 +18,7 @@ Cause = Literal[
 
 
 def write_refusal(cause: Cause, shape: Shape, message: str) -> tuple[int, bytes]:
-    """The status and the JSON of a refusal."""
+    """Return the status and the JSON body of a refusal."""
     status, anthropic, code, google = _WORDS[cause]
     bodies: dict[Shape, Any] = {
         "anthropic": {"type": "error", "error": {"type": anthropic, "message": message}},
@@ -41,4 +41,4 @@ _WORDS: dict[Cause, tuple[int, str, str, str]] = {
     "socket": (400, "invalid_request_error", "bad_websocket_request", "INVALID_ARGUMENT"),
     "expectation": (417, "invalid_request_error", "unknown_expectation", "INVALID_ARGUMENT"),
 }
-"""For each cause the status, and the words of Anthropic (OpenAI's ``type``), OpenAI and Google."""
+"""For each cause: the status, Anthropic's ``type`` (also OpenAI's ``type``), OpenAI's ``code``, Google's ``status``."""

@@ -1,7 +1,7 @@
-"""A WebSocket on its way: once both ends have agreed on it, the bytes of each pass to the other as they come.
+"""A WebSocket on its way: once both ends have agreed on it, the gateway passes the bytes of each to the other.
 
-So frames, their cuts, masks and compression, pings and the codes of closing are the ends' own, and the gateway adds
-nothing to a message and waits for the end of none. What passed is read for the record (``recording.sockets``).
+So frames, their cuts, masks and compression, pings and closing codes remain between the ends; the gateway adds nothing
+to a message and does not wait for its end. A copy of the bytes is read for the record (``recording.sockets``).
 """
 
 from __future__ import annotations
@@ -19,22 +19,24 @@ from headish.gateway.recording.sockets import SocketRecording
 from headish.gateway.spool import Outcome, now
 
 IDLE_SECONDS = 3600.0
-"""A WebSocket in which nothing passes for so long is closed: its client may have gone without a word."""
+"""A WebSocket in which nothing passes for this long is closed: its client may be gone without having closed it."""
 LOOKED_SECONDS = 60.0
-"""How often that is looked at."""
+"""How often the tunnel checks that."""
 STOPPING_SECONDS = 0.1
-"""How often a gateway that ends looks whether a WebSocket waits for an answer."""
+"""How often a gateway that ends checks whether a WebSocket still waits for an answer."""
 
 
 class _Incoming:
-    """What a connection receives from now on, which aiohttp gives to what it takes for a reader of frames."""
+    """The raw bytes that a connection receives from now on. aiohttp feeds it as it would feed its own WebSocket
+    parser."""
 
     def __init__(self, protocol: BaseProtocol) -> None:
+        # Beyond twice this size reading pauses, so a slow end slows the other instead of filling the memory.
         self.content = aiohttp.StreamReader(protocol, 2**16, loop=asyncio.get_running_loop())
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
         self.content.feed_data(data)
-        return False, b""
+        return False, b""  # for aiohttp: not at the end, and no bytes left over
 
     def feed_eof(self) -> None:
         self.content.feed_eof()
@@ -45,9 +47,10 @@ _STOPPED: tuple[Outcome, str | None] = "broken", "the gateway was stopped"
 
 
 class Tunnel:
-    """A WebSocket between a client, whose ``response`` has begun, and an upstream that gave ``answer``.
+    """A WebSocket between a client, whose ``response`` has begun, and the upstream of ``answer``.
 
-    With ``must_record``, what a client sends passes once it is written down; where that fails, the WebSocket is closed.
+    With ``must_record``, a chunk of the client passes only after it is in the spool; if that fails, the tunnel closes
+    the WebSocket.
     """
 
     def __init__(
@@ -78,7 +81,7 @@ class Tunnel:
                 task.cancel()
             self._answer.close()
             if self._request.transport is not None:
-                self._request.transport.close()  # what was written goes out first
+                self._request.transport.close()  # sends what was written first
             outcome, error = self._outcome
             self._recording.end(outcome, now(), error)
 
@@ -95,7 +98,7 @@ class Tunnel:
             elif not await self._recording.confirm(chunk, now()):
                 self._outcome = "unrecorded", "it could not be recorded, so the gateway closed the WebSocket"
                 return
-            # Where it is gone, `_down` ends once the client has what it said before.
+            # If the upstream is gone, `_down` ends the tunnel, after the client got what the upstream said before.
             with suppress(aiohttp.ClientError, OSError):
                 await upstream.write(chunk)
         self._outcome = _GONE
@@ -121,6 +124,7 @@ class Tunnel:
             if asyncio.get_running_loop().time() - self._passed_at > IDLE_SECONDS:
                 self._outcome = "broken", f"nothing passed for {IDLE_SECONDS / 60:.0f} minutes"
                 return
+        # The gateway ends: a request that waits for its answer still gets it, within aiohttp's time for the shutdown.
         while not self._recording.is_idle:
             await asyncio.sleep(STOPPING_SECONDS)
         self._outcome = _STOPPED

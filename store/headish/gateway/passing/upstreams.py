@@ -1,4 +1,4 @@
-"""Where calls go: a table of providers by the first word of the path, and the pointers behind ``/to/``.
+"""The upstreams: a table of providers by the first word of the path, and the pointers after ``/to/``.
 
 /anthropic/v1/messages             https://api.anthropic.com/v1/messages
 /openai/v1/responses               https://api.openai.com/v1/responses
@@ -17,15 +17,15 @@ from msgspec import Struct
 from headish.values.checks.addresses import Address, parse_address
 
 Shape = Literal["anthropic", "openai", "gemini", "ollama"]
-"""How an API words its errors."""
+"""The form of an API's errors."""
 
 
 class Upstream(Struct, frozen=True, kw_only=True):
     """A server that calls go to.
 
-    ``api`` is the word in the path; ``shape`` how its errors look; ``provider`` whose key it takes, None for none;
-    ``base_url`` where it is. ``is_own`` says that it is the provider's own address, so that the provider's usual key
-    may go there; otherwise only the one that ``key_env`` names.
+    ``api`` is its word in the path, ``shape`` the form of its errors, ``provider`` the provider whose key it takes
+    (None if it takes none), ``base_url`` its address. If ``is_own``, the address is the provider's own, and the
+    provider's usual key may go there; to any other address only the key that ``key_env`` names.
     """
 
     api: str
@@ -47,8 +47,8 @@ class Upstream(Struct, frozen=True, kw_only=True):
 
 
 class CallTarget(Struct, frozen=True):
-    """What a path of the gateway asks for. ``api`` is a word of ``UPSTREAMS``, or None for the pointer ``pointer``;
-    ``path`` begins with a slash or is empty; ``query`` has no question mark."""
+    """The parts of a request's target. ``api`` is a word of ``UPSTREAMS``, or None if ``pointer`` names a pointer;
+    ``path`` is the upstream's: it begins with a slash or is empty; ``query`` has no question mark."""
 
     api: str | None
     pointer: str | None
@@ -58,7 +58,7 @@ class CallTarget(Struct, frozen=True):
 
 
 def read_target(raw_path: str) -> CallTarget | None:
-    """What the target of a request asks for, as it was sent; None for a path that nobody answers."""
+    """Read the target of a request, with the client's spelling; None if no upstream has such a path."""
     path, _, query = raw_path.partition("?")
     token = None
     if path.startswith("/t/"):
@@ -74,7 +74,7 @@ def read_target(raw_path: str) -> CallTarget | None:
 UPSTREAMS: dict[str, Upstream] = {
     upstream.api: upstream
     for upstream in (
-        # The base URLs of the SDKs lack /v1 for Anthropic and Gemini: it stands in the path that they ask for.
+        # The base URLs of the SDKs lack /v1 for Anthropic and Gemini: the SDKs add it to the path themselves.
         Upstream(
             api="anthropic",
             shape="anthropic",

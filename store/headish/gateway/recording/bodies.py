@@ -13,14 +13,14 @@ BODY_LIMIT_BYTES = 64 * 1024 * 1024
 REFUSAL_BYTES = 64 * 1024
 """How many bytes of a refusal are searched for keys as a whole."""
 _UNREAD = ("multipart/", "image/", "audio/", "video/", "application/octet-stream", "application/zip", "application/pdf")
-"""Types of bodies without a conversation: files, mostly. All others are read, whatever their type: curl calls JSON a
-form."""
+"""Types of bodies that hold no conversation, mostly files. Bodies of all other types are read: curl sends JSON as a
+form by default."""
 
 
 class RecordedBody:
-    """One body of a call. ``left_out`` says why bytes that passed are not written down; None where all are.
+    """One body of a call. ``left_out`` says why bytes that passed are not written down; None if all of them are.
 
-    ``is_cut`` where it was longer than what may be written: the call is then not recorded whole.
+    ``is_cut``: the body was longer than the limit, so the call is not recorded whole.
 
     ``is_refusal`` is for an answer with an error status: headish also removes what looks like a key from it.
     """
@@ -42,7 +42,7 @@ class RecordedBody:
             self.left_out = str(error)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """What to write down of a further chunk."""
+        """Yield the bytes to write down for the next chunk."""
         if self._decoder is None or self.left_out is not None:
             return
         try:
@@ -57,7 +57,7 @@ class RecordedBody:
             self.left_out = str(error)
 
     def finish(self) -> Iterator[bytes]:
-        """The rest, once the body has ended or broken off."""
+        """Yield the rest of the body after it ended or broke off."""
         yield from self._write(self._keys.finish())
         if self._refusal:
             yield _hide(bytes(self._refusal))
@@ -68,12 +68,12 @@ class RecordedBody:
             if data:
                 yield data
             return
-        self._refusal += data
+        self._refusal += data  # gathered, since a chunk may end within what looks like a key
         while len(self._refusal) > REFUSAL_BYTES:
             yield _hide(bytes(self._refusal[:REFUSAL_BYTES]))
             del self._refusal[:REFUSAL_BYTES]
 
 
 def _hide(data: bytes) -> bytes:
-    # Bytes that are no UTF-8 come back as they were.
+    # surrogateescape: bytes that are not UTF-8 come back unchanged.
     return str(hide_secrets(data.decode(errors="surrogateescape"))).encode(errors="surrogateescape")

@@ -1,7 +1,7 @@
-"""Decompress bodies to write them down, because nobody can find a key in gzip. They pass compressed.
+"""Decompress bodies for the record, because a key cannot be found in gzip. The bodies themselves pass compressed.
 
 A decoder takes chunks however they were cut. A broken or unknown encoding ends the record of that body with a reason;
-what came before stays.
+the bytes recorded before it stay.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 PIECE_BYTES = 256
-"""zstd has no bound of its own: this many bytes become 8 MB at most."""
+"""How many bytes zstd gets in one step. Its decoder takes no limit for its output; this many become 8 MB at most."""
 OUTPUT_BYTES = 1024 * 1024
-"""The most that one step of a decoder gives."""
+"""The most bytes that one step of the other decoders gives."""
+
+FRAME_HEAD_BYTES = 2
+"""The bytes that tell zlib's frame from deflate without one."""
 
 
 class Undecodable(Exception):
@@ -21,19 +24,19 @@ class Undecodable(Exception):
 
 
 class Decoder(Protocol):
-    """Gives what chunks hold."""
+    """Decompresses a body chunk by chunk."""
 
     def decode(self, data: bytes) -> Iterator[bytes]:
-        """What a further chunk holds, in pieces that are not large. Raises: Undecodable."""
+        """Decompress the next chunk, in pieces of bounded size. Raises: Undecodable."""
         ...
 
 
 def find_decoder(encoding: str) -> Decoder:
     """The decoder of a ``Content-Encoding``. Raises: Undecodable."""
-    made = _DECODERS.get(encoding.strip().lower())
-    if made is None:
+    factory = _DECODERS.get(encoding.strip().lower())
+    if factory is None:
         raise Undecodable(f"its encoding is {encoding[:40]!r}, which headish does not read")
-    return made()
+    return factory()
 
 
 class _Plain:
@@ -47,9 +50,14 @@ class _Zlib:
     def __init__(self, bits: int) -> None:
         self._bits = bits
         self._stream = zlib.decompressobj(bits)
-        self._begun = False
+        self._begun, self._head = False, b""
 
     def decode(self, data: bytes) -> Iterator[bytes]:
+        if self._bits == zlib.MAX_WBITS and not self._begun:
+            data = self._head + data
+            if len(data) < FRAME_HEAD_BYTES:
+                self._head = data
+                return
         while data:
             if self._stream.eof:
                 self._stream = zlib.decompressobj(self._bits)
@@ -58,7 +66,7 @@ class _Zlib:
             except zlib.error as error:
                 if self._begun or self._bits != zlib.MAX_WBITS:
                     raise Undecodable(f"it cannot be decompressed ({error})") from None
-                self._bits = -zlib.MAX_WBITS  # what some servers call deflate
+                self._bits = -zlib.MAX_WBITS  # some servers send deflate without zlib's frame (RFC 9110 §8.4.1.2)
                 self._stream = zlib.decompressobj(self._bits)
                 continue
             finally:

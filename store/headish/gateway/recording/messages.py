@@ -1,7 +1,7 @@
-"""Read the messages of a WebSocket from the bytes of one direction, to write them down; the bytes pass as they are.
+"""Read the messages of a WebSocket from a copy of one direction's bytes, for the record.
 
-It answers nothing and closes nothing, since both ends do that themselves. So it reads frames from either side, joins
-their fragments, unpacks ``permessage-deflate``, and stops where it cannot read on: the bytes still pass.
+The reader answers nothing and closes nothing: both ends do that themselves. It reads the frames of one side, joins
+fragments and unpacks ``permessage-deflate``. Where it cannot read on, it stops, and the bytes still pass.
 Source: RFC 6455 §5.2 to §5.5, RFC 7692 §7.2.2.
 """
 
@@ -15,13 +15,13 @@ from typing import NamedTuple
 from headish.gateway.recording.bodies import BODY_LIMIT_BYTES
 
 HELD_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES
-"""The most bytes of messages that are not whole yet, of all WebSockets together."""
-_CONTROL_BYTES = 125
-_ENDING = b"\x00\x00\xff\xff"
+"""The most bytes of unfinished messages, over all WebSockets together."""
+_CONTROL_BYTES = 125  # the longest payload of a control frame (RFC 6455 §5.5)
+_ENDING = b"\x00\x00\xff\xff"  # a sender cuts these off each message, and a reader adds them again (RFC 7692 §7.2.2)
 
 
 class Opcode(IntEnum):
-    """What a frame is."""
+    """The kind of a frame."""
 
     CONTINUATION = 0
     TEXT = 1
@@ -32,7 +32,7 @@ class Opcode(IntEnum):
 
 
 class SocketMessage(NamedTuple):
-    """A message that is whole, or a control frame. ``size`` is how many bytes its frames had on the wire."""
+    """A whole message, or a control frame. ``size`` is the bytes of its frames on the wire."""
 
     opcode: Opcode
     data: bytes
@@ -44,13 +44,13 @@ class UnreadableFrames(Exception):
 
 
 class HeldBytes:
-    """How many bytes of messages wait for their end. For one thread."""
+    """Counts the bytes of unfinished messages. For one thread."""
 
     def __init__(self, limit_bytes: int = HELD_LIMIT_BYTES) -> None:
         self._limit_bytes, self._bytes = limit_bytes, 0
 
     def add(self, size: int) -> None:
-        """Count more bytes; a negative number for those that are gone. Raises: UnreadableFrames beyond the limit."""
+        """Count more bytes, or with a negative number fewer. Raises: UnreadableFrames beyond the limit."""
         self._bytes += size
         if size > 0 and self._bytes > self._limit_bytes:
             raise UnreadableFrames(f"unfinished messages hold more than {self._limit_bytes:,} bytes")
@@ -68,7 +68,7 @@ class _FrameHead(NamedTuple):
 
 
 class MessageReader:
-    """Reads one direction. ``is_packed`` where both ends agreed on ``permessage-deflate``."""
+    """Reads one direction. ``is_packed``: both ends agreed on ``permessage-deflate``."""
 
     def __init__(self, held: HeldBytes, *, is_packed: bool) -> None:
         self._held, self._is_packed = held, is_packed
@@ -80,22 +80,22 @@ class MessageReader:
         self._size = 0
 
     def feed(self, data: bytes) -> Iterator[SocketMessage]:
-        """The messages that a further chunk ends. Raises: UnreadableFrames."""
+        """Yield the messages that end in the next chunk. Raises: UnreadableFrames."""
         self._bytes += data
         self._held.add(len(data))
         while (head := self._head or _read_head(self._bytes)) is not None:
             self._head = head
             self._check(head)
-            whole = head.head_bytes + head.length
-            if len(self._bytes) < whole:
+            frame_bytes = head.head_bytes + head.length
+            if len(self._bytes) < frame_bytes:
                 return
-            payload = _unmask(bytes(self._bytes[head.head_bytes : whole]), head.mask)
-            del self._bytes[:whole]
+            payload = _unmask(bytes(self._bytes[head.head_bytes : frame_bytes]), head.mask)
+            del self._bytes[:frame_bytes]
             self._head = None
-            yield from self._take(head, payload, whole)
+            yield from self._take(head, payload, frame_bytes)
 
     def drop(self) -> None:
-        """Forget what is held."""
+        """Drop the bytes of unfinished messages."""
         self._held.add(-len(self._bytes) - len(self._parts))
         self._bytes, self._parts = bytearray(), bytearray()
 
@@ -111,7 +111,7 @@ class MessageReader:
             raise UnreadableFrames(f"a message has more than {BODY_LIMIT_BYTES:,} bytes")
 
     def _take(self, head: _FrameHead, payload: bytes, wire_bytes: int) -> Iterator[SocketMessage]:
-        if head.opcode >= Opcode.CLOSE:
+        if head.opcode >= Opcode.CLOSE:  # a control frame may come between the fragments of a message (§5.4)
             self._held.add(-wire_bytes)
             yield SocketMessage(head.opcode, payload, wire_bytes)
             return
@@ -128,6 +128,7 @@ class MessageReader:
 
     def _unpack(self, data: bytes) -> bytes:
         try:
+            # One inflater for all messages: a message may refer to the ones before it (RFC 7692 §7.2.2).
             unpacked = self._inflater.decompress(data + _ENDING, BODY_LIMIT_BYTES + 1)
         except zlib.error as error:
             raise UnreadableFrames(f"a message cannot be decompressed ({error})") from None
@@ -139,7 +140,7 @@ class MessageReader:
 
 
 def _read_head(data: bytearray) -> _FrameHead | None:
-    """The head of the frame at the beginning; None where it is not whole. Raises: UnreadableFrames."""
+    """Read the head of the frame at the beginning of ``data``; None if it is not whole. Raises: UnreadableFrames."""
     if len(data) < 2:
         return None
     short = data[1] & 0x7F
@@ -148,7 +149,7 @@ def _read_head(data: bytearray) -> _FrameHead | None:
     head_bytes = 2 + wide + masked
     if len(data) < head_bytes:
         return None
-    if data[0] & 0x30 or data[0] & 0x0F not in _OPCODES:
+    if data[0] & 0x30 or data[0] & 0x0F not in _OPCODES:  # RSV2 and RSV3 belong to extensions that are not read here
         raise UnreadableFrames("a frame is none of RFC 6455")
     return _FrameHead(
         is_last=bool(data[0] & 0x80),
@@ -164,7 +165,7 @@ _OPCODES = frozenset(each.value for each in Opcode)
 
 
 def _unmask(payload: bytes, mask: bytes) -> bytes:
-    """A payload without its mask. Cost: one pass, as large numbers."""
+    """Remove the mask of a payload. Cost: one pass, by arithmetic on large integers instead of a loop over bytes."""
     if not mask:
         return payload
     size = len(payload)

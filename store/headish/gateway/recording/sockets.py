@@ -1,8 +1,8 @@
-"""What passes through a WebSocket of the Responses API, as calls: one for each ``response.create``.
+"""Record a WebSocket of the Responses API as calls: one for each ``response.create``.
 
-Each becomes what it would be as ``POST …/responses`` with a stream: the message is the body of the request, as it was
-sent, and the events up to the one that ends the response are those of the answer. So the spool and whoever reads it
-know nothing of WebSockets. A message of another kind passes and is counted as unrecorded, once for each WebSocket.
+Each is recorded as if it had been ``POST …/responses`` with a stream: the message is the body of the request, as it was
+sent, and the events up to the one that ends the response are the answer. So the spool and its reader know nothing of
+WebSockets. A message of another kind passes and is counted as unrecorded, once for each WebSocket.
 
 Sources: OpenAI's guide "WebSocket mode" and openai 3.54.0 ``types/responses/responses_client_event.py``, read on
 2026-11-26; @openai/codex 0.171.0, seen on that day.
@@ -42,17 +42,17 @@ ENDING = frozenset(("response.completed", "response.failed", "response.incomplet
 _NO_CODE = (1005).to_bytes(2)
 _REQUEST, _ANSWER, _ERROR = "response.create", "response.", "error"
 _SAYS_NOTHING = frozenset(("response.processed",))
-"""What a client sends that belongs to no conversation: Codex acknowledges an answer so."""
+"""Messages of a client that belong to no conversation: Codex acknowledges an answer with one."""
 
 
 def is_read(path: str) -> bool:
-    """Whether a WebSocket of this path speaks an API that is read here."""
+    """Whether a WebSocket at this path speaks the Responses API."""
     return path.endswith("/responses")
 
 
 class SocketBegin(NamedTuple):
-    """What is known of a WebSocket when it opens. Each call in it begins as ``call`` does and is answered as ``answer``
-    is, but for their times. ``secrets`` are written nowhere. ``is_packed`` where both ends agreed on compression."""
+    """What is known of a WebSocket when it opens. The records of its calls copy ``call`` and ``answer``, with times of
+    their own. ``secrets`` are written nowhere. ``is_packed``: both ends agreed on compression."""
 
     call: CallBegin
     answer: ResponseHead
@@ -61,7 +61,7 @@ class SocketBegin(NamedTuple):
 
 
 class _Event(Struct):
-    """What is read of a message: its kind, whose it is, and the status of an error."""
+    """The fields of a message that are read: its kind, its stream, and the status of an error."""
 
     type: Any = None
     stream_id: Any = None
@@ -69,17 +69,17 @@ class _Event(Struct):
 
     @property
     def kind(self) -> str | None:
-        """What the message is; None where it does not say so."""
+        """The type of the message; None if it names none."""
         return self.type if isinstance(self.type, str) else None
 
     @property
     def lane(self) -> str | None:
-        """The stream of an event. Each has its own answers, one after the other."""
+        """The stream that an event belongs to; None if it names none. The answers of a stream come one by one."""
         return self.stream_id if isinstance(self.stream_id, str) else None
 
     @property
     def refusal(self) -> int | None:
-        """The status of an error that says one."""
+        """The HTTP status of an error event that has one; else None."""
         is_status = self.kind == _ERROR and isinstance(self.status, int) and 400 <= self.status < 600
         return self.status if is_status else None
 
@@ -96,7 +96,7 @@ class _OpenCall:
         self._answer_bytes = 0
 
     def add(self, event: _Event, message: SocketMessage, at: int, answer: ResponseHead) -> Iterator[SpoolFrame]:
-        """An event of the answer: as a server would send it in a stream, or refuse a request with."""
+        """Add an event of the answer, as a server-sent event, or as the body of an error that refuses the request."""
         if self._answer is None:
             self._is_refused, self._first_at = event.refusal is not None, at
             self._answer = RecordedBody(self._secrets, "", "", is_refusal=self._is_refused)
@@ -106,7 +106,7 @@ class _OpenCall:
         yield from self._pieces(self._answer.feed(data))
 
     def end(self, outcome: Outcome, at: int, error: str | None) -> Iterator[SpoolFrame]:
-        """Nothing of it follows."""
+        """End the call: nothing more of it follows."""
         if self._answer is not None:
             yield from self._pieces(self._answer.finish())
         yield end(
@@ -124,7 +124,7 @@ class _OpenCall:
 
     @property
     def left_out(self) -> str | None:
-        """Why a part of the answer is not written down; None where all of it is."""
+        """Why a part of the answer is not written down; None if all of it is."""
         return None if self._answer is None else self._answer.left_out
 
     def _pieces(self, pieces: Iterable[bytes]) -> Iterator[SpoolFrame]:
@@ -132,10 +132,10 @@ class _OpenCall:
 
 
 class SocketCalls:
-    """Makes calls of the bytes of a WebSocket. For the thread that writes.
+    """Turns the bytes of a WebSocket into frames of calls. For the thread that writes.
 
-    ``mint`` gives ids; ``miss`` counts what is not recorded, and why. What it makes of hostile bytes is less, and no
-    error.
+    ``mint`` gives ids; ``miss`` counts what is not recorded, with the reason. Hostile bytes never raise; less is
+    recorded then.
     """
 
     def __init__(
@@ -146,33 +146,34 @@ class SocketCalls:
         self._lanes: dict[str | None, deque[_OpenCall]] = {}
         self._has_missed = False
         self.has_passed_over = False
-        """Whether the client sent what is not recorded."""
+        """Whether the client sent a message that is not recorded."""
         self._closing: tuple[Outcome, str | None] | None = None
         self.is_over = False
-        """Whether nothing is read any more."""
+        """Whether reading has stopped."""
         self.open = 0
         """How many requests wait for the end of their answers."""
 
     def sent(self, data: bytes, at: int) -> Iterator[SpoolFrame]:
-        """Bytes of the client, in milliseconds since 1970."""
+        """Take bytes that the client sent at ``at``, in milliseconds since 1970."""
         return self._take(self._client, self._ask, data, at)
 
     def came(self, data: bytes, at: int) -> Iterator[SpoolFrame]:
-        """Bytes of the upstream."""
+        """Take bytes that the upstream sent."""
         return self._take(self._upstream, self._answer, data, at)
 
     def stop(self, reason: str, at: int) -> Iterator[SpoolFrame]:
-        """Read no further: what waits for its answer, and what follows, is not recorded."""
+        """Stop reading: requests that wait for an answer, and all that follow, are not recorded."""
         if not self.is_over:
             for _ in range(max(1, self.open)):
                 self._miss(reason)
             yield from self.end("unrecorded", at, reason)
 
     def end(self, outcome: Outcome, at: int, error: str | None) -> Iterator[SpoolFrame]:
-        """Nothing follows: what waits for its answer gets no more of it."""
+        """End the WebSocket and every request that waits for an answer."""
         self.is_over = True
         self._client.drop()
         self._upstream.drop()
+        # A closing frame says more than the end of the connection that follows it.
         if self._closing is not None and outcome != "unrecorded":
             outcome, error = self._closing
         calls = sorted((call for lane in self._lanes.values() for call in lane), key=lambda call: call.id)
@@ -214,8 +215,8 @@ class SocketCalls:
     def _answer(self, message: SocketMessage, at: int) -> Iterator[SpoolFrame]:
         if message.opcode >= Opcode.CLOSE:
             if message.opcode is Opcode.CLOSE and self._closing is None:
-                told = KeyFilter(self._begin.secrets).clean(_code_of(message.data))
-                self._closing = "broken", f"the provider closed the WebSocket: {told}"
+                reason = KeyFilter(self._begin.secrets).clean(_code_of(message.data))
+                self._closing = "broken", f"the provider closed the WebSocket: {reason}"
             return
         event = _read_event(message)
         lane = self._lanes.get(event.lane)
@@ -244,7 +245,7 @@ class SocketCalls:
 
 
 def _read_event(message: SocketMessage) -> _Event:
-    """What a message says of itself; nothing where it is none of the API."""
+    """Decode the fields of a message; all of them None if it is not a JSON object."""
     try:
         return _decode_event(message.data) if message.opcode is Opcode.TEXT else _Event()
     except UNREADABLE:
@@ -255,26 +256,26 @@ _decode_event = msgspec.json.Decoder(_Event).decode
 
 
 def _code_of(closing: bytes) -> str:
-    """The code and the reason of a closing frame (RFC 6455 §5.5.1); 1005 where it has none (§7.1.5)."""
+    """The code and the reason of a closing frame (RFC 6455 §5.5.1); 1005 if it has no code (§7.1.5)."""
     return f"{int.from_bytes(closing[:2] or _NO_CODE)} {closing[2:].decode(errors='replace')}".strip()
 
 
 def _as_event(data: bytes) -> bytes:
-    """A message as an event of a stream: JSON that was written over several lines stays several."""
+    """Write a message as a server-sent event: JSON over several lines becomes several ``data`` lines."""
     return b"data: " + b"\ndata: ".join(data.splitlines()) + b"\n\n"
 
 
 class SocketRecording:
-    """The record of one WebSocket. Each method but ``confirm`` returns at once.
+    """The record of one WebSocket. All methods except ``confirm`` return at once.
 
-    ``opening`` is the record of the call that asked for it, and ``answer`` how that was answered.
+    ``opening`` is the record of the call that asked for the WebSocket, and ``answer`` the head of its answer.
     """
 
     def __init__(
         self, spooler: Spooler, opening: Recording, answer: ResponseHead, mint: Callable[[], str], *, is_packed: bool
     ) -> None:
         assert opening.begun is not None
-        begun = replace(opening.begun, method="POST")
+        begun = replace(opening.begun, method="POST")  # the recorder knows an API by POST; the opening was a GET
         self._spooler = spooler
         self._calls = SocketCalls(
             SocketBegin(begun, answer, opening.secrets, is_packed), mint, spooler.cut, spooler.held
@@ -287,31 +288,31 @@ class SocketRecording:
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything that passed is read, and no request waits for the end of its answer."""
+        """Whether all that passed was read, and no request waits for the end of its answer."""
         return self._passed == self._read and not self._calls.open
 
     def sent(self, data: bytes, at: int) -> None:
-        """The client sent a chunk."""
+        """Record a chunk that the client sent."""
         self._put(self._calls.sent, data, at)
 
     def came(self, data: bytes, at: int) -> None:
-        """The upstream sent a chunk, which passed."""
+        """Record a chunk of the upstream that has passed."""
         self._put(self._calls.came, data, at)
 
     async def confirm(self, data: bytes, at: int) -> bool:
-        """Write a chunk of the client's down before it passes. Returns whether all that the client sent so far is in
-        the spool."""
+        """Record a chunk of the client before it passes. Returns whether all that the client sent so far is in the
+        spool."""
         self._passed += 1
-        written = await self._spooler.confirm_all(lambda: self._counted(self._calls.sent(data, at)))
-        return written and not (self._calls.is_over or self._calls.has_passed_over)
+        is_written = await self._spooler.confirm_all(lambda: self._counted(self._calls.sent(data, at)))
+        return is_written and not (self._calls.is_over or self._calls.has_passed_over)
 
     def stop(self, reason: str, at: int) -> None:
-        """Record no more of it, and count that."""
+        """Stop recording this WebSocket, and count what is missed."""
         self._is_dropped = True
         self._spooler.put(lambda: self._calls.stop(reason, at))
 
     def end(self, outcome: Outcome, at: int, error: str | None = None) -> None:
-        """It is closed."""
+        """Record that the WebSocket is closed."""
         self._spooler.open_calls -= 1
         self._spooler.put(lambda: self._calls.end(outcome, at, error))
 
@@ -319,7 +320,7 @@ class SocketRecording:
         if self._is_dropped:
             return
         if not self._spooler.put(lambda: self._counted(use(data, at)), len(data)):
-            self.stop(TOO_SLOW, at)
+            self.stop(TOO_SLOW, at)  # for good: after a missing chunk, the frames cannot be read
             return
         self._passed += 1
 

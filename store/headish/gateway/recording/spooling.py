@@ -1,7 +1,7 @@
-"""Write down what passes without the event loop: a call hands over its chunks, and a thread writes them.
+"""Write records outside the event loop: a call hands over its chunks, and a thread writes them.
 
-Nothing here waits for the disk. Chunks are gathered for a moment and written together by one thread, which also
-decompresses and takes keys out. If the thread does not keep up, because a disk hangs, headish drops the records of
+The event loop never waits for the disk. One thread gathers chunks for a moment and writes them together; it also
+decompresses them and takes keys out. If the thread does not keep up, because a disk hangs, headish drops the records of
 calls and counts them; the calls still pass.
 """
 
@@ -26,20 +26,20 @@ from headish.gateway.spool import (
 )
 
 GATHERED_SECONDS = 0.01
-"""How long chunks are gathered: at most this much is lost with a killed gateway."""
+"""How long chunks are gathered: a killed gateway loses at most this much time of them."""
 SEALED_SECONDS = 1.0
-"""After this time without a call the segment is sealed, so that the reader can remove it."""
+"""After this time without a call, the segment is sealed, so that the reader can remove it."""
 WAITING_LIMIT_BYTES = 64 * 1024 * 1024
-"""The most bytes that wait for the thread."""
+"""The most bytes of bodies that may wait for the thread."""
 CONFIRMED_SECONDS = 2.0
-"""How long a call that must be recorded waits until its beginning is written."""
+"""How long a call that must be recorded waits for its beginning to be written."""
 TOO_SLOW = "the disk does not keep up"
 
 _Job = Callable[[], Iterable[SpoolFrame]]
 
 
 class Spooler:
-    """Writes the frames of all calls, in the order in which they were handed over. For one event loop."""
+    """Writes the frames of all calls, in the order in which they are handed over. For one event loop."""
 
     def __init__(self, writer: SpoolWriter) -> None:
         self._writer = writer
@@ -53,16 +53,16 @@ class Spooler:
         self._reason: str | None = None
         self.open_calls = 0
         self.held = HeldBytes()
-        """What the messages of all WebSockets hold. For the thread."""
+        """The count of unfinished WebSocket messages. For the thread."""
 
     @property
     def unrecorded(self) -> int:
-        """How many calls passed of which something is not in the spool."""
+        """The number of calls that passed but are incomplete in the spool."""
         return self._writer.unrecorded + self._dropped + self._cut
 
     @property
     def reason(self) -> str | None:
-        """The last reason why something was not written to the spool, if there ever was one."""
+        """The last reason why something was not written to the spool; None if there never was one."""
         return self._writer.last_failure or self._reason
 
     @property
@@ -71,7 +71,7 @@ class Spooler:
         return self._writer.failure
 
     def put(self, job: _Job, size: int = 0) -> bool:
-        """Hand over what makes frames, in the thread. False if too much waits already. Never waits."""
+        """Hand over a job that makes frames; the thread runs it. False if too much waits already. Never waits."""
         # Only bodies are refused. Beginnings and ends are small, and a call without its end would look as if it had
         # been cut off.
         if size and self._bytes + size > WAITING_LIMIT_BYTES:
@@ -83,12 +83,12 @@ class Spooler:
         return True
 
     def drop(self) -> None:
-        """Count a call of which something is not in the spool, because the thread does not keep up."""
+        """Count a call that is incomplete in the spool because the thread does not keep up."""
         self._dropped += 1
         self._reason = TOO_SLOW
 
     def cut(self, reason: str) -> None:
-        """Count a call of which something cannot be recorded, such as a body that is too large. For the thread."""
+        """Count a call that cannot be recorded whole, for example because a body is too large. For the thread."""
         self._cut += 1
         self._reason = reason
 
@@ -97,17 +97,17 @@ class Spooler:
         return await self.confirm_all(lambda: [frame])
 
     async def confirm_all(self, job: _Job) -> bool:
-        """Write what makes frames now, behind all that waits. Returns whether all of it is in the spool."""
+        """Write the frames of a job now, after all that waits. Returns whether all of them are in the spool."""
         jobs, self._jobs, self._bytes = self._jobs, [], 0
-        written = asyncio.get_running_loop().run_in_executor(self._thread, self._confirm, jobs, job)
+        writing = asyncio.get_running_loop().run_in_executor(self._thread, self._confirm, jobs, job)
         try:
             # Shielded, because the thread writes the frames in any case: `end` then says that the call did not pass.
-            return await asyncio.wait_for(asyncio.shield(written), CONFIRMED_SECONDS)
+            return await asyncio.wait_for(asyncio.shield(writing), CONFIRMED_SECONDS)
         except TimeoutError:
             return False
 
     async def close(self, seconds: float) -> None:
-        """Write what waits and seal the segment, within a time limit: a disk may hang."""
+        """Write all that waits and seal the segment, within a time limit: a disk may hang."""
         for timer in filter(None, (self._timer, self._sealing)):
             timer.cancel()
         jobs, self._jobs = self._jobs, []
@@ -172,16 +172,16 @@ class Recording:
         spooler.open_calls += 1
 
     def begin(self, value: CallBegin) -> SpoolFrame:
-        """The frame that begins the call: hand it to ``start``, or to the spooler's ``confirm``."""
+        """Make the frame that begins the call: hand it to ``start``, or to the spooler's ``confirm``."""
         self.begun = value
         return begin(self.call, value)
 
     def start(self, frame: SpoolFrame) -> None:
-        """Write the beginning with what comes next."""
+        """Write the beginning together with the next frames."""
         self._put(lambda: [frame])
 
     def expect(self, kind: SpoolKind, content_type: str, encoding: str, *, is_refusal: bool = False) -> None:
-        """Say what a body will be, before its first chunk."""
+        """Describe a body before its first chunk."""
         self._bodies[kind] = RecordedBody(self.secrets, content_type, encoding, is_refusal=is_refusal)
 
     def chunk(self, kind: SpoolKind, data: bytes) -> None:
@@ -190,16 +190,17 @@ class Recording:
         self._put(lambda: (SpoolFrame(kind, self.call, piece) for piece in body.feed(data)), len(data))
 
     def sent(self) -> None:
-        """The body of the request is whole."""
+        """Record that the body of the request is whole."""
         self._put(lambda: [*self._rest(SpoolKind.REQUEST), SpoolFrame(SpoolKind.SENT, self.call, b"")])
 
     def head(self, value: ResponseHead) -> None:
-        """The answer has begun."""
+        """Record the head of the answer."""
         self._put(lambda: [head(self.call, value)])
 
     def end(self, value: CallEnd) -> None:
-        """The call has ended."""
+        """Record that the call has ended."""
         self._spooler.open_calls -= 1
+        # Even if its chunks were dropped: an end says so, and without one the reader would wait for the call.
         self._spooler.put(lambda: self._ending(value))
 
     def _ending(self, value: CallEnd) -> Iterator[SpoolFrame]:

@@ -1,4 +1,4 @@
-"""The spool: what passed the gateway, on the disk until it is stored.
+"""The spool: the calls that passed the gateway, on the disk until they are stored.
 
     writer = SpoolWriter(folder)
     writer.write([begin(id, CallBegin(…)), SpoolFrame(SpoolKind.REQUEST, id, b"…"), …])
@@ -9,8 +9,9 @@
             …  # store it, then:
             reader.forget(call.id)
 
-``frames`` is the form on the disk, ``records`` what the frames say, ``writer`` appends to segments, ``reader`` follows
-them and removes those of which everything is stored. One process writes and one reads; neither waits for the other.
+``frames`` is the form on the disk, ``records`` the contents of the frames, ``writer`` appends to segments, ``reader``
+follows them and removes those whose calls are all stored. One process writes and one reads; neither waits for the
+other.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@
 
     file = JSON of ArrivingCall LF, *(JSON of ArrivingPiece LF)
 
-A file is there from the answer's first words until its call is stored. It is a convenience: what does not fit into it,
-or cannot be written, is missing there alone. The recorder writes only for spaces that somebody watches, which the page
-tells it again and again in a file of its own. What a process left behind that was killed is removed by the next one.
+A file exists from the answer's first words until its call is stored. It is a convenience: text that does not fit into
+it, or cannot be written, is missing only there. The recorder writes only for spaces that somebody watches; the web
+process names them in a file of its own, which it renews every few seconds. A recorder removes the files that a killed
+one left behind.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ from headish.gateway.files import UNREADABLE, read_whole, write_whole
 from headish.values.ids import TurnId
 
 ARRIVING_FOLDER = "arriving"
-"""Where the files are in the folder of a server."""
+"""The folder of the files, in the folder of a server."""
 ANSWER_BYTES = 256 * 1024
-"""The largest file. What follows is seen when the call is stored."""
+"""The largest file. The rest of the answer is seen when the call is stored."""
 ANSWERS_LIMIT = 200
-"""How many answers are written down at once."""
+"""The most answers that have a file at once."""
 PARTS_LIMIT = 64
-"""How many parts of an answer are shown while it arrives."""
+"""The most parts of an answer that are shown while it arrives."""
 WATCHED_SECONDS = 5.0
-"""How long a word about who watches holds."""
+"""How long the list of watched spaces is valid."""
 _WATCHED = "watched.json"
 _SUFFIX = ".jsonl"
 _CREATED = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
 
 
 class ArrivingCall(Struct, frozen=True, omit_defaults=True):
-    """Whose answer arrives: the call, its space, the turn that it will continue (None where it begins a conversation),
-    the client, the model, and what was asked as far as it is new, empty for other than words. Nothing in it looks like
-    a key."""
+    """The call whose answer arrives: its id, its space, the turn that it will continue (None if it begins a
+    conversation), the client, the model, and the words of the question that are new. ``question`` is empty if the
+    question is not text. Nothing in it looks like a key."""
 
     call: str
     space: str
@@ -53,8 +54,8 @@ class ArrivingCall(Struct, frozen=True, omit_defaults=True):
 
 
 class ArrivingPiece(Struct, frozen=True, omit_defaults=True):
-    """What was added to a part of an answer: a block of it, counted from 0. ``kind`` is text, thinking or call;
-    ``name`` is that of the tool, in one of the pieces."""
+    """Text that was added to a part of an answer. ``part`` counts the answer's blocks from 0; ``kind`` is text,
+    thinking or call; ``name`` is the tool's, and only one piece of a part has it."""
 
     part: int = 0
     kind: str = "text"
@@ -63,7 +64,7 @@ class ArrivingPiece(Struct, frozen=True, omit_defaults=True):
 
     @property
     def says(self) -> bool:
-        """Whether there is anything in it."""
+        """Whether the piece has a text or a name."""
         return bool(self.text or self.name)
 
     def joined(self, more: ArrivingPiece) -> ArrivingPiece:
@@ -87,11 +88,11 @@ class ArrivingWriter:
 
     @property
     def is_open(self) -> bool:
-        """Whether something may follow."""
+        """Whether more may be appended."""
         return self._file is not None
 
     def close(self) -> None:
-        """Say that nothing follows. Raises: OSError."""
+        """End the file: nothing can be appended any more. Raises: OSError."""
         file, self._file = self._file, None
         if file is not None:
             os.close(file)
@@ -102,7 +103,7 @@ class ArrivingWriter:
         self.path.unlink(missing_ok=True)
 
     def append(self, value: ArrivingCall | ArrivingPiece) -> bool:
-        """Add a line; False if it has no room, or is closed. Raises: OSError."""
+        """Add a line; False if the file has no room for it, or is closed. Raises: OSError."""
         line = msgspec.json.encode(value) + b"\n"
         if self._file is None or len(line) > self._left:
             return False
@@ -113,7 +114,7 @@ class ArrivingWriter:
 
 
 class GrownAnswer(NamedTuple):
-    """What was added to an answer. ``is_anew``: it is all of it, and what was read of it before does not count."""
+    """What was added to an answer. If ``is_anew``, ``pieces`` are the whole answer and replace what was read before."""
 
     call: ArrivingCall
     pieces: list[ArrivingPiece]
@@ -121,7 +122,7 @@ class GrownAnswer(NamedTuple):
 
 
 class _ArrivingFile:
-    """A file as far as it is read: ``call`` is None until its first line is there."""
+    """A file and how far it was read. ``call`` is None until the first line was read."""
 
     def __init__(self, path: Path) -> None:
         self.call: ArrivingCall | None = None
@@ -129,11 +130,11 @@ class _ArrivingFile:
         self._inode = self._position = 0
 
     def forget(self) -> None:
-        """Read it from its beginning the next time."""
+        """Read the file from its beginning the next time."""
         self._position, self.call = 0, None
 
     def read(self, found: os.stat_result) -> GrownAnswer | None:
-        """What was added; None if nothing was. Raises: OSError; those of ``UNREADABLE``."""
+        """Read what was added since the last look; None if nothing was. Raises: OSError; those of ``UNREADABLE``."""
         if found.st_ino != self._inode or found.st_size < self._position:  # a recorder has begun it anew
             self.forget()
             self._inode = found.st_ino
@@ -141,6 +142,7 @@ class _ArrivingFile:
             return None
         with self._path.open("rb") as file:
             file.seek(self._position)
+            # A line that is being written is read the next time, when it is whole.
             whole, end, _ = file.read(ANSWER_BYTES).rpartition(b"\n")
         if not end:
             return None
@@ -152,24 +154,24 @@ class _ArrivingFile:
 
 
 class ArrivingReader:
-    """Follows the files of a folder."""
+    """Follows the files of answers in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._files: dict[str, _ArrivingFile] = {}
 
     def look(self) -> tuple[list[GrownAnswer], list[str]]:
-        """The answers that have grown since the last look, and the ids of the calls whose file is gone. What cannot be
-        read has not grown.
+        """The answers that have grown since the last look, and the ids of the calls whose file is gone. A file that
+        cannot be read counts as not grown.
 
         Cost: a look at each file, and what was added to it.
         """
         try:
-            there = dict(_files_in(self._folder))
-        except OSError:  # what is there is not known, so nothing is gone
+            files = dict(_files_in(self._folder))
+        except OSError:  # the folder cannot be listed, so nobody knows what is gone
             return [], []
-        gone = [self._files.pop(name).call for name in self._files.keys() - there.keys()]
-        grown = [read for name, found in there.items() if (read := self._read(name, found)) is not None]
+        gone = [self._files.pop(name).call for name in self._files.keys() - files.keys()]
+        grown = [answer for name, status in files.items() if (answer := self._read(name, status)) is not None]
         return grown, [call.call for call in gone if call is not None]
 
     def _read(self, name: str, found: os.stat_result) -> GrownAnswer | None:
@@ -178,25 +180,25 @@ class ArrivingReader:
             return file.read(found)
         except OSError:
             return None
-        except UNREADABLE:  # a file begun anew had the number of the old one, and other lines
+        except UNREADABLE:  # a new file got the inode of the old one, so its lines were read from the old position
             file.forget()
             return None
 
 
 def open_folder(folder: Path) -> Path:
-    """The folder of the files, made for its owner alone. Raises: OSError."""
-    made = folder / ARRIVING_FOLDER
-    made.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return made
+    """Make the folder of the files, for its owner alone, and return it. Raises: OSError."""
+    arriving_folder = folder / ARRIVING_FOLDER
+    arriving_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return arriving_folder
 
 
 def files_left(folder: Path) -> dict[str, Path]:
-    """What an earlier recorder left, by the ids of the calls."""
+    """The files that an earlier recorder left, by the ids of their calls."""
     return {path.name.removesuffix(_SUFFIX): path for path in (folder / ARRIVING_FOLDER).glob(f"*{_SUFFIX}")}
 
 
 def write_watched(folder: Path, spaces: Collection[str]) -> None:
-    """Say of which spaces somebody watches answers; it holds for a few seconds. Raises: OSError."""
+    """Name the spaces whose answers somebody watches; valid for ``WATCHED_SECONDS``. Raises: OSError."""
     write_whole(open_folder(folder) / _WATCHED, sorted(spaces))
 
 
@@ -204,6 +206,7 @@ def read_watched(folder: Path) -> frozenset[str]:
     """The spaces that somebody watches now."""
     path = folder / ARRIVING_FOLDER / _WATCHED
     try:
+        # abs: where the clock was set back, a date in the future must not make every answer be written for hours.
         if abs(time.time() - path.stat().st_mtime) > WATCHED_SECONDS:
             return frozenset()
         return frozenset(read_whole(path, list[str]) or ())
@@ -212,7 +215,7 @@ def read_watched(folder: Path) -> frozenset[str]:
 
 
 def _files_in(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """The files of answers. One that goes away meanwhile is none. Raises: OSError."""
+    """The files of answers in a folder, without those that disappear meanwhile. Raises: OSError."""
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(_SUFFIX):

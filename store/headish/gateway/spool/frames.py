@@ -5,8 +5,8 @@
     segment = "headish-spool-1" LF, *frame
     frame   = kind u8, call 25 bytes, length u32 (big-endian), sum 8 bytes, body     sum: BLAKE3 of all but itself
 
-A segment is only ever appended to. Where a frame ends early or its sum disagrees, the readable part ends: the writer
-was stopped there, or has not finished. That is never an error.
+A segment is only ever appended to. Its readable part ends before a frame that is cut short or whose sum disagrees: the
+writer was stopped there, or has not finished. That is never an error.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ FRONT_BYTES = _HEAD.size + _SUM_BYTES
 
 
 class SpoolKind(IntEnum):
-    """What a frame holds. Of one call they come in this order, the chunks of request and response in turns."""
+    """What a frame holds. The frames of a call come in this order; chunks of request and response may alternate."""
 
     BEGIN = 1
     """JSON of ``CallBegin``."""
     REQUEST = 2
     """Bytes of the request's body, decompressed, without the call's key."""
     SENT = 3
-    """Nothing: the request's body is whole."""
+    """Empty: the request's body is whole."""
     HEAD = 4
     """JSON of ``ResponseHead``."""
     RESPONSE = 5
-    """Bytes of the response's body, as those of the request."""
+    """Bytes of the response's body, also decompressed and without the call's key."""
     END = 6
     """JSON of ``CallEnd``."""
     SEALED = 7
-    """Nothing, of no call: no frame follows in this segment."""
+    """Empty, with ``NO_CALL``: no frame follows in this segment."""
 
 
 class SpoolFrame(NamedTuple):
@@ -56,30 +56,30 @@ class SpoolFrame(NamedTuple):
 
 
 def write_frame(frame: SpoolFrame) -> bytes:
-    """A frame as a segment holds it."""
+    """Encode a frame as a segment holds it."""
     front = _HEAD.pack(frame.kind, frame.call.encode(), len(frame.body))
     return b"".join((front, _sum_of(front, frame.body), frame.body))
 
 
 def read_frames(data: bytes | memoryview) -> Iterator[tuple[SpoolFrame, int]]:
-    """The frames at the beginning of ``data``, each with the position behind it. Ends before the first that is not
+    """Yield the frames at the beginning of ``data``, each with the position after it, up to the first that is not
     whole."""
     view, at = memoryview(data), 0
     while at + FRONT_BYTES <= len(view):
         kind, call, length = _HEAD.unpack_from(view, at)
-        begun = at + FRONT_BYTES
-        if begun + length > len(view) or kind not in _KINDS:
+        body_start = at + FRONT_BYTES
+        if body_start + length > len(view) or kind not in _KINDS:
             return
-        body = bytes(view[begun : begun + length])
-        if _sum_of(view[at : at + _HEAD.size], body) != view[at + _HEAD.size : begun]:
+        body = bytes(view[body_start : body_start + length])
+        if _sum_of(view[at : at + _HEAD.size], body) != view[at + _HEAD.size : body_start]:
             return
-        at = begun + length
+        at = body_start + length
         yield SpoolFrame(_KINDS[kind], call.decode("ascii", "replace"), body), at
 
 
 def find_calls(file: BinaryIO) -> Iterator[SpoolFrame]:
-    """The frames of a segment that begin calls. The bodies of all others are passed over unread; one that is cut off
-    ends it. Cost: a few bytes of each frame."""
+    """Yield the frames of a segment that begin calls, up to a frame that is cut off. Skips the bodies of all others.
+    Cost: a few bytes of each frame."""
     if file.read(len(MAGIC)) != MAGIC:
         return
     while len(front := file.read(FRONT_BYTES)) == FRONT_BYTES:

@@ -1,10 +1,11 @@
 """Follow the segments of a spool, put the frames of each call together, and remove what is stored.
 
-A reader keeps no file of its own: after a restart it reads what is there again, so whoever stores calls must know which
-it has. A segment that grows is read from where the last look ended. A call that began before the gateway was killed is
-ended by the first segment of the gateway that follows.
+A reader keeps no file of its own: after a restart it reads the whole spool again, so its caller must know which calls
+it has stored. It reads a growing segment from where the last look ended. A call of a killed gateway ends when the first
+segment of the next gateway appears.
 
-A call of which a frame cannot be read, such as one that a newer headish wrote, is not given, and its segments stay.
+The reader yields no call with a frame that it cannot read, such as one that a newer headish wrote, and keeps its
+segments.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from headish.gateway.spool.records import CallBegin, CallEnd, ResponseHead, read
 from headish.gateway.spool.writer import SUFFIX
 
 COMPACT_BYTES = 64 * 1024
-"""A smaller segment is not written anew."""
+"""Smaller segments are not rewritten."""
 PART = ".part"
-"""What the name of a segment that is being written anew ends with."""
+"""The suffix of a segment that is being rewritten."""
 ROOM_BYTES = 64 * 1024 * 1024
-"""What must stay free on the disk where a segment is written anew: else it takes the room that calls need."""
+"""How much must stay free on the disk while a segment is rewritten: calls need the room."""
 READ_BYTES = 4 * 1024 * 1024
 """How many bytes of a segment are read at once; a larger frame is read whole."""
 
@@ -46,7 +47,7 @@ READ_BYTES = 4 * 1024 * 1024
 class SpooledCall:
     """A call as far as it is spooled. It grows while the spool is read.
 
-    ``request`` and ``response`` are the bodies so far, decompressed and without the call's key; ``is_sent`` says that
+    ``request`` and ``response`` are the bodies so far, decompressed and without the call's key; ``is_sent`` is set once
     the request is whole. ``head`` is None until an answer begins, ``end`` until the call ends. ``is_abandoned`` marks a
     call whose gateway was killed: no end will come. ``run`` is the same for all calls of one gateway process.
     """
@@ -71,7 +72,7 @@ class SpooledCall:
 
     @property
     def response_size(self) -> int:
-        """The bytes of ``response``, without a copy: what grew since the last look is ``response_from(size)``."""
+        """The length of ``response``, without a copy. ``response_from(size)`` gives what was added since."""
         return len(self._response)
 
     @property
@@ -80,7 +81,7 @@ class SpooledCall:
         return len(self._request) + len(self._response)
 
     def response_from(self, position: int) -> bytes:
-        """The answer's bytes from a position on."""
+        """The bytes of the answer from a position on."""
         return bytes(self._response[position:])
 
     @property
@@ -104,7 +105,7 @@ class SpooledCall:
 
 
 class SpoolReader:
-    """The reading end of a spool. One process at a time has one. The folder need not be there yet.
+    """The reading end of a spool. Only one process at a time may have one. The folder need not exist yet.
 
     Memory: the bodies of the calls that are not forgotten.
     """
@@ -115,8 +116,8 @@ class SpoolReader:
         self._segments: dict[str, _Segment] = {}
         self._killed: set[str] = set()  # the runs that left calls without an end
         self.unreadable: set[str] = set()
-        """The calls that were met and cannot be read."""
-        with suppress(OSError):  # of a reader that was killed while it wrote; they hold what people said
+        """The ids of the calls that cannot be read."""
+        with suppress(OSError):  # left by a reader that was killed while it rewrote; they hold what people said
             for path in folder.glob(f"*{SUFFIX}{PART}"):
                 path.unlink()
 
@@ -130,12 +131,12 @@ class SpoolReader:
         return len(self._calls)
 
     def read(self, *, is_over: bool = False) -> Iterator[SpooledCall]:
-        """Each call of which the spool holds something new, once, in the order in which they began.
+        """Yield each call that has grown since the last look, once, in the order in which the calls began.
 
-        A call is given again whenever it grew. Call it again and again: it does not wait. Each look ends by removing
-        the segments of which every call is forgotten and nothing can follow. With ``is_over``, no gateway writes any
-        more: calls without an end are abandoned.
-        Raises: OSError where a segment cannot be read.
+        It does not wait: call it again and again. At its end, each look removes the segments whose calls are all
+        forgotten and to which nothing can be added. ``is_over`` says that no gateway writes any more: calls without an
+        end are then abandoned.
+        Raises: OSError if a segment cannot be read.
         """
         names = sorted(path.name for path in self.folder.glob(f"*{SUFFIX}"))
         grown: dict[str, SpooledCall] = {}
@@ -145,9 +146,11 @@ class SpoolReader:
                 self._take(frame, segment, grown)
             # The writer makes a segment only when it has left the one before.
             segment.is_over = segment.is_over or is_over or name != names[-1]
+        # Without files, a person has removed them: the gateway may still write the rest of a call into its next one.
+        last_run = _run_of(names[-1]) if names else None
         for call in self._calls.values():
             # A later run of the gateway has begun, so nobody will write the rest of this call.
-            if not call.is_complete and (is_over or call.run != _run_of(names[-1])):
+            if not call.is_complete and (is_over or last_run not in (None, call.run)):
                 call.is_abandoned = True
                 self._killed.add(call.run)
                 grown[call.id] = call
@@ -155,17 +158,17 @@ class SpoolReader:
         self._remove()
 
     def forget(self, call: str) -> None:
-        """Say that a call is stored, or needs no storing: its bytes go from memory, and with those of its neighbours
-        from the disk. What may follow of it is ignored."""
+        """Forget a call that is stored, or need not be. Its bytes leave memory now, and the disk when its neighbours
+        are forgotten too. Later frames of the call are ignored."""
         self._calls.pop(call, None)
 
     def compact(self) -> None:
-        """Write segments anew of which most is forgotten: else a call that waits or goes on for long would keep 64 MB
-        on the disk, and as much of each later segment that shares a call with the one before.
+        """Rewrite segments of which most is forgotten. Otherwise a call that waits or lasts long would keep 64 MB on
+        the disk, and as much for each later segment that shares a call with the one before.
 
-        On a full disk they stay as they are, and on one that is nearly full.
+        On a disk that is full, or nearly full, the segments stay as they are.
 
-        Cost: nothing, until half of a segment is forgotten; then what is left of it.
+        Cost: nothing until half of a segment is forgotten; then writing the rest of it.
         """
         self._remove()
         for _, segment, kept in self._with_kept():
@@ -182,12 +185,12 @@ class SpoolReader:
             if call is not None:
                 call.take(frame)
                 grown[id] = call
-        except UNREADABLE:
+        except UNREADABLE:  # its bytes stay in the spool, where a newer headish can read them
             self.unreadable.add(id)
         if id in self.unreadable:
             self._calls.pop(id, None)
             grown.pop(id, None)
-        if id in self.unreadable or id in self._calls:  # else a mark of the segment, or of a call that is forgotten
+        if id in self.unreadable or id in self._calls:  # other frames seal the segment, or belong to forgotten calls
             segment.add(frame)
 
     def _remove(self) -> None:
@@ -199,8 +202,8 @@ class SpoolReader:
     def _with_kept(self) -> Iterator[tuple[str, _Segment, set[str]]]:
         """The segments in order, each with the calls whose frames must stay in it.
 
-        Those are the calls that are not forgotten, and those of which an earlier segment still has frames: without its
-        end, a call that is stored would come back after a restart as one that goes on.
+        Those are the calls that are not forgotten, and those with frames in an earlier segment: if the end of a stored
+        call went before its beginning, the call would come back after a restart as one that goes on.
         """
         kept = self._calls.keys() | self.unreadable
         for name, segment in sorted(self._segments.items()):
@@ -209,22 +212,22 @@ class SpoolReader:
                 kept |= segment.sizes.keys()
 
     def _ends_runs(self, name: str) -> bool:
-        """Whether a segment alone says that nothing follows of the calls of an earlier run, which was killed."""
+        """Whether this segment is the only sign that the calls of an earlier, killed run are over."""
         earlier = {_run_of(each) for each in self._segments} - {_run_of(name)}
         return name == max(self._segments) and not earlier.isdisjoint(self._killed)
 
 
 def calls_in(folder: Path) -> dict[str, CallBegin]:
-    """The calls that a spool holds now, by their ids, stored or not, as far as it can be read. Whoever empties it is
-    not disturbed. A beginning that cannot be read is that of a call without a token."""
-    found: dict[str, CallBegin] = {}
+    """The calls that a spool holds now, by id, whether stored or not, as far as they can be read. Does not disturb the
+    reader that empties the spool. A beginning that does not decode counts as that of a call without a token."""
+    begins: dict[str, CallBegin] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
             with path.open("rb") as file:
-                found |= {each.call: _begin_or_nothing(each) for each in find_calls(file)}
-        except OSError:  # which was stored meanwhile, or is another user's
+                begins |= {each.call: _begin_or_nothing(each) for each in find_calls(file)}
+        except OSError:  # the segment was removed meanwhile, or is another user's
             continue
-    return found
+    return begins
 
 
 def _begin_or_nothing(frame: SpoolFrame) -> CallBegin:
@@ -235,8 +238,8 @@ def _begin_or_nothing(frame: SpoolFrame) -> CallBegin:
 
 
 class _Segment:
-    """A file that is followed. ``is_over`` once nothing more can be read from it. ``sizes`` has the bytes of each call
-    that was not forgotten when they were read."""
+    """A segment and how far it was read. ``is_over``: nothing more can be read from it. ``sizes`` has the bytes of each
+    call that was not forgotten when they were read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -245,7 +248,7 @@ class _Segment:
         self.sizes: dict[str, int] = {}
 
     def read(self) -> Iterator[SpoolFrame]:
-        """The frames that were not read yet."""
+        """Yield the frames that were not read yet."""
         if self.is_over:
             return
         with self.path.open("rb") as file:
@@ -260,15 +263,15 @@ class _Segment:
                 self.position += size
 
     def add(self, frame: SpoolFrame) -> None:
-        """Count a frame of a call, as large as it is in the file: else a segment of small ones would seem forgotten."""
+        """Count a frame of a call with its front: else a segment of many small frames would seem mostly forgotten."""
         self.sizes[frame.call] = self.sizes.get(frame.call, 0) + FRONT_BYTES + len(frame.body)
 
     def compact(self, kept: Container[str]) -> None:
-        """Write the file anew with the frames of some calls, if they are less than half of it. Raises: OSError."""
+        """Rewrite the file with the frames of ``kept`` alone, if they are less than half of it. Raises: OSError."""
         sizes = {call: size for call, size in self.sizes.items() if call in kept}
         if self.position < COMPACT_BYTES or 2 * sum(sizes.values()) > self.position:
             return
-        if self.path.stat().st_size != self.position:  # its end could not be read, and stays as it is
+        if self.path.stat().st_size != self.position:  # its end could not be read, and a rewrite would lose it
             return
         if disk_usage(self.path.parent).free < sum(sizes.values()) + ROOM_BYTES:
             return
@@ -281,7 +284,7 @@ class _Segment:
             part.unlink(missing_ok=True)
 
     def _copy(self, part: Path, calls: Container[str]) -> int:
-        """Write the frames of some calls to another file; its bytes."""
+        """Write the frames of some calls to another file; return its size."""
         opener = partial(os.open, mode=0o600)
         with self.path.open("rb") as file, open(part, "wb", opener=opener) as copy:
             copy.write(MAGIC)
@@ -291,25 +294,26 @@ class _Segment:
                     copy.write(write_frame(frame))
             copy.write(write_frame(SpoolFrame(SpoolKind.SEALED, NO_CALL, b"")))
             copy.flush()
-            os.fsync(copy.fileno())  # what it replaces may have been on the platter
+            os.fsync(copy.fileno())  # the file that it replaces may be on the platter, and this one not yet
             return copy.tell()
 
     def remove(self) -> None:
-        """Remove the file, unless it is not headish's."""
+        """Remove the file, unless it is not a segment of headish (it has no magic, and is not empty)."""
         if self.position > 0 or self.path.stat().st_size == 0:
             self.path.unlink(missing_ok=True)
 
 
 def _frames_in(file: BinaryIO) -> Iterator[tuple[SpoolFrame, int]]:
-    """The frames from a file's position on, each with its bytes there, up to the first that is not whole."""
-    kept = b""
-    while data := file.read(max(READ_BYTES, len(kept))):
-        kept += data
+    """Yield the frames from a file's position on, each with its size in the file, up to the first that is not whole."""
+    buffer = b""
+    # Doubles what it holds for a frame that is larger than a portion: else each portion would copy all of it again.
+    while data := file.read(max(READ_BYTES, len(buffer))):
+        buffer += data
         behind = 0
-        for frame, end in read_frames(kept):
+        for frame, end in read_frames(buffer):
             yield frame, end - behind
             behind = end
-        kept = kept[behind:]
+        buffer = buffer[behind:]
 
 
 def _run_of(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What the frames of a call say: how it began, how its answer began, how it ended. None of them holds a key."""
+"""The records in the frames of a call: how it began, how its answer began, how it ended. None of them holds a key."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Outcome = Literal["ok", "broken", "client gone", "unreachable", "unrecorded"]
 """How a call ended.
 
 ``ok``: both bodies passed whole, whatever the status. ``broken``: the upstream broke off. ``client gone``: the client
-did. ``unreachable``: no answer began, and the client got a 502. ``unrecorded``: it passed, and a part of it is not in
-the spool.
+did. ``unreachable``: no answer began, and the client got a 502. ``unrecorded``: the call passed, but a part of it is
+not in the spool.
 """
 
 
 class CallBegin(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A call as the client sent it, less its body. Times are milliseconds since 1970.
+    """A call as the client sent it, without its body. Times are milliseconds since 1970.
 
-    ``api`` is the gateway's own word for the place that was asked (``anthropic``, ``openai``, ``gemini``, ``ollama``,
-    or the name behind ``/to/``), ``path`` what stood behind it. ``headers`` are those of an allow-list, names in lower
-    case: session ids, content type, versions, ``user-agent``. ``space`` and ``token`` are the space that the call's
-    token opens and the token's label; None where it had none.
+    ``api`` is the gateway's word for the upstream (``anthropic``, ``openai``, ``gemini``, ``ollama``, or the name
+    after ``/to/``), ``path`` the rest of the path. ``headers`` are those of an allow-list, names in lower case:
+    session ids, content type, versions, ``user-agent``. ``space`` is the space that the call's token opens and
+    ``token`` the token's label; both are None for a call without a token.
     """
 
     at: int
@@ -40,7 +40,7 @@ class CallBegin(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def client(self) -> str:
-        """The client's ``user-agent``; empty where it sent none."""
+        """The client's ``user-agent``; empty if it sent none."""
         return self.headers.get("user-agent", "")
 
 
@@ -55,9 +55,9 @@ class ResponseHead(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class CallEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The end of a call.
 
-    ``first_byte_at`` is when the first byte of the answer's body came. The counts of bytes are those that passed,
-    compressed as they were. ``error`` says in a sentence what broke; ``left_out`` why bytes that passed are not in the
-    spool (too large, or of an unknown or a broken encoding).
+    ``first_byte_at`` is when the first byte of the answer's body came. The byte counts are of the bodies as they
+    passed, still compressed. ``error`` says in a sentence what broke; ``left_out`` says why bytes that passed are not
+    in the spool (too large, or in an unknown or broken encoding).
     """
 
     outcome: Outcome
@@ -80,12 +80,12 @@ def begin(call: str, value: CallBegin) -> SpoolFrame:
 
 
 def read_begin(frame: SpoolFrame) -> CallBegin:
-    """How a call began. Raises: those of ``UNREADABLE``."""
+    """Decode the beginning of a call. Raises: those of ``UNREADABLE``."""
     return msgspec.json.decode(frame.body, type=CallBegin)
 
 
 def head(call: str, value: ResponseHead) -> SpoolFrame:
-    """The frame of an answer's beginning."""
+    """The frame that begins an answer."""
     return SpoolFrame(SpoolKind.HEAD, call, msgspec.json.encode(value))
 
 

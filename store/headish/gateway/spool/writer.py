@@ -1,7 +1,7 @@
 """Append frames to the segments of a spool.
 
-Nothing is flushed to the platter: what was written survives ``kill -9``, and a power cut may take the last seconds.
-From the first frame without room on, a call is dropped; its end says so, and a counter counts it.
+Nothing is flushed to the platter: what was written survives ``kill -9``, but a power cut may take the last seconds.
+From its first frame without room on, a call is dropped; its end says so, and a counter counts it.
 """
 
 from __future__ import annotations
@@ -24,24 +24,26 @@ SPOOL_LIMIT_BYTES = 1024 * 1024 * 1024
 SUFFIX = ".spool"
 _LOCK = "writer.lock"
 WRITTEN_BYTES = 4 * 1024 * 1024
-"""How many bytes of frames are written at once, and held in memory of a body that unpacks to more."""
+"""The approximate number of bytes of frames that are written at once. A body that unpacks to more is never whole in
+memory."""
 _COUNTED_SECONDS = 1.0
-"""How long a count of the folder's bytes is trusted: the reader removes segments."""
+"""How long a count of the folder's bytes is trusted: meanwhile the reader may remove segments."""
 
 
 class SpoolWriter:
-    """The writing end of a spool. One process at a time has one; it may be used from one thread at a time.
+    """The writing end of a spool. Only one process at a time has one; use it from one thread at a time.
 
-    ``unrecorded`` counts the calls of which something is missing for want of room. ``failure`` is what the last
-    attempt to write met, None once a call was begun since; ``last_failure`` stays.
+    ``unrecorded`` counts the calls that are incomplete: there was no room, a write failed, or their space had used up
+    its share. ``failure`` is the reason, and None again once the beginning of a call was written; ``last_failure``
+    stays.
     """
 
     def __init__(
         self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES, limit_bytes: int = SPOOL_LIMIT_BYTES
     ) -> None:
-        """Makes the folder, for its owner alone. Raises: OSError where that fails, or another writer is there."""
+        """Make the folder, for its owner alone. Raises: OSError if that fails, or if the spool has another writer."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Held until the process ends, however it does: whoever reads can tell whether anything may follow.
+        # The system frees it however the process ends, so readers can tell whether more may come (`is_written`).
         self._lock = open(folder / _LOCK, "ab", opener=_open_private)  # noqa: SIM115
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.folder = folder
@@ -74,14 +76,14 @@ class SpoolWriter:
         return True
 
     def write(self, frames: Iterable[SpoolFrame]) -> None:
-        """Append frames. Without room, it does not raise: it drops and counts the affected calls, and ends them as
+        """Append frames. If that fails, it does not raise: it drops and counts the affected calls, and ends them as
         ``unrecorded`` as soon as something can be written again.
 
-        Cost: one ``write`` of the system for each 4 MB of them. No more than these are taken from ``frames`` at a time.
+        Cost: one system call ``write`` for each 4 MB. It takes no more than that from ``frames`` at a time.
         """
         owed, self._owed = [_unrecorded(call) for call in self._owed], []
-        for listed in _portions(chain(owed, filter(None, map(self._admit, frames)))):
-            self._write(listed)
+        for portion in _portions(chain(owed, filter(None, map(self._admit, frames)))):
+            self._write(portion)
 
     def _write(self, listed: list[SpoolFrame]) -> None:
         while listed:
@@ -92,19 +94,20 @@ class SpoolWriter:
             listed = listed[len(taken) :]
 
     def seal(self) -> None:
-        """End the segment, if one is open: once its calls are stored, the reader can remove it. A later ``write`` opens
-        another one."""
+        """End the segment, if one is open, so that the reader can remove it once its calls are stored. A later
+        ``write`` opens another one."""
         if self._file is not None:
             self._append([SpoolFrame(SpoolKind.SEALED, NO_CALL, b"")])
             self._close()
 
     def seal_if_idle(self) -> None:
-        """``seal``, unless a call goes on. A WebSocket may stay open for hours without one."""
+        """Seal the segment, unless a call is open. A WebSocket without an open request does not count: it may stay open
+        for hours."""
         if not self._open_calls:
             self.seal()
 
     def close(self) -> None:
-        """End the segment, and let another writer in."""
+        """End the segment, and free the lock for another writer."""
         self.seal()
         self._lock.close()
 
@@ -127,7 +130,7 @@ class SpoolWriter:
         return _unrecorded(frame.call) if frame.kind is SpoolKind.END else None
 
     def _is_crowded(self, frame: SpoolFrame) -> bool:
-        """Whether the space of a call that begins has no room: what waits there must leave others theirs."""
+        """Whether the space of a new call has used up its share: the calls that wait there must leave others room."""
         now = time.monotonic()
         if now - self._looked_at > _COUNTED_SECONDS:
             self._looked_at, self._state = now, read_state(self.folder.parent)
@@ -145,7 +148,7 @@ class SpoolWriter:
                 self._dropped.add(frame.call)
             if frame.kind is SpoolKind.BEGIN:  # nothing of it is there, so nothing needs an end
                 self._forget(frame.call)
-            elif frame.kind is SpoolKind.END:
+            elif frame.kind is SpoolKind.END:  # without its end, the call would wait until the next gateway begins
                 self._owed.append(frame.call)
 
     def _fail(self, words: str) -> None:
@@ -197,7 +200,7 @@ class SpoolWriter:
                 self._written = os.write(file, MAGIC)
             except OSError:
                 os.close(file)
-                path.unlink(missing_ok=True)  # on a full disk there would be one of them for each attempt
+                path.unlink(missing_ok=True)  # else a full disk would get an empty file for each attempt
                 raise
             self._file = file
         return self._file
@@ -215,24 +218,24 @@ class SpoolWriter:
 
 
 def _portions(frames: Iterable[SpoolFrame]) -> Iterator[list[SpoolFrame]]:
-    """The frames in lists, each with as many bytes as are written at once."""
-    listed, size = [], 0
+    """Split frames into lists of about ``WRITTEN_BYTES`` bytes."""
+    portion, size = [], 0
     for frame in frames:
-        listed.append(frame)
+        portion.append(frame)
         size += len(frame.body)
         if size >= WRITTEN_BYTES:
-            yield listed
-            listed, size = [], 0
-    if listed:
-        yield listed
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
 
 
 _LARGE = frozenset({SpoolKind.BEGIN, SpoolKind.REQUEST, SpoolKind.RESPONSE})
-"""What the limit holds back. The rest is written beyond it, too: it ends what was recorded so far."""
+"""The kinds that the limit applies to. The others are small and are always written: they complete what was recorded."""
 
 
 def is_written(folder: Path) -> bool:
-    """Whether a process has the writing end of a spool."""
+    """Whether a process holds the writing end of a spool."""
     try:
         with open(folder / _LOCK, "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -248,12 +251,12 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def sum_of(folder: Path) -> int:
-    """The bytes of all segments of a spool; 0 where there is none."""
+    """The bytes of all segments of a spool; 0 if there are none."""
     return sum(_size_of(path) for path in folder.glob(f"*{SUFFIX}"))
 
 
 def _latest_run(folder: Path) -> int:
-    """The number of the gateway that wrote last. No clock decides what is later: it may be set back."""
+    """The number of the gateway that wrote last. Runs are numbered, not dated: a clock may be set back."""
     runs = [path.name.partition("-")[0] for path in folder.glob(f"*{SUFFIX}")]
     return max((int(run) for run in runs if run.isdecimal()), default=0)
 
@@ -261,7 +264,7 @@ def _latest_run(folder: Path) -> int:
 def _size_of(path: Path) -> int:
     try:
         return path.stat().st_size
-    except OSError:  # which the reader has removed meanwhile
+    except OSError:  # the reader has removed it meanwhile
         return 0
 
 

@@ -1,5 +1,6 @@
-"""Budgets: how many tokens a window has, and what is left out where there are too many.
+"""Budgets: how many tokens a window has, and which messages are left out if there are too many.
 
-``estimates`` guesses from bytes, ``fitting`` learns from what providers counted, ``cutting`` leaves out, ``compacting``
-chooses what a summary may stand for, ``counting`` puts it together for the verbs. Pure.
+``estimates`` guesses from bytes, ``fitting`` corrects by providers' counts, ``cutting`` leaves messages out,
+``compacting`` chooses the turns of a summary, ``counting`` combines them for the verbs. Pure, except ``replies``, which
+reads the newest replies of a space.
 """

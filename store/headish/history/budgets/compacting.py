@@ -1,4 +1,4 @@
-"""Which turns a summary may stand for, so that a thread gets down to so many tokens."""
+"""Choose the turns that a summary covers, so that a thread gets down to a number of tokens."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from headish.values.ids import TurnId
 from headish.values.limits import COVERED_LIMIT
 
 SUMMARY_SHARE = 0.1
-"""How much of the wanted size is expected of the summary."""
+"""The share of the target that is reserved for the summary."""
 
 
 def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnId]:
-    """The turns of the messages to be covered, in order; none if the window is small enough, or nothing can be.
+    """The turns to cover, in order; none if the window is small enough or nothing can be covered.
 
-    Instructions, kept turns and the first exchange stay, and the tail from the last question on, at least. Of what is
-    between, the oldest are covered until the rest fits, or one overlay can cover
-    no more. Earlier summaries are covered with them, unless they stand for too much.
+    Instructions, kept turns, the first exchange, and everything from the last question on stay. The oldest of the other
+    turns are covered until the window fits ``target`` or one overlay can cover no more. Earlier summaries are covered,
+    too, unless they cover too many turns themselves.
     """
     messages, weights = measured.window.messages, measured.weights
     scale = weigh(weights)
@@ -32,7 +32,7 @@ def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnI
     )
     covered: list[int] = []
     room = COVERED_LIMIT
-    wanted = target * (1 - SUMMARY_SHARE) if summarizes else target
+    goal = target * (1 - SUMMARY_SHARE) if summarizes else target
     start = shape.first_free
     for end in range(start + 1, last + 1):
         if not shape.can_begin(end):
@@ -46,7 +46,7 @@ def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnI
         for at in portion:
             scale.leave(at)
         start = end
-        if scale.total <= wanted:
+        if scale.total <= goal:
             break
     if all(at in summaries for at in covered):
         return []  # a summary of a summary says nothing new

@@ -1,4 +1,4 @@
-"""A window with the weights of its messages, as ``tokens`` reports them and a budget cuts them."""
+"""Weigh the messages of a window, for the report of ``tokens`` and for budgets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Fill = Callable[[Sequence[Message]], Sequence[Message]]
 
 
 class TurnTokens(PlainResult, frozen=True):
-    """The tokens of one message of a window. ``source`` is how they were counted, as in ``Tokens``."""
+    """The tokens of one message of a window. ``source`` says how they are known, as in ``Tokens``."""
 
     turn: TurnId | None
     role: str | None
@@ -31,11 +31,11 @@ class TurnTokens(PlainResult, frozen=True):
 
 
 class Tokens(PlainResult, frozen=True):
-    """How many tokens a request for a window would have, its ``tools`` included, and how that is known.
+    """The number of tokens of a request for a window, including its ``tools``, and how it is known.
 
-    ``source`` is ``count`` (a function that was given), ``usage`` (what providers counted for replies of the thread),
-    ``ratio`` (a guess by bytes, corrected by other replies of the space) or ``bytes`` (the guess alone). ``error`` is
-    how far the number may be off, as a share of it: 0.1 is a tenth. ``context_window`` is that of the thread's pointer.
+    ``source`` is ``count`` (the caller's function), ``usage`` (providers' counts for replies of the thread), ``ratio``
+    (a guess by bytes, corrected by other replies of the space) or ``bytes`` (the guess alone). ``error`` is how far the
+    number may be off, as a share of it: 0.1 is a tenth. ``context_window`` is that of the thread's pointer.
     """
 
     tokens: int
@@ -48,8 +48,9 @@ class Tokens(PlainResult, frozen=True):
 
 
 class Measured(NamedTuple):
-    """A window, what its messages weigh, and which of them every budget keeps. ``summaries`` are the messages that
-    replace others, each with the number of those. ``needs_fit``: only bytes are known."""
+    """A window, the weights of its messages, and which of them every budget keeps. ``summaries`` has the number of
+    covered turns by the index of each summary. ``needs_fit``: the thread has no counts of its own that correct a
+    guess."""
 
     window: ContextWindow
     weights: Weights
@@ -59,10 +60,10 @@ class Measured(NamedTuple):
 
 
 def measure(walked: Sequence[Walked], tools: Tools = (), count: Count | None = None, fill: Fill = tuple) -> Measured:
-    """The window of a walk with what it weighs: by ``count``, else by bytes and by the usage of its own replies.
+    """The window of a walk with its weights: by ``count``, else by bytes, corrected by the usage of its own replies.
 
-    ``fill`` gives the messages with the documents that they refer to: these weigh what goes out.
-    Raises: CorruptTurn; InvalidArgument where ``count`` gives no number.
+    ``fill`` puts documents in place of references, so that they weigh what is sent.
+    Raises: CorruptTurn; InvalidArgument if ``count`` does not return a number of tokens.
     """
     window, seen = see_window(walked)
     at = range(len(walked)) if seen is None else [each.at for each in seen]
@@ -75,7 +76,7 @@ def measure(walked: Sequence[Walked], tools: Tools = (), count: Count | None = N
     guesses, base = [estimate(message) for message in outgoing], estimate_tools(tools)
     as_stored: list[float | None] = [None] * len(walked)
     for index, (turn, guess) in enumerate(zip(at, guesses, strict=True)):
-        # What was changed since is not what a provider counted.
+        # A provider counted the original words: a message that an overlay changed since cannot be compared.
         as_stored[turn] = guess if window.messages[index].turn == walked[turn].id else None
     samples = find_samples(as_stored, _replies(walked), base)
     needs_fit = all(sample.has_tools for sample in samples)
@@ -83,18 +84,18 @@ def measure(walked: Sequence[Walked], tools: Tools = (), count: Count | None = N
 
 
 def with_fit(measured: Measured, fit: Fit | None) -> Measured:
-    """The same, corrected by what other replies of the space say."""
+    """The same measurement, corrected by other replies of the space."""
     return measured._replace(weights=measured.weights._replace(fit=fit))
 
 
 def cut_window(measured: Measured, budget: int) -> ContextWindow:
     """The window within a budget, with a note if messages were left out. Raises: OverBudget."""
-    made: Cut = cut(measured.window.messages, measured.weights, measured.kept, budget)
-    return replace(measured.window, messages=made.messages, notes=(*measured.window.notes, *made.notes))
+    shortened: Cut = cut(measured.window.messages, measured.weights, measured.kept, budget)
+    return replace(measured.window, messages=shortened.messages, notes=(*measured.window.notes, *shortened.notes))
 
 
 def tell(measured: Measured, model: str | None, context_window: int | None) -> Tokens:
-    """What a window weighs, message by message."""
+    """Report what a window weighs, message by message."""
     weights, scale = measured.weights, weigh(measured.weights)
     source, error = _source(weights, scale)
     turns = tuple(
@@ -105,12 +106,13 @@ def tell(measured: Measured, model: str | None, context_window: int | None) -> T
 
 
 def _source(weights: Weights, scale: Scale) -> tuple[str, float]:
-    """How the tokens are known, and how far they may be off."""
+    """The source of the token counts, and the share by which they may be off."""
     if weights.is_exact:
         return "count", 0.0
     guessed = sum(scale.tokens(at) for at in range(len(weights.guesses)) if at not in scale.known)
     share = guessed / scale.total if scale.total else 0.0
     if scale.known:
+        # Only the guessed part can be off, by as much as guesses were for the turns that providers counted.
         between = [each for each in weights.samples if not each.has_tools]
         whole = sum(each.tokens for each in between) / max(1.0, sum(each.guessed for each in between)) or 1.0
         off = [abs(each.tokens / each.guessed / whole - 1) for each in between]
@@ -121,10 +123,10 @@ def _source(weights: Weights, scale: Scale) -> tuple[str, float]:
 
 
 def _replies(walked: Sequence[Walked]) -> list[Counted]:
-    """The replies of a walk that say how many tokens their requests had."""
-    found = (
+    """The replies of a walk whose providers counted the tokens of the request."""
+    replies = (
         counted_reply(index, read_mapping(turn, "system"))
         for index, turn in enumerate(walked)
         if turn.system is not None and turn.type is None
     )
-    return [reply for reply in found if reply is not None]
+    return [reply for reply in replies if reply is not None]

@@ -1,9 +1,9 @@
-"""Cutting a window to a budget: which messages are left out, and which stay.
+"""Cut a window to a budget: choose the messages that are left out.
 
-The cut point is found by going through the thread from its first message on, as if a request had been made after each
-of them. Once the budget is exceeded, the cut moves on until 65 % of it are left, and stays there until it is exceeded
-again. So the same thread is always cut in the same place, and a message that is added leaves the window before it as it
-was, which providers' prompt caches need; only a move of the cut breaks it.
+The cut is found by replaying the thread from its first message, as if a request had been made after each one. When the
+budget is exceeded, the cut moves on until 65 % of the budget are left, and stays there until it is exceeded again. So
+the same thread is always cut in the same place, and a new message leaves the window before it unchanged, which
+providers' prompt caches need; only a move of the cut breaks it.
 
 Instructions, kept turns, summaries, the first exchange and the last question stay. A call is left out with its results.
 """
@@ -22,22 +22,22 @@ from headish.values.blocks import ToolUse
 from headish.values.messages import Message, Note
 
 CUT_TO = 0.65
-"""How much of the budget is left after a cut."""
+"""The share of the budget that is left after a cut. A small cut at each turn would break the prompt cache each time."""
 FIRST_SHARE = 0.25
-"""How much of the budget the first exchange may take with all of its calls. A larger one could never be cut: of it the
-question and the first answer stay, with the results of its calls."""
+"""The share of the budget up to which the whole first exchange stays, with all of its calls. If it is larger, only the
+question and the first answer stay, with the results of its calls: an agent's first exchange may fill the window."""
 CUT_ON_TO = 0.5
-"""How much of it is left at the least where the cut goes on to the next question, so that no answer comes first."""
+"""The share that must be left for the cut to go on to the next question, so that the rest begins with a question."""
 LARGEST_TOLD = 5
-"""How many turns an error names where nothing can be left out."""
+"""The most turns that ``OverBudget`` names."""
 INSTRUCTING = ("system", "developer")
 
 
 class Weights(NamedTuple):
-    """What the messages of a window weigh: ``guesses`` in tokens, which ``samples`` correct from their ends on.
+    """The weights of a window's messages: ``guesses`` in tokens, corrected by ``samples``, each from its end on.
 
-    ``at`` is the turn of the walk that each message stands for. ``fit`` corrects what no sample weighs, as long as the
-    thread has no samples of its own. ``tools`` weigh what stands outside the messages.
+    ``at`` is the index of each message's turn in the walk. ``fit`` corrects guesses as long as the thread has no
+    samples of its own. ``tools`` is the guessed weight of the tool definitions.
     """
 
     guesses: Sequence[float]
@@ -49,7 +49,8 @@ class Weights(NamedTuple):
 
 
 class Scale:
-    """Weighs the messages that are in the window while the thread goes on, each step in constant time."""
+    """Weighs the messages in the window while the thread is replayed; each message is weighed once, and once more when
+    a sample corrects it."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -58,14 +59,15 @@ class Scale:
         self._ends = {sample.end: sample for sample in weights.samples}
         self._own: list[float] = [0.0, 0.0]  # tokens and guesses of the samples so far
         self.known: dict[int, float] = {}
-        """What a message weighs by a sample."""
+        """The weights of messages that a sample covers, by index."""
         self._tools: float | None = None
         self._known_sum = self._guessed_sum = 0.0
         self.within: set[int] = set()
 
     def enter(self, index: int) -> None:
-        """The next message of the thread; it is in the window."""
+        """Take in the next message of the thread, and learn from its provider's count if it is a reply with one."""
         turn = self._weights.at[index]
+        # Learned only now: a count must not move a cut that was made before the reply existed.
         sample = self._ends.pop(turn, None)
         if sample is not None:
             self._learn(sample)
@@ -73,7 +75,7 @@ class Scale:
         self.put(index)
 
     def put(self, index: int) -> None:
-        """Take a message into the window."""
+        """Put a message into the window."""
         if index not in self.within:
             self.within.add(index)
             self._add(index, 1)
@@ -96,7 +98,7 @@ class Scale:
         return self._weights.tools * self._factor if self._tools is None else self._tools
 
     def tokens(self, index: int) -> float:
-        """What a message weighs now."""
+        """The present weight of a message."""
         return self.known[index] if index in self.known else self._weights.guesses[index] * self._factor
 
     def _add(self, index: int, sign: int) -> None:
@@ -106,12 +108,11 @@ class Scale:
             self._guessed_sum += sign * self._weights.guesses[index]
 
     def _learn(self, sample: Sample) -> None:
-        """Weigh what lies before a reply by what its provider counted."""
+        """Weigh the turns of a sample by the provider's count."""
         factor = sample.tokens / sample.guessed
         for turn in range(sample.start, sample.end):
             for index in self._of_turn.get(turn, ()):
-                # Out of the sums with the old weight, in again with the new one. Summing anew would take a pass for
-                # each reply.
+                # Replace the old weight in the sums by the new one: summing up again would take a pass for each reply.
                 is_within = index in self.within
                 if is_within:
                     self._add(index, -1)
@@ -135,7 +136,7 @@ class Cut(NamedTuple):
 
 
 def weigh(weights: Weights) -> Scale:
-    """All messages of a thread on the scale."""
+    """Weigh all messages of a thread."""
     scale = Scale(weights)
     for index in range(len(weights.guesses)):
         scale.enter(index)
@@ -143,9 +144,9 @@ def weigh(weights: Weights) -> Scale:
 
 
 def cut(messages: Sequence[Message], weights: Weights, kept: Sequence[bool], budget: int) -> Cut:
-    """The messages that fit a budget. ``kept`` says which stay whatever comes.
+    """Choose the messages that fit a budget. ``kept`` marks messages that always stay.
 
-    Cost: linear. Raises: OverBudget, which names the largest turns, where what must stay does not fit.
+    Cost: linear. Raises: OverBudget, which names the largest turns, if the messages that must stay do not fit.
     """
     shape = Shape(messages, kept, weights.guesses, FIRST_SHARE * budget)
     scale, start, pinned = Scale(weights), shape.first_free, None
@@ -161,11 +162,11 @@ def cut(messages: Sequence[Message], weights: Weights, kept: Sequence[bool], bud
 
 
 class Shape:
-    """Which part of a thread must stay, and where the thread can be cut.
+    """The messages of a thread that must stay (``must``), and the places where it can be cut.
 
-    The first exchange begins with the first message that is no instruction, and ends with the assistant's first message
-    without a call. It stays whole while the sum of its ``guesses`` is at most ``most``; the guesses do not change as
-    the thread goes on.
+    The first exchange begins with the first message that is not an instruction, and ends with the assistant's first
+    message without a call. It stays whole if the sum of its ``guesses`` is at most ``most``. Guesses decide, because
+    they do not change as the thread goes on.
     """
 
     def __init__(
@@ -175,7 +176,8 @@ class Shape:
         self.pairs = pair_calls(messages)
         self.answering = {index for index, _ in self.pairs}
         self.must: set[int] = {index for index, message in enumerate(messages) if message.role in INSTRUCTING}
-        # Not the first of the user's: what begins with a greeting would change when the user speaks.
+        # The first message, not the first of the user's: if an assistant's greeting begins the thread, the part that
+        # stays would change when the user speaks.
         self.first_free = 1 + next((at for at, each in enumerate(messages) if each.role not in INSTRUCTING), -1)
         self.must |= set(range(self.first_free))
         answer = (index for index in range(self.first_free, len(messages)) if messages[index].role == "assistant")
@@ -188,15 +190,15 @@ class Shape:
             self.must |= self._with_partners(stay)
 
     def can_begin(self, index: int) -> bool:
-        """Whether what stays may begin with a message: not with the results of a call that is left out."""
+        """Whether the rest may begin with this message: not if it has results, whose calls would be left out."""
         return index not in self.answering
 
     def is_question(self, index: int) -> bool:
-        """Whether a message is the user's own, and no result."""
+        """Whether a message is the user's own words, not results."""
         return self.messages[index].role == "user" and index not in self.answering
 
     def _with_results(self, index: int) -> set[int]:
-        """A message, and those behind it that answer its calls."""
+        """A message, and the messages with results that follow it."""
         last = index
         while last + 1 in self.answering:
             last += 1
@@ -215,7 +217,8 @@ def _ends_exchange(message: Message) -> bool:
 def _move(
     shape: Shape, scale: Scale, start: int, pinned: int | None, index: int, budget: int
 ) -> tuple[int, int | None]:
-    """Move the cut on, up to the last message at the most; where it is then, and the question that stays before it."""
+    """Move the cut on, at most up to the last message. Return its new place, and the index of the question that stays
+    although it comes before the cut, if there is one."""
     question = next((at for at in range(index, start - 1, -1) if shape.is_question(at)), None)
     if question is None:
         question = pinned
@@ -245,7 +248,8 @@ def _leave(shape: Shape, scale: Scale, portion: Iterable[int], question: int | N
 
 
 def _without_orphans(shape: Shape, scale: Scale) -> list[Message]:
-    """What stays, without a result whose call was left out: it came late, behind what stands between them."""
+    """The messages in the window, without results whose calls were left out (results that came late, after other
+    messages)."""
     left_out: dict[int, set[int]] = {}
     for (index, position), (call, _) in shape.pairs.items():
         if call not in scale.within:

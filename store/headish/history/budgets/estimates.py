@@ -1,8 +1,8 @@
-"""How many tokens a message has, guessed from its bytes and what kind of text they are.
+"""Guess how many tokens a message has, from its bytes and the kind of text.
 
-The ratios are those of o200k on chats, programs and JSON (measured: 4.8 bytes in a token of English, 4.1 of Python, 2.1
-to 3 of JSON, 4.8 of Chinese), a little to the safe side. Other tokenizers differ by half, which ``fitting`` finds out.
-Nothing here loads a vocabulary.
+The ratios are those of o200k for chats, programs and JSON (measured: 4.8 bytes in a token of English, 4.1 of Python,
+2.1 to 3 of JSON, 4.8 of Chinese), a little on the safe side. Other tokenizers differ by up to half, which ``fitting``
+corrects. Nothing here loads a vocabulary.
 """
 
 from __future__ import annotations
@@ -34,29 +34,31 @@ from headish.values.messages import Message
 Count = Callable[[str], int]
 """Counts the tokens of a text."""
 ASCII_BYTES, DIGIT_BYTES, WIDE_BYTES, JSON_BYTES = 4.4, 1.5, 4.0, 2.6
-"""Bytes in a token: of text in ASCII, of its digits, of other text, of JSON."""
+"""Bytes in a token of ASCII text, of its digits, of other text, and of JSON."""
 MESSAGE_TOKENS = 4
-"""What a provider adds to each message: its role and its ends."""
+"""The tokens that a provider adds to each message: its role and its delimiters."""
 IMAGE_TOKENS, DOCUMENT_TOKENS = 1500, 2000
-"""An image at the size that providers scale it down to; another document that is no text, at the least."""
+"""The tokens of an image at the size to which providers scale it down; the least of any other document that is not
+text."""
 PAGE_BYTES, SOUND_BYTES = 30_000, 500
-"""Bytes of a PDF that are guessed to be a page, and of sound that are guessed to be a token."""
+"""The bytes of a PDF that count as a page, and of sound that count as a token; both are guesses."""
 
 
 def estimate(message: Message) -> float:
-    """The tokens of a message by its bytes. Half of all texts are nearer than 9 %, one in ten is off by 24 %."""
+    """The tokens of a message, guessed by its bytes. Half of all texts are off by less than 9 %, one in ten by more
+    than 24 %."""
     return MESSAGE_TOKENS + sum(map(_estimate_block, message.content))
 
 
 def estimate_tools(tools: Iterable[Mapping[str, Any]]) -> float:
-    """The tokens of the definitions of tools."""
+    """The tokens of tool definitions, guessed by their bytes."""
     listed = list(tools)
     return estimate_text(json.dumps(listed, default=str, ensure_ascii=False)) if listed else 0.0
 
 
 def estimate_text(text: str) -> float:
-    """The tokens of a text by its bytes."""
-    # The first character decides: parsing would cost more than the estimate is worth.
+    """The tokens of a text, guessed by its bytes."""
+    # The first character decides whether it is JSON: parsing would cost more than the estimate is worth.
     if text[:1] in ("{", "["):
         return len(text.encode(errors="replace")) / JSON_BYTES
     narrow = text.encode("ascii", "ignore")
@@ -66,15 +68,15 @@ def estimate_text(text: str) -> float:
 
 
 def count_message(message: Message, count: Count) -> float:
-    """The tokens of a message by a function that counts those of a text; what is no text is guessed.
+    """The tokens of a message, counted by a function for texts; blocks that are not text are guessed.
 
-    Raises: InvalidArgument where the function gives no number of tokens.
+    Raises: InvalidArgument if the function does not return a number of tokens.
     """
     return MESSAGE_TOKENS + sum(_count_block(block, count) for block in message.content)
 
 
 def count_tools(tools: Iterable[Mapping[str, Any]], count: Count) -> float:
-    """The tokens of the definitions of tools, by a function."""
+    """The tokens of tool definitions, counted by a function. Raises: as ``count_message``."""
     listed = list(tools)
     return _call(count, json.dumps(listed, default=str, ensure_ascii=False)) if listed else 0.0
 
@@ -105,16 +107,16 @@ def _call(count: Count, text: str) -> int:
 
 
 def _texts(block: ContentBlock) -> list[str]:
-    """The part of a block that is sent as text."""
+    """The texts of a block that are sent to a provider."""
     match block:
         case Text(text=text) | Thinking(text=text):
             return [text]
-        case ToolUse(name=name, raw=raw, input=given):
-            return [name, raw if raw is not None or given is UNSET else json.dumps(given, ensure_ascii=False)]  # type: ignore[list-item]
+        case ToolUse(name=name, raw=raw, input=tool_input):
+            return [name, raw if raw is not None or tool_input is UNSET else json.dumps(tool_input, ensure_ascii=False)]  # type: ignore[list-item]
         case ToolDefinitions(raw=raw):
             return [raw]
         case ProviderBlock() if is_of_form(block):
-            return []  # it does not go out
+            return []  # it is not sent
         case ProviderBlock(data=data):
             return [json.dumps(data, ensure_ascii=False, default=str)]
         case _:

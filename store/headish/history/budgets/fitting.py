@@ -1,9 +1,8 @@
-"""Weigh turns by what providers counted: each reply records its request's tokens, so two replies weigh the turns
-between.
+"""Weigh turns by providers' counts.
 
-A reply's ``usage`` says how many tokens the whole request had. The difference of two replies of one model is what the
-turns from the first to the second weigh. Where the request was cut in between, or made with other tools, the
-difference is implausible and is not used.
+A reply's ``usage`` has the number of tokens of its whole request. So the difference between two replies of one model is
+the weight of the turns from the first reply to before the second. If the second request was cut, or made with other
+tools, the difference is implausible and is not used.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from typing import Any, NamedTuple
 from headish.values.turns import reply_of
 
 PLAUSIBLE = 3.0
-"""How many times more or less than guessed a difference may be."""
+"""The most by which a difference may exceed its guess, or a guess its difference, as a factor."""
 GUESS_ERROR = 0.25
-"""How far a guess by bytes alone is off, nine times in ten."""
+"""A guess by bytes alone is off by at most this share, nine times in ten."""
 FEW = 3
-"""Fewer samples of a model than this say too little of it."""
+"""The fewest samples that a fit is made of: a median of fewer says too little."""
 
 
 class Counted(NamedTuple):
@@ -31,9 +30,9 @@ class Counted(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The turns from ``start`` to before ``end``, what they weigh, and what was guessed.
+    """The turns from ``start`` to before ``end``, their counted and their guessed tokens.
 
-    ``has_tools``: they begin the request, so the definitions of its tools are weighed with them.
+    ``has_tools``: they begin the request, so the count includes its tool definitions.
     """
 
     start: int
@@ -45,7 +44,7 @@ class Sample(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """What a guess is to be multiplied by, and how far the samples are from it."""
+    """The factor that corrects a guess, and how far the samples are from it."""
 
     factor: float
     error: float
@@ -53,12 +52,12 @@ class Fit(NamedTuple):
 
 
 def counted_reply(index: int, system: Mapping[str, Any]) -> Counted | None:
-    """The tokens of the request that a turn answered, if its provider said so."""
+    """The tokens of the request that a turn answers; None if its provider did not report them."""
     reply = reply_of(system)
     usage = reply.get("usage")
     if not isinstance(usage, Mapping) or type(usage.get("input_tokens")) is not int:
         return None
-    # The counts are disjoint: what was read from a cache or written to one is no part of input_tokens.
+    # The stored counts are disjoint: input_tokens excludes tokens read from a cache or written to one.
     parts = [usage.get(name) for name in _INPUT]
     tokens = sum(part for part in parts if type(part) is int and part > 0)
     model = reply.get("model")
@@ -66,20 +65,20 @@ def counted_reply(index: int, system: Mapping[str, Any]) -> Counted | None:
 
 
 def find_samples(guesses: Sequence[float | None], replies: Iterable[Counted], tools: float | None) -> list[Sample]:
-    """The samples of a thread: between replies that follow one another, and before the first of them.
+    """The samples of a thread: the turns between successive replies, and those before the first reply.
 
-    ``guesses`` has a number for each turn that is seen as it was stored; a part with any other turn is no sample.
-    ``tools`` is what the tools are guessed to weigh, None where the turns do not begin the thread.
+    ``guesses`` has a number for each turn that is seen as it was stored, None for any other; a part with a None is not
+    a sample. ``tools`` is the guessed weight of the tools, None if the turns do not begin the thread.
     """
     samples: list[Sample] = []
     before: Counted | None = None
     for reply in replies:
-        start, known = (0, 0) if before is None else (before.at, before.tokens)
+        start, tokens_before = (0, 0) if before is None else (before.at, before.tokens)
         part = guesses[start : reply.at]
         is_first, is_same = before is None, before is not None and before.model == reply.model
         if None not in part and (is_same or (is_first and tools is not None)):
             guessed = sum(filter(None, part)) + (tools or 0.0 if is_first else 0.0)
-            tokens = reply.tokens - known
+            tokens = reply.tokens - tokens_before
             if guessed and guessed / PLAUSIBLE <= tokens <= guessed * PLAUSIBLE:
                 samples.append(Sample(start, reply.at, tokens, guessed, reply.model, is_first))
         before = reply
@@ -87,7 +86,8 @@ def find_samples(guesses: Sequence[float | None], replies: Iterable[Counted], to
 
 
 def fit(samples: Iterable[Sample], model: str | None = None) -> Fit | None:
-    """What the samples say of guesses; those of the model alone, if there are enough. None if they say too little."""
+    """The median correction of the samples, of those of ``model`` alone if there are enough. None if there are fewer
+    than ``FEW``."""
     usable = [each for each in samples if not each.has_tools]
     own = [each for each in usable if model is not None and each.model == model]
     chosen = own if len(own) >= FEW else usable

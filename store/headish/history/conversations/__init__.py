@@ -1,6 +1,6 @@
-"""Conversations (rule R33, conversations): find the one that a headish belongs to, say something of it, and list them.
+"""Conversations (rule R33, conversations): find the one that a headish belongs to, change its record, and list them.
 
-- ``records``: which conversation it is, and what is said of it.
-- ``saying``: what may be said of one.
-- ``entries``: its line in a list.
+- ``subjects``: which conversation a headish, a key or a record belongs to.
+- ``records``, ``saying``, ``changing``: its record (title, tags …): read, checked, and changed.
+- ``entries``, ``nameless``, ``gone``: its line in a list, and which lines are left out.
 """

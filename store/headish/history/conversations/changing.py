@@ -1,4 +1,5 @@
-"""Say something anew of a conversation: what a caller says, what another space says, what arrived from elsewhere."""
+"""Change the record of a conversation: at a caller's wish, by a copy from another space, or by a record that
+arrived."""
 
 from __future__ import annotations
 
@@ -18,33 +19,34 @@ from headish.values.names import Absent, stored_name
 from headish.values.results.conversations import Conversation, Record, read_record
 
 Changes = Mapping[str, Any]
-"""What is to be said anew of a conversation: some of the fields of ``Record``."""
+"""Some of the fields of ``Record``, with new values."""
 
 
 def change_record(
     connection: Connection, space: int, found: ListedConversation, changes: Changes, expect: int | Absent | None
 ) -> Conversation:
-    """Say something anew of a conversation; what is not among the changes stays.
+    """Change fields of a conversation's record; the others stay. ``expect`` is the revision that must be there.
 
     Raises: RecordChanged, KeyTaken, InvalidContent.
     """
     stored = find_record(connection, space, found.subject)
     before = None if stored is None else stored.revision
-    wanted = None if isinstance(expect, Absent) else expect
-    if expect is not None and wanted != before:
-        raise RecordChanged(f"what is said of the conversation {stored_name(found.subject)!r}", wanted, before)
+    expected = None if isinstance(expect, Absent) else expect
+    if expect is not None and expected != before:
+        raise RecordChanged(f"what is said of the conversation {stored_name(found.subject)!r}", expected, before)
     record = msgspec.structs.replace(as_conversation(found, stored).record, **changes)
     if record.key is not None:
         _free_key(connection, space, record.key, found.subject)
-    said = _write(connection, space, found.subject, (before or 0) + 1, record)
-    return as_conversation(found, said)
+    changed = _write(connection, space, found.subject, (before or 0) + 1, record)
+    return as_conversation(found, changed)
 
 
 def copy_record(connection: Connection, space: int, subject: bytes, to: Connection, target: int) -> bool:
-    """Say of a conversation in another space what is said of it here, unless something is said of it there already.
+    """Copy a conversation's record into another space, unless it has one there. Returns whether it was copied.
 
-    A key stays with the conversation that has it there, if both begin alike: both spaces imported it (rule R45,
-    shadowed keys). Raises: KeyTaken for the key of any other conversation; CorruptRecord.
+    If another conversation has the key there and both have the same first turn, both spaces imported it: the key stays
+    there, and the copy has none (rule R45, shadowed keys).
+    Raises: KeyTaken for the key of any other conversation; CorruptRecord.
     """
     stored = find_record(connection, space, subject)
     if stored is None or find_record(to, target, subject) is not None:
@@ -62,8 +64,8 @@ def copy_record(connection: Connection, space: int, subject: bytes, to: Connecti
 
 
 def write_arrived_record(connection: Connection, space: int, subject: bytes, revision: int, data: bytes) -> bool:
-    """Say of a conversation what is said of it elsewhere. Whether it was: what does not decode is left out, and so is a
-    key that another conversation has here."""
+    """Store a record that arrived from elsewhere. Returns False, and stores nothing, if it does not decode or is not
+    allowed. Drops its key if another conversation has it here."""
     try:
         record = read_record(data)
         check_changes({name: getattr(record, name) for name in CHECKS})
@@ -79,7 +81,7 @@ def write_arrived_record(connection: Connection, space: int, subject: bytes, rev
 
 
 def _free_key(connection: Connection, space: int, key: str, subject: bytes) -> None:
-    """Refuse a key that another conversation has. One whose name was removed gives it up."""
+    """Refuse a key that another conversation has. If the other's name was removed, take the key from it instead."""
     holder = record_by_key(connection, space, key.encode())
     if holder is None or holder.subject == subject:
         return

@@ -1,4 +1,4 @@
-"""The line of a conversation in a list."""
+"""Make the lines of conversations in a list."""
 
 from __future__ import annotations
 
@@ -22,28 +22,33 @@ _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def leave_out_gone(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
-    """Those of which something is left. Cost: a few statements for each whose first and last turns were erased."""
+    """The conversations of which something is left. Cost: a few statements for each whose first and last turns were
+    erased."""
     if all(each.last.erased is None for each in listed):
         return listed
-    from headish.history.conversations.gone import is_gone  # late: few conversations were erased
+    from headish.history.conversations.gone import is_gone  # late: few conversations are erased
 
     return [each for each in listed if not is_gone(connection, space, each)]
 
 
 def make_entries(connection: Connection, space: int, listed: list[Listed]) -> list[Entry]:
-    """Conversations as a list shows them.
+    """Make the line of each conversation.
 
     Cost: one statement for each 64, and one more for each 64 that end with a system turn.
     Raises: CorruptTurn, CorruptRecord.
     """
-    found = [_found(each) for each in listed]
-    records = find_records(connection, space, [each.subject for each in found])
-    # What a client says last to a model, where the call failed, is not what the conversation is about.
-    silent = [here.turn for each, here in zip(listed, found, strict=True) if _is_instruction(each.last)]
+    conversations = [_found(each) for each in listed]
+    records = find_records(connection, space, [each.subject for each in conversations])
+    # A thread may end with instructions, for example if a call failed after them: show the last words before them.
+    silent = [
+        conversation.turn
+        for each, conversation in zip(listed, conversations, strict=True)
+        if _is_instruction(each.last)
+    ]
     spoken = spoken_before(connection, space, silent) if silent else {}
     return [
-        _entry(each, here, spoken.get(here.turn, each.last), records.get(here.subject))
-        for each, here in zip(listed, found, strict=True)
+        _entry(each, conversation, spoken.get(conversation.turn, each.last), records.get(conversation.subject))
+        for each, conversation in zip(listed, conversations, strict=True)
     ]
 
 
@@ -60,7 +65,7 @@ def _found(listed: Listed) -> ListedConversation:
 
 def _entry(listed: Listed, found: ListedConversation, last: ListedTurn, stored: StoredRecord | None) -> Entry:
     conversation = as_conversation(found, stored)
-    # Of one without a name, when its last turn was said: an import stores today what was said years ago.
+    # Without a name, the time when the last turn was said counts: an import stores today what was said years ago.
     moved = (
         datetime.fromtimestamp(listed.recent / 1000, UTC)
         if found.name is not None
@@ -80,7 +85,7 @@ def _entry(listed: Listed, found: ListedConversation, last: ListedTurn, stored: 
 
 
 def _words(words: ListedTurn) -> str:
-    """The first words of a turn; a document's name; of what has no words, what it is. Empty where there is no turn."""
+    """The first words of a turn, a document's name, or the kinds of blocks without words. Empty if there is no turn."""
     if words.id is None:
         return ""
     if words.overlay is not None:
@@ -89,7 +94,7 @@ def _words(words: ListedTurn) -> str:
 
 
 def _does(words: ListedTurn) -> str:
-    from headish.history.windows.states import describe  # late: few lists have one
+    from headish.history.windows.states import describe  # late: few lists show an overlay
     from headish.values.messages import Attributes
 
     try:

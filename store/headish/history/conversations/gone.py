@@ -1,4 +1,4 @@
-"""Conversations of which nothing is left: every turn that their line stands for was erased."""
+"""Find conversations of which nothing is left: every turn that their line in a list stands for is erased."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from headish.values.places import Place, Segment
 
 def is_gone(connection: Connection, space: int, listed: Listed) -> bool:
     """Whether nothing is left of a conversation. Cost: a few statements if its last turn was erased."""
+    # The two ends were read for the list anyway, and settle nearly every case without a statement.
     if listed.last.erased is None:
         return False
     if listed.first.id is not None and listed.first.erased is None:
@@ -37,11 +38,12 @@ def is_gone(connection: Connection, space: int, listed: Listed) -> bool:
 
 
 def _is_left_beside(connection: Connection, space: int, end: Place) -> bool:
-    """Whether anything is left in the tree of a name that no other name shares, for no other line shows that."""
+    """Whether anything is left in the tree of a name that is the only name there. Then no other line of the list would
+    show what is left."""
     firsts = [each.place for each in find_firsts(connection, space, end)]
     if not any(is_living(connection, space, each, named=False) for each in firsts):
         return False
     grown = [Segment(chain, low, NEWEST) for _, chain, low in grown_chains(connection, space, firsts, CHAINS_LIMIT)]
     lows = {each.chain: each.low for each in grown}
-    named = names_of_segments(connection, space, grown)
-    return sum(len(names) for place, names in named.items() if place.pos >= lows.get(place.chain, NEWEST)) == 1
+    names_at = names_of_segments(connection, space, grown)
+    return sum(len(names) for place, names in names_at.items() if place.pos >= lows.get(place.chain, NEWEST)) == 1

@@ -1,4 +1,4 @@
-"""The conversations of a list that have no name, as a person counts them."""
+"""Read the conversations of a list that have no name, without hidden halves and twins."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from headish.values.ids import TurnId
 def read_nameless(
     connection: Connection, space: int, begun: NamelessStarts, limit: int, *, erased: bool, twins: bool
 ) -> tuple[list[Listed], int | None]:
-    """Those that begin at some places, ``limit`` at the most; and the last chain that was looked at, None if all were.
+    """At most ``limit`` conversations that begin at the given places, and the lowest chain that was looked at, None if
+    all were.
 
-    ``erased`` also gives those of which nothing is left, ``twins`` those that repeat one of here.
-    Cost: two statements; that of ``hidden_among``, ``leave_out_gone`` and ``folded_twins``.
+    ``erased`` includes those of which nothing is left, ``twins`` those that repeat another one of this space.
+    Cost: two statements, and those of ``hidden_among``, ``leave_out_gone`` and ``folded_twins``.
     """
     more = list_nameless(connection, space, begun.places, limit)
     lowest = more[-1].chain if len(more) == limit else begun.lowest
@@ -31,6 +32,6 @@ def read_nameless(
 
 
 def _leave_out_twins(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
-    """Those whose last turn is not the twin of one that is shown."""
+    """The conversations whose last turn is not the twin of a turn that is shown."""
     folded = folded_twins(connection, space, [TurnId(each.last.id) for each in listed if each.last.id is not None])
     return [each for each in listed if each.last.id not in folded]

@@ -1,4 +1,4 @@
-"""A conversation, and the row that is about it."""
+"""A conversation and its record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headish.values.results.conversations import Conversation, Record, read_reco
 
 
 class ListedConversation(msgspec.Struct, frozen=True, gc=False):
-    """A conversation: its name or its first turn, and what was said last."""
+    """A conversation: its name, or else its first turn; and its last turn."""
 
     name: bytes | None
     first: TurnId | None
@@ -21,16 +21,17 @@ class ListedConversation(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def subject(self) -> bytes:
+        """The key of its record: its name, or the id of its first turn."""
         return self.name or str(self.first).encode()
 
 
 def read_conversation(connection: Connection, space: int, found: ListedConversation) -> Conversation:
-    """A conversation with what is said of it. Raises: CorruptRecord."""
+    """Read a conversation with its record. Raises: CorruptRecord."""
     return as_conversation(found, find_record(connection, space, found.subject))
 
 
 def as_conversation(found: ListedConversation, stored: StoredRecord | None) -> Conversation:
-    """A conversation with the row that is about it. Raises: CorruptRecord."""
+    """Make the value that callers get of a conversation and its stored record. Raises: CorruptRecord."""
     return Conversation(
         name=None if found.name is None else stored_name(found.name),
         first=found.first,
@@ -41,7 +42,7 @@ def as_conversation(found: ListedConversation, stored: StoredRecord | None) -> C
 
 
 def record_of(stored: StoredRecord) -> Record:
-    """What a row says of a conversation. Raises: CorruptRecord."""
+    """Decode the record of a row. Raises: CorruptRecord."""
     try:
         return read_record(stored.data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

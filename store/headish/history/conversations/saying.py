@@ -1,4 +1,4 @@
-"""What may be said of a conversation: the fields of its record, each checked."""
+"""Check the fields of a conversation's record."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def check_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """What may be said of a conversation, without what is left unset. Raises: InvalidArgument, InvalidContent."""
-    return {name: CHECKS[name](given) for name, given in changes.items() if not isinstance(given, UnsetType)}
+    """Check new values of a record; unset ones are left out. Raises: InvalidArgument, InvalidContent."""
+    return {name: CHECKS[name](value) for name, value in changes.items() if not isinstance(value, UnsetType)}
 
 
 def check_key(given: object) -> str | None:
-    """The key of a conversation, None to take it away. Raises: InvalidArgument."""
+    """Check the key of a conversation; None removes it. Raises: InvalidArgument."""
     if given is None:
         return None
     text = _check_text("key", given, KEY_LIMIT_BYTES)

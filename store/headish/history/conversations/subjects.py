@@ -1,4 +1,4 @@
-"""Which conversation a headish, a key or a row belongs to."""
+"""Find the conversation that a headish, a key or a record belongs to."""
 
 from __future__ import annotations
 
@@ -27,25 +27,26 @@ NAMES_SHOWN = 5
 
 
 def find_conversation(connection: Connection, space: int, headish: Headish) -> ListedConversation:
-    """The conversation of a bookmark, or of a turn: the one name that lies there, or what has none.
+    """The conversation of a bookmark or a turn. A turn's conversation has the only bookmark in it as its name, or no
+    name.
 
-    Raises: UnknownTurn, Ambiguous, UnknownConversation; InvalidArgument where several names lie there.
+    Raises: UnknownTurn, Ambiguous, UnknownConversation; InvalidArgument if it has several bookmarks.
     """
     if headish.bookmark is not None:
         found = _find_named(connection, space, headish.bookmark.encode())
         if found is not None:
             return found
-    stored = find_turn(connection, space, headish)
-    firsts = find_firsts(connection, space, stored.place)
+    turn = find_turn(connection, space, headish)
+    firsts = find_firsts(connection, space, turn.place)
     if not firsts:
         raise UnknownConversation(headish.text, "only system turns lead to this one")
     lying = (names_in(connection, space, each.place, NAMES_SHOWN) for each in firsts)
-    names = sorted({name for found in lying for name in found})[:NAMES_SHOWN]
+    names = sorted({name for each in lying for name in each})[:NAMES_SHOWN]
     if len(names) > 1:
-        shown = ", ".join(map(stored_name, names))
-        raise InvalidArgument(f"several bookmarks lie in the conversation of {headish.text!r}: say which ({shown} …)")
+        listed = ", ".join(map(stored_name, names))
+        raise InvalidArgument(f"several bookmarks lie in the conversation of {headish.text!r}: say which ({listed} …)")
     found = _find_named(connection, space, names[0]) if names else None
-    return found or ListedConversation(None, firsts[0].id, _newest(connection, space, firsts) or stored.id)
+    return found or ListedConversation(None, firsts[0].id, _newest(connection, space, firsts) or turn.id)
 
 
 def find_by_key(connection: Connection, space: int, key: bytes) -> ListedConversation:
@@ -58,17 +59,18 @@ def find_by_key(connection: Connection, space: int, key: bytes) -> ListedConvers
 
 
 def find_parts(connection: Connection, space: int, key: bytes, limit: int) -> list[ListedConversation]:
-    """The conversations that are parts of the one with a key: their keys are ``KEY:…``."""
-    stored = records_below_key(connection, space, key, limit)
-    found = (find_subject(connection, space, each.subject) for each in stored)
-    return [each for each in found if each is not None]
+    """The conversations whose keys are ``KEY:…``: parts of the conversation with the key."""
+    records = records_below_key(connection, space, key, limit)
+    conversations = (find_subject(connection, space, each.subject) for each in records)
+    return [each for each in conversations if each is not None]
 
 
 def title_of(connection: Connection, space: int, headish: Headish) -> str | None:
-    """The title of the conversation that a headish is of; None where it has none.
+    """The title of the conversation that a headish belongs to; None if it has none.
 
     Cost: one statement for a bookmark. Raises: as ``find_conversation``; CorruptRecord.
     """
+    # A bookmark and its record take one statement together; finding the conversation would take several.
     if headish.bookmark is not None:
         is_there, stored = record_of_bookmark(connection, space, headish.bookmark.encode())
         if is_there:
@@ -77,23 +79,23 @@ def title_of(connection: Connection, space: int, headish: Headish) -> str | None
 
 
 def find_subject(connection: Connection, space: int, subject: bytes) -> ListedConversation | None:
-    """The conversation that a row is about; None where its name was removed."""
+    """The conversation of a record; None if its name was removed."""
     first = as_turn_id(stored_name(subject))
     if first is None:
         return _find_named(connection, space, subject)
-    stored = turn_by_id(connection, space, first)
-    if stored is None:
+    turn = turn_by_id(connection, space, first)
+    if turn is None:
         raise CorruptRecord(f"what is said of the conversation {first}", "its first turn is missing")
     return ListedConversation(
-        None, first, _newest(connection, space, find_firsts(connection, space, stored.place)) or first
+        None, first, _newest(connection, space, find_firsts(connection, space, turn.place)) or first
     )
 
 
 def first_digest(connection: Connection, space: int, subject: bytes) -> bytes | None:
-    """The digest of the first turn of a conversation; None where its name was removed, or it has no first turn."""
-    found = find_subject(connection, space, subject)
-    stored = None if found is None else turn_by_id(connection, space, found.turn)
-    firsts = [] if stored is None else find_firsts(connection, space, stored.place)
+    """The digest of the first turn of a conversation; None if its name was removed, or it has no first turn."""
+    conversation = find_subject(connection, space, subject)
+    turn = None if conversation is None else turn_by_id(connection, space, conversation.turn)
+    firsts = [] if turn is None else find_firsts(connection, space, turn.place)
     first = turn_by_id(connection, space, firsts[0].id) if firsts else None
     return None if first is None else first.digest
 
@@ -109,10 +111,10 @@ def _find_named(connection: Connection, space: int, name: bytes) -> ListedConver
 
 
 def _newest(connection: Connection, space: int, firsts: Sequence[First]) -> TurnId | None:
-    """The end of the newest branch of what grew from any version of a first turn."""
+    """The end of the newest branch that grew from any version of a first turn; None if none has an end."""
     ends = [turn_id for each in firsts if (turn_id := newest_in(connection, space, each.place)) is not None]
     if len(ends) < 2:
         return next(iter(ends), None)
-    stored = [each for turn_id in ends if (each := turn_by_id(connection, space, turn_id)) is not None]
-    # A chain has the commit number of its first turn, so the highest belongs to the branch that was begun last.
-    return max(stored, key=lambda each: each.chain).id
+    turns = [each for turn_id in ends if (each := turn_by_id(connection, space, turn_id)) is not None]
+    # A chain's number is the commit number of its first turn, so the highest is the branch that was begun last.
+    return max(turns, key=lambda each: each.chain).id

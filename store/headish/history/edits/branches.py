@@ -1,6 +1,6 @@
 """Find what an edit affects: the turn, the name that moves along, and the rest of the branch after the turn.
 
-A branch is cut into ranges of chains, as a walk is: finding the rest of a long branch reads its links alone.
+A branch consists of ranges of chains, as a walk does, so finding the rest of a long branch reads only its links.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
 PORTION = 500
-"""So many rows of a branch are read at once."""
+"""The number of rows of a branch that are read at once."""
 HEADS_SHOWN = 5
 
 
 class Target(NamedTuple):
-    """The turn to be edited. ``name`` is the bookmark that its headish begins with, ``tip`` where that points."""
+    """The turn to edit. ``name`` is the bookmark that its headish begins with, ``tip`` the place where it points."""
 
     turn: StoredTurn
     name: bytes | None
@@ -35,37 +35,38 @@ class Target(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """What stands behind a turn on a branch: ranges in walk order, and the links of the chains that lead to its end."""
+    """The turns after a turn on a branch: their ranges in walk order, and the links of the chains that lead to the
+    end of the branch."""
 
     segments: list[Segment]
     links: Mapping[int, Sequence[Place]]
 
     @property
     def size(self) -> int:
-        """How many turns they are."""
+        """The number of turns."""
         return sum(high - low + 1 for _, low, high in self.segments)
 
 
 def find_target(connection: Connection, space: int, headish: Headish) -> Target:
-    """The turn that a headish names, and the bookmark whose branch it is on: ``NAME`` and ``NAME~n`` say it.
+    """The turn that a headish names, and the bookmark whose branch is meant: that of ``NAME`` and ``NAME~n``.
 
-    An id, ``@`` and a past position (``NAME@{1}``) are on nobody's branch. Raises: UnknownTurn, Ambiguous.
+    An id, ``@`` and a past position (``NAME@{1}``) mean no bookmark's branch. Raises: UnknownTurn, Ambiguous.
     """
-    stored = find_turn(connection, space, headish)
+    turn = find_turn(connection, space, headish)
     if headish.name is None or headish.name == NEWEST or headish.past is not None:
-        return Target(stored, None, None)
+        return Target(turn, None, None)
     name = headish.name.encode()
     tip = find_bookmark(connection, space, name)
-    return Target(stored, None if tip is None else name, tip)
+    return Target(turn, None if tip is None else name, tip)
 
 
 def find_rest(connection: Connection, space: int, target: Target) -> Rest:
-    """The turns between the edited one and the end of its branch, in walk order.
+    """The turns after the edited one up to the end of its branch, in walk order.
 
-    Of a bookmark's branch: those of its thread that the turn leads to. Of no bookmark's: all that grew from the turn,
-    which must have one end. Cost: three statements; without a bookmark two more, and one or two for each chain that
-    grew from the turn.
-    Raises: InvalidArgument where several branches follow.
+    On a bookmark's branch these are the turns of its thread that the turn leads to. Without a bookmark they are all
+    that grew from the turn, which must have a single end.
+    Cost: three statements; without a bookmark two more, and one or two for each chain that grew from the turn.
+    Raises: InvalidArgument if several branches follow.
     """
     start = target.turn.place
     tip = _only_end(connection, space, target.turn) if target.tip is None else target.tip
@@ -74,21 +75,21 @@ def find_rest(connection: Connection, space: int, target: Target) -> Rest:
 
 
 def read_rest(connection: Connection, space: int, rest: Rest) -> Iterator[StoredTurn]:
-    """The turns of a rest, each when it is reached. Raises: CorruptTurn where one is missing."""
+    """The turns of a rest, read lazily. Raises: CorruptTurn if one is missing."""
     for chain, first, last in rest.segments:
         for low in range(first, last + 1, PORTION):
             portion = Segment(chain, low, min(last, low + PORTION - 1))
             turns = turns_of(connection, space, portion)
-            # An edit that passed over a missing turn would copy a branch that nobody wrote.
+            # An edit that skipped a missing turn would copy a branch that nobody wrote.
             check_gapless(portion, turns)
             yield from turns
 
 
 def _behind(start: Place, segments: Sequence[Segment], links: Mapping[int, Sequence[Place]]) -> Iterator[Segment]:
-    """The parts of the ranges that lie behind a place.
+    """The parts of the ranges that grew from a place, without the place itself.
 
-    The turns of a chain continue one another, so what grew from the place is the end of each chain: ``begins`` says
-    from where on, the place itself included.
+    The turns of a chain continue one another, so in each chain these are the turns from some position on: ``begins``
+    has it.
     """
     begins = {start.chain: start.pos}
     for chain, low, high in segments:
@@ -105,15 +106,15 @@ def _is_from(parent: Place, begins: Mapping[int, int]) -> bool:
 
 
 def _only_end(connection: Connection, space: int, turn: StoredTurn) -> Place:
-    """The end of what grew from a turn. Raises: InvalidArgument where there are several."""
+    """The only end of what grew from a turn. Raises: InvalidArgument if there are several."""
     ends = _ends(connection, space, turn.place)
     if len(ends) == 1:
         return ends[0]
-    shown = [_id_at(connection, space, place) for place in ends[:HEADS_SHOWN]]
+    ids = [_id_at(connection, space, place) for place in ends[:HEADS_SHOWN]]
     more = " …" if len(ends) > HEADS_SHOWN else ""
     raise InvalidArgument(
         f"{len(ends)} branches follow turn {turn.id}, and only one can be kept: set a bookmark to the end of one"
-        f" ({', '.join(shown)}{more}), and edit NAME~n"
+        f" ({', '.join(ids)}{more}), and edit NAME~n"
     )
 
 
@@ -123,7 +124,7 @@ def _ends(connection: Connection, space: int, start: Place) -> list[Place]:
     Cost: three statements, and two more for each further 1,024 branches.
     """
     grown = {start.chain: start.pos}
-    # A chain has a higher number than those that it continues.
+    # In ascending order, because a chain has a higher number than the chains that it continues.
     links = read_tree_links(connection, space, start)
     for chain in sorted(links):
         if any(_is_from(parent, grown) for parent in links[chain]):

@@ -1,7 +1,7 @@
 """Compare two branches from their fork on, turn by turn, then word by word.
 
-What both branches lead back to is set aside by their links alone. Of the rest, turns that say the same are the same
-turn here, whatever they continue: behind an edit that kept the branch, the copies are.
+The common part of both threads is set aside by the links alone. In the rest, turns with the same content count as the
+same turn, whatever they continue; so do the copies after an edit that kept the branch.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ Kind = Literal["same", "changed", "removed", "added"]
 
 
 class Change(Struct, frozen=True):
-    """A turn of one branch or of both: ``before`` is of the first, ``after`` of the second, None where it is not there.
+    """A turn of one or both branches: ``before`` is in the first, ``after`` in the second, None if the branch has none.
 
-    ``pieces`` are its words; empty of turns that say the same.
+    ``pieces`` are its words; empty if both say the same.
     """
 
     kind: Kind
@@ -76,7 +76,7 @@ class Change(Struct, frozen=True):
 
 
 class Stat(PlainResult, frozen=True):
-    """How much differs: turns by kind, and the words of what was removed and added."""
+    """How much differs: the numbers of turns by kind, and of words removed and added."""
 
     same: int
     changed: int
@@ -87,7 +87,7 @@ class Stat(PlainResult, frozen=True):
 
 
 class Diff(Struct, frozen=True):
-    """Two branches from their fork on. ``fork`` is the last turn before they part, None where they share none.
+    """Two branches from their fork on. ``fork`` is the last turn before they part, None if they share none.
 
     ``changes`` are in the order of the branches; if turns replace others, those of the first branch come first.
     """
@@ -97,7 +97,7 @@ class Diff(Struct, frozen=True):
 
     @property
     def stat(self) -> Stat:
-        """How much differs."""
+        """The amount of the difference."""
         kinds = [change.kind for change in self.changes]
         pieces = [piece for change in self.changes for piece in change.pieces]
         return Stat(
@@ -118,10 +118,10 @@ class Diff(Struct, frozen=True):
 def diff_branches(
     connection: Connection, space: int, first: Range, second: Headish | None, resolve_options: Resolver
 ) -> Diff:
-    """What differs between two headishes, or the two sides of a range. Without a second the first is compared with it.
+    """Compare two headishes, or without ``second`` the two sides of the range ``first``.
 
     Cost: as ``log`` of both branches from their fork on, and one statement for each ``AT_ONCE`` turns that differ.
-    Raises: UnknownTurn, Ambiguous, CorruptTurn; InvalidArgument for what is no pair.
+    Raises: UnknownTurn, Ambiguous, CorruptTurn; InvalidArgument if there are not exactly two sides.
     """
     before, after = _sides(connection, space, first, second)
     walks = [arrange([place], read_links(connection, space, place)) for place in (before, after)]
@@ -148,7 +148,7 @@ def _sides(connection: Connection, space: int, first: Range, second: Headish | N
 
 
 def _fork(one: Sequence[Segment], other: Sequence[Segment]) -> Place | None:
-    """The last turn of the second walk before it leaves the first."""
+    """The last turn of the second walk before it leaves the first; None if they share none."""
     reached: dict[int, int] = {}
     for segment in one:
         reached[segment.chain] = max(segment.high, reached.get(segment.chain, -1))
@@ -188,7 +188,7 @@ def _changes(
 
     for stretch in stretches:
         _, low, high, other_low, other_high = stretch
-        # Both sides are equally long, or one of them is empty: the turns that `zip` passes over are told below.
+        # Both sides are equally long, or one is empty: the turns that `zip` skips then are reported below.
         for index, other_index in zip(range(low, high), range(other_low, other_high), strict=False):
             before, after = turns[0][index], turns[1][other_index]
             if stretch.is_same:
@@ -203,7 +203,8 @@ def _changes(
 
 
 def _paired(stretch: Alike, one: Sequence[StoredTurn], other: Sequence[StoredTurn]) -> Iterator[Alike]:
-    """What was replaced, cut so that turns of one role stand against each other; the others stand alone."""
+    """Split a replaced stretch so that turns of the same role are compared with each other; the rest are removals and
+    additions."""
     if stretch.is_same:
         yield stretch
         return
@@ -218,14 +219,14 @@ def _paired(stretch: Alike, one: Sequence[StoredTurn], other: Sequence[StoredTur
 
 
 def _said(stored: StoredTurn) -> Hashable:
-    """What two turns share that say the same."""
+    """A key that is equal for turns that say the same."""
     name = read_mapping(stored, "system").get("document_name") if stored.type == DOCUMENT else None
     return stored.role, stored.type, stored.content_type, name, stored.attributes, stored.hash
 
 
 def in_words(stored: StoredTurn, payload: bytes) -> str:
-    """What a turn says, as text to be compared: its text as it is, a word for each other block, and what it holds; of
-    an overlay first what it does.
+    """The content of a turn as text to compare: texts as they are, other blocks with their kind in brackets before
+    them. An overlay begins with what it does.
 
     Raises: CorruptTurn.
     """
@@ -233,10 +234,10 @@ def in_words(stored: StoredTurn, payload: bytes) -> str:
         try:
             return payload.decode()
         except UnicodeDecodeError:
-            pass  # shown as what it is
-    said = [_block_in_words(block) for block in read_blocks(stored, payload)]
+            pass  # its content type is wrong: shown as a document
+    texts = [_block_in_words(block) for block in read_blocks(stored, payload)]
     overlay = read_attributes(stored).overlay if stored.type == OVERLAY else None
-    return "\n".join(said if overlay is None else [f"({describe(overlay)})", *said])
+    return "\n".join(texts if overlay is None else [f"({describe(overlay)})", *texts])
 
 
 def _block_in_words(block: ContentBlock) -> str:
@@ -245,13 +246,13 @@ def _block_in_words(block: ContentBlock) -> str:
             return text
         case Thinking(text=text):
             return f"(reasoning) {text}"
-        case ToolUse(name=name, input=given, raw=raw):
-            return f"(call {name}) {strictjson.encode(given).decode() if raw is None else raw}"
+        case ToolUse(name=name, input=tool_input, raw=raw):
+            return f"(call {name}) {strictjson.encode(tool_input).decode() if raw is None else raw}"
         case ToolResult(name=name, content=content):
             inner = "\n".join(_block_in_words(each) for each in content)
             return f"(result{' of ' + name if name else ''}) {inner}"
         case Document(source=source, name=name):
-            # Two documents differ by their address: their bytes are not words.
+            # Documents are compared by a hash: their bytes are not words.
             address = source.data.encode() if isinstance(source, Base64Source) else msgspec.json.encode(source)
             return f"(document {name or source.media_type or 'elsewhere'}, {hash_payload(address).hex()[:16]})"
         case _:

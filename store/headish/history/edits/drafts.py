@@ -23,19 +23,18 @@ from headish.values.times import milliseconds_of
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, reply_of, said_of
 
 Edit = Content | bytes
-"""What is to be said instead: a text, blocks, or the bytes of a document."""
+"""The new content of an edit: text, blocks, or the bytes of a document."""
 FACTS = frozenset(Facts.__struct_fields__)
-"""What a turn says of itself alone: nothing of it holds for another turn."""
+"""The system keys about a turn itself. None of them applies to a turn that replaces or repeats it."""
 OF_THE_BYTES = frozenset(("original_path", "file_size"))
-"""What headish keeps of the very bytes of a document."""
+"""The system keys about the original bytes of a document. They do not apply to other bytes."""
 WHO = ("provider", "model", "ptr")
-"""What is kept of a reply whose words were changed: who was asked."""
+"""The facts of a reply that an edited one keeps: who was asked. Its usage was paid for by the original."""
 
 
 class EditedContent(Struct, frozen=True):
-    """What an edit was given. ``blocks`` is the payload where it was blocks; ``text`` and ``data`` wait for the turn.
-
-    A text takes the place of the text of a turn, whose other blocks stay.
+    """The checked content of an edit: one of three. ``blocks`` is a whole payload. ``text`` replaces the text of a
+    turn, whose other blocks stay; ``data`` replaces the bytes of a document.
     """
 
     text: str | None = None
@@ -44,7 +43,7 @@ class EditedContent(Struct, frozen=True):
 
 
 def read_wanted(content: Edit, *, json: bool) -> EditedContent:
-    """Check and encode what an edit is given. Raises: InvalidContent in its kinds."""
+    """Check and encode the content of an edit. Raises: InvalidContent and its subclasses."""
     if json:
         return EditedContent(blocks=encoding.encode_json(content))
     if isinstance(content, bytes):
@@ -64,9 +63,9 @@ def edited_draft(
     author: str | None,
     limit_bytes: int,
 ) -> Draft:
-    """The draft of the turn that supersedes another: what is not edited stays as it was.
+    """The draft of a turn that supersedes ``stored``: everything but the content stays.
 
-    It is said now, by whoever edits, and has no key. Raises: InvalidArgument, TooLarge.
+    Its time is now, its author the one who edits, and it has no key. Raises: InvalidArgument, TooLarge.
     """
     new = _new_payload(stored, payload, wanted)
     if new == payload:
@@ -74,9 +73,9 @@ def edited_draft(
     if len(new) > limit_bytes:
         raise TooLarge("content", len(new), limit_bytes)
     system: dict[str, Any] = {key: each for key, each in read_mapping(stored, "system").items() if key not in FACTS}
-    system.pop("form", None)  # how the old words were written: it counts their blocks
+    system.pop("form", None)  # it describes the old blocks by position
     if wanted.blocks is not None:
-        system.pop("format", None)  # blocks that a program gives are in no transcript's own form
+        system.pop("format", None)  # blocks that a program gives are not in a transcript's own form
     if stored.type == DOCUMENT:
         size = {"file_size": len(new)} if "file_size" in system else {}
         system = {key: value for key, value in system.items() if key not in OF_THE_BYTES} | size
@@ -94,15 +93,17 @@ def copied_draft(
     is_version: bool = False,
     attributes: bytes | None = None,
 ) -> Draft:
-    """The draft of a turn that repeats another behind other turns. It has no key, and its tokens were counted once.
+    """The draft of a turn that repeats ``stored`` after other turns. It has no key, because a key names one turn, and
+    no usage, because the original's was counted.
 
-    ``is_version``: it takes the other's place, too. ``attributes`` are those of an overlay.
+    ``is_version``: it also supersedes the original. ``attributes`` replace those of an overlay.
     """
-    kept = read_mapping(stored, "system")
-    system: dict[str, Any] = {key: value for key, value in kept.items() if key not in FACTS}
+    original = read_mapping(stored, "system")
+    system: dict[str, Any] = {key: value for key, value in original.items() if key not in FACTS}
     if reply_of(system):
         system["reply"] = {key: value for key, value in system["reply"].items() if key != "usage"}
-    said_at = said_of(kept)
+    said_at = said_of(original)
+    # A copy keeps the time at which the original was said, or else stored: lists and searches by time go by it.
     facts = Facts(
         said_at=milliseconds_of(time_of(stored.id)) if said_at is None else said_at,
         author=author,
@@ -113,7 +114,7 @@ def copied_draft(
 
 
 def said_of_turn(stored: StoredTurn, hash: bytes, attributes: bytes | None = None) -> DigestFields:
-    """What a stored turn says, with other bytes."""
+    """The digest fields of a stored turn, with the hash of another payload."""
     return DigestFields(
         role=stored.role,
         hash=hash,
@@ -125,9 +126,9 @@ def said_of_turn(stored: StoredTurn, hash: bytes, attributes: bytes | None = Non
 
 
 def text_blocks(blocks: Sequence[ContentBlock], turn_id: TurnId) -> tuple[int, int]:
-    """The range of blocks that hold the text of a turn: the index of the first, and the index behind the last.
+    """The range of the text blocks of a turn: the index of the first, and the index after the last.
 
-    Raises: InvalidArgument where there is none beside other blocks, or other blocks stand between two texts.
+    Raises: InvalidArgument if it has other blocks but no text, or other blocks between two texts.
     """
     places = [index for index, block in enumerate(blocks) if isinstance(block, Text)]
     if not places and blocks:
@@ -142,7 +143,7 @@ def text_blocks(blocks: Sequence[ContentBlock], turn_id: TurnId) -> tuple[int, i
 
 
 def _new_payload(stored: StoredTurn, payload: bytes, wanted: EditedContent) -> bytes:
-    """Raises: InvalidArgument where what was given does not fit the turn."""
+    """The payload of the edited turn. Raises: InvalidArgument if the new content does not fit the turn."""
     if stored.type == DOCUMENT:
         if wanted.blocks is not None:
             raise InvalidArgument(f"turn {stored.id} is a document: give its bytes, or its text")
@@ -168,7 +169,7 @@ def _draft(
         payload=payload,
         said=said_of_turn(stored, hash_payload(payload), attributes),
         continues=tuple(continues),
-        moves=False,
+        moves=False,  # the last draft of an edit moves the name, and only that one
         cache=bool(stored.cache),
         inherited=stored.inherited,
         system=strictjson.encode({**system, **facts.to_system()}),

@@ -1,7 +1,7 @@
 """Edit: store a turn beside another one and, if the caller asks for it, copy the rest of the branch after it.
 
-All of it happens in the one transaction that the caller opened, in bounded portions: nothing is half edited, and memory
-holds a portion of a long branch.
+All of it happens in the caller's transaction, in bounded portions: no edit is ever half done, and only a portion of a
+long branch is in memory.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _DIGEST = re.compile(rb'(?<=")[0-9a-f]{64}(?=")')
 
 
 class Edited(PlainResult, frozen=True):
-    """What an edit did: the new ``turn``, the ``bookmark`` that moved, if one did, the id at the end of the edited
-    branch, and how many turns were ``kept`` behind the new one."""
+    """The result of an edit: the new ``turn``, the ``bookmark`` that moved, if one did, the id at the end of the edited
+    branch (``tip``), and the number of turns ``kept`` after the new one."""
 
     turn: Turn
     bookmark: str | None
@@ -58,7 +58,8 @@ class PlannedEdit(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What was stored: the edited turn, the last one of its branch, and the name that moved there."""
+    """The stored turns of an edit: the edited one, the last one of its branch, the name that moved there, and the
+    number of copies."""
 
     edited: Appended
     tip: TurnId
@@ -67,10 +68,10 @@ class Done(NamedTuple):
 
 
 def edit_turn(connection: Connection, space: int, asked: PlannedEdit, mint: Mint) -> Done:
-    """Store an edit; the space is locked.
+    """Store an edit. The space is locked.
 
-    The bookmark whose branch the headish names moves to the end of the edited branch, once.
-    Cost: about twelve statements; for each turn that is kept one to read it, and what ``append`` costs.
+    The bookmark that the headish begins with moves to the end of the edited branch, once.
+    Cost: about twelve statements; for each turn that is kept, one to read it and that of ``append``.
     Raises: UnknownTurn, TurnErased, BookmarkMoved, InvalidArgument, TooLarge, BarredContent, CorruptTurn.
     """
     target = find_target(connection, space, asked.headish)
@@ -80,9 +81,9 @@ def edit_turn(connection: Connection, space: int, asked: PlannedEdit, mint: Mint
     drafts = _named(_drafts(connection, space, target, rest, asked, earlier), target.name, rest.size)
     edited, tip, count = None, None, 0
     for batch in _in_batches(drafts):
-        stored = append(connection, space, batch, mint, stream=BatchPlace(count, earlier), carries_names=False)
-        earlier.append(Earlier(count, stored[0].turn.seq))
-        edited, tip, count = edited or stored[0], stored[-1], count + len(batch)
+        appended = append(connection, space, batch, mint, stream=BatchPlace(count, earlier), carries_names=False)
+        earlier.append(Earlier(count, appended[0].turn.seq))
+        edited, tip, count = edited or appended[0], appended[-1], count + len(batch)
     assert edited is not None  # the edited turn itself is always stored
     assert tip is not None
     return Done(edited, tip.turn.id, target.name, count - 1)
@@ -99,9 +100,10 @@ def _check_expected(connection: Connection, space: int, target: Target, asked: P
 def _drafts(
     connection: Connection, space: int, target: Target, rest: Rest, asked: PlannedEdit, earlier: Sequence[Earlier]
 ) -> Iterator[Draft | None]:
-    """The edited turn, then a copy of each turn behind it, parents before children. None: first store what came before.
+    """The edited turn, then a copy of each turn after it, parents before children. A None means: store what came before
+    first.
 
-    ``earlier`` are the batches that are stored.
+    ``earlier`` are the batches that are stored already; it grows while this runs.
     """
     turn = target.turn
     before = parents_of(connection, space, turn)
@@ -110,11 +112,12 @@ def _drafts(
     copies = _Copies(turn.place, rest)
     begins = turn.role in PREAMBLE and (not before or find_first(connection, space, before[0]) is None)
     for stored in read_rest(connection, space, rest):
-        # The conversation begins with a copy then: it is a version of the first turn that it repeats.
+        # After an edited system turn, the copy of the conversation's first turn supersedes the original: otherwise it
+        # would be another conversation.
         is_first, begins = begins and stored.role not in PREAMBLE, begins and stored.role in PREAMBLE
         attributes = None
         if stored.type == OVERLAY:
-            yield None  # it names turns by their digests, and those of the copies are known once they are stored
+            yield None  # an overlay names turns by digest, and the digests of copies are known once they are stored
             attributes = _cover_copies(
                 connection, space, stored.attributes, partial(copies.seq_of, earlier[0].first_seq)
             )
@@ -129,7 +132,7 @@ def _drafts(
 
 
 def _named(drafts: Iterator[Draft | None], name: bytes | None, kept: int) -> Iterator[Draft | None]:
-    """The drafts; the last of them takes the name along, so that one move undoes the edit."""
+    """Give the last draft the name to move, so that a single move of it undoes the edit."""
     index = 0
     for draft in drafts:
         is_last = name is not None and index == kept
@@ -138,7 +141,7 @@ def _named(drafts: Iterator[Draft | None], name: bytes | None, kept: int) -> Ite
 
 
 def _in_batches(drafts: Iterator[Draft | None]) -> Iterator[list[Draft]]:
-    """The drafts in batches as ``add_turns`` stores them; a None ends one."""
+    """Group the drafts into batches as ``add_turns`` does; a None ends a batch."""
     batch: list[Draft] = []
     size_bytes = 0
     for draft in drafts:
@@ -152,7 +155,8 @@ def _in_batches(drafts: Iterator[Draft | None]) -> Iterator[list[Draft]]:
 
 
 class _Copies:
-    """Finds the copies of what a turn of the rest continues. What did not grow from the edited turn stays itself."""
+    """Finds the copies of the turns that a turn of the rest continues. Turns that did not grow from the edited turn
+    have no copies: they are continued themselves."""
 
     def __init__(self, edited: Place, rest: Rest) -> None:
         self._edited, self._links = edited, rest.links
@@ -163,14 +167,14 @@ class _Copies:
             index += high - low + 1
 
     def continues(self, stored: StoredTurn) -> list[Place | int]:
-        """What the copy of a turn continues, in order."""
+        """The parents of the copy of a turn, in order: indexes of copies, or places."""
         before = [Place(stored.chain, stored.pos - 1)] if stored.pos else self._links.get(stored.chain, ())
         if not before:
             raise CorruptTurn(stored.id, "it continues nothing, but stands behind a turn")
         return [self._copy_of(place) for place in before]
 
     def seq_of(self, first_seq: int, place: Place) -> int | None:
-        """The commit number of the copy of a turn; None where it has none. All are stored one behind the other."""
+        """The commit number of the copy of a turn; None if it has no copy. The copies' numbers follow one another."""
         item = self._copy_of(place)
         return first_seq + item if isinstance(item, int) else None
 
@@ -182,26 +186,27 @@ class _Copies:
 
 
 def name_of(done: Done) -> str | None:
-    """The name that moved with an edit."""
+    """The name that moved with an edit; None if none did."""
     return None if done.name is None else stored_name(done.name)
 
 
 def _cover_copies(
     connection: Connection, space: int, attributes: bytes | None, seq_of: Callable[[Place], int | None]
 ) -> bytes | None:
-    """The attributes of an overlay, each digest in them as that of the copy. ``seq_of`` gives the commit number of the
-    copy of the turn at a place, None where it has none. What did not grow from the edited turn keeps its digest.
+    """The attributes of an overlay with the digests of copies in place of those of their originals. ``seq_of``
+    gives the commit number of the copy of the turn at a place, None if it has none; then the digest stays.
 
-    Cost: one statement for each 64 turns that are covered, and one for each copy.
+    Cost: one statement for each 64 covered turns, and one for each copy.
     """
     if attributes is None:
         return None
-    named = [bytes.fromhex(each.decode()) for each in dict.fromkeys(_DIGEST.findall(attributes))]
+    # Replaced in the stored bytes, so that all other attributes stay exactly as they are.
+    digests = [bytes.fromhex(each.decode()) for each in dict.fromkeys(_DIGEST.findall(attributes))]
     renamed: dict[bytes, bytes] = {}
-    for start in range(0, len(named), LOOKED_UP):
-        for at in places_by_digest(connection, space, named[start : start + LOOKED_UP]):
+    for start in range(0, len(digests), LOOKED_UP):
+        for at in places_by_digest(connection, space, digests[start : start + LOOKED_UP]):
             seq = seq_of(at.place)
             copy = None if seq is None else turn_by_seq(connection, space, seq)
             if copy is not None:
                 renamed[at.digest.hex().encode()] = copy.digest.hex().encode()
-    return _DIGEST.sub(lambda found: renamed.get(found[0], found[0]), attributes)
+    return _DIGEST.sub(lambda match: renamed.get(match[0], match[0]), attributes)

@@ -1,6 +1,7 @@
 """Ranges of history, as git writes them: ``A..B`` and ``A...B``.
 
-A new name holds no ``..`` (rule R24, not taken away). An older one may: the whole text is looked up as a name first.
+New names must not contain ``..`` (rule R24, not taken away), but older ones may. So the whole text is looked up as a
+name first.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ RANGE, BOTH = "..", "..."
 
 
 class Range(Struct, frozen=True):
-    """Two headishes and what stands between them: ``..``, ``...``, or None where there is one headish, the second.
+    """Two headishes and the operator between them, ``..`` or ``...``. A single headish is ``second``, with None for the
+    others.
 
-    ``name``: the whole text as a bookmark, if it may be one.
+    ``name`` is the whole text as a bookmark, if it is allowed as one.
     """
 
     text: str
@@ -34,11 +36,11 @@ class Range(Struct, frozen=True):
 
 
 def parse_range(text: object) -> Range:
-    """A headish, or a range of two. Raises: InvalidHeadish."""
+    """Parse a headish, or a range of two. Raises: InvalidHeadish."""
     if not isinstance(text, str) or RANGE not in text:
         parsed = parse_headish(text)
         return Range(parsed.text, parsed)
-    # The longer sign first, because it contains the shorter one.
+    # The longer operator first, because it contains the shorter one.
     between = BOTH if BOTH in text else RANGE
     first, _, second = text.partition(between)
     if second.startswith("."):
@@ -48,19 +50,19 @@ def parse_range(text: object) -> Range:
 
 
 def find_range(connection: Connection, space: int, asked: Range) -> tuple[Place | None, Place]:
-    """The places of both sides; without the first where it is one headish. Raises: UnknownTurn, Ambiguous."""
-    # Older versions allowed `..` in a name. If a bookmark has the whole text as its name, that name is meant.
-    named = None if asked.name is None else find_bookmark(connection, space, asked.name)
-    if named is not None:
-        return None, named
+    """The places of both sides; None and the place for a single headish. Raises: UnknownTurn, Ambiguous."""
+    # Older versions allowed `..` in a name. If a bookmark has the whole text as its name, it is meant.
+    place = None if asked.name is None else find_bookmark(connection, space, asked.name)
+    if place is not None:
+        return None, place
     first = None if asked.first is None else find_place(connection, space, asked.first)
     return first, find_place(connection, space, asked.second)
 
 
 def find_segments(connection: Connection, space: int, asked: Range) -> list[Segment]:
-    """The turns of a range, as ranges of chains in walk order; of a single headish its thread.
+    """The turns of a range, as ranges of chains in walk order; for a single headish, its thread.
 
-    Cost: as ``find_turn``, and a statement or two for each side, however long the threads are.
+    Cost: as ``find_turn``, and one or two statements for each side, however long the threads are.
     Raises: UnknownTurn, Ambiguous.
     """
     first, second = find_range(connection, space, asked)

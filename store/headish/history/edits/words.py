@@ -1,9 +1,9 @@
 """Compare two texts word by word, and match the parts of two sequences, in bounded time.
 
-The standard library's matcher takes the square of the length, or more, for sequences of a few different elements. So it
-is given short stretches alone: what both sides begin and end with is set aside, then every element that each side has
-once and that both have in one order is an anchor, and the matcher looks between the anchors. What is too long even then
-counts as replaced whole.
+The standard library's matcher takes quadratic time or more for long sequences of a few different elements. So it gets
+short stretches only: the common beginning and end are set aside; then every element that occurs once on each side, and
+in the same order on both, is an anchor; and the matcher compares what is between the anchors. A stretch that is still
+too long counts as replaced as a whole.
 """
 
 from __future__ import annotations
@@ -19,27 +19,29 @@ from typing import Literal, NamedTuple
 from headish.values.results.plain import PlainResult
 
 STRETCH_LIMIT = 20_000
-"""The longest stretch that the matcher is given: the lengths of both sides, multiplied."""
+"""The largest stretch for the matcher: the product of the lengths of both sides."""
 WORK_LIMIT = 1_000_000
-"""So much it is given for one pair of sequences, counted in the same way."""
+"""The sum of these products that one pair of sequences may take."""
 WORDS_LIMIT = 200_000
-"""Lines that were replaced by others are compared by words up to this length, in characters, and else as wholes."""
+"""Replaced lines of up to this many characters are compared word by word; longer ones count as replaced as a whole."""
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+# Numbers with their decimal signs, words with combining marks, and characters of scripts without blanks one by one.
 _TOKEN = re.compile(
     rf"[{_CJK}]|[0-9]+(?:[.,][0-9]+)+|(?:(?![{_CJK}])[\w\u0300-\u036f\u200d])+|\n|[^\S\n]+|.", re.DOTALL
 )
 
 
 class Piece(PlainResult, frozen=True):
-    """A piece of a text: in both texts (``same``), or in one alone. What was removed comes before what was added."""
+    """A piece of text: in both texts (``same``), or in only one of them. Removed pieces come before added ones."""
 
     kind: Literal["same", "removed", "added"]
     text: str
 
 
 class Alike(NamedTuple):
-    """Elements ``low`` to ``high`` of one sequence and those of the other; ``is_same`` where they are equal."""
+    """Elements ``low`` to ``high`` of one sequence, and the elements of the other that correspond; ``is_same`` if they
+    are equal."""
 
     is_same: bool
     low: int
@@ -49,8 +51,8 @@ class Alike(NamedTuple):
 
 
 def diff_words(before: str, after: str) -> tuple[Piece, ...]:
-    """The pieces of two texts, in order. Joined without the added ones they are the first text, without the removed
-    ones the second.
+    """The pieces of two texts, in order. All but the added ones joined are the first text; all but the removed ones,
+    the second.
 
     Characters of Chinese, Japanese and Korean count as words.
     """
@@ -74,28 +76,29 @@ def _inner_pieces(before: str, after: str) -> Iterator[Piece]:
 
 
 def align(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Alike]:
-    """Which parts of two sequences correspond, in order. Cost: about the length times its logarithm, bounded."""
-    found: list[Alike] = []
+    """Find the parts of two sequences that correspond, in order. Cost: about n log n for the length n, bounded."""
+    parts: list[Alike] = []
     work = WORK_LIMIT
     anchors = [(-1, -1), *_anchors(one, other), (len(one), len(other))]
     for (low, other_low), (high, other_high) in pairwise(anchors):
         if low >= 0:
-            found.append(Alike(True, low, low + 1, other_low, other_low + 1))
+            parts.append(Alike(True, low, low + 1, other_low, other_low + 1))
         gap = Alike(False, low + 1, high, other_low + 1, other_high)
         size = (gap.high - gap.low) * (gap.other_high - gap.other_low)
         is_small = size <= min(STRETCH_LIMIT, work)
         work -= size if is_small else 0
-        found += _match(one, other, gap) if is_small else _trimmed(one, other, gap)
-    return _merged(found)
+        parts += _match(one, other, gap) if is_small else _trimmed(one, other, gap)
+    return _merged(parts)
 
 
 def count_words(texts: Iterable[str]) -> int:
-    """How many words texts have: what stands between blanks and signs."""
+    """Count the words of texts: the parts between blanks and punctuation."""
     return sum(token[0].isalnum() for text in texts for token in _TOKEN.findall(text))
 
 
 def _shared_ends(before: str, after: str) -> tuple[int, int]:
-    """How many characters two texts share at the beginning, and how many behind those at the end; up to a blank."""
+    """The number of characters that two texts share at the beginning, and after those at the end, each up to a
+    blank."""
     limit = min(len(before), len(after))
     first = _shared(before, after, limit, at_end=False)
     if first < max(len(before), len(after)):
@@ -109,7 +112,7 @@ def _shared_ends(before: str, after: str) -> tuple[int, int]:
 
 
 def _shared(before: str, after: str, limit: int, *, at_end: bool) -> int:
-    # Slices are compared by the machine, one by one characters are not: a text may have a hundred million.
+    # Bisect with slices, which compare in C; a text may have a hundred million characters, too many for a loop.
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
@@ -124,7 +127,7 @@ def _shared(before: str, after: str, limit: int, *, at_end: bool) -> int:
 
 
 def _anchors(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """The elements that each side has once, as many as stand in one order on both."""
+    """The places of elements that occur once on each side: the longest series that has the same order on both."""
     counts, others = Counter(one), Counter(other)
     places = {element: index for index, element in enumerate(other) if others[element] == 1}
     pairs = [(index, places[each]) for index, each in enumerate(one) if counts[each] == 1 and each in places]
@@ -132,53 +135,55 @@ def _anchors(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple[i
 
 
 def _longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest part of the pairs whose second numbers rise."""
+    """The longest series of pairs whose second numbers rise."""
     ends: list[int] = []
     at: list[int] = []
     before: list[int] = []
     for index, (_, second) in enumerate(pairs):
-        # Patience sorting: `ends[n]` is the smallest end of any rise of n + 1 pairs so far.
+        # Patience sorting: `ends[n]` is the smallest end of any rising series of n + 1 pairs so far.
         place = bisect_left(ends, second)
         ends[place : place + 1], at[place : place + 1] = [second], [index]
         before.append(at[place - 1] if place else -1)
-    found: list[tuple[int, int]] = []
+    rise: list[tuple[int, int]] = []
     index = at[-1] if at else -1
     while index >= 0:
-        found.append(pairs[index])
+        rise.append(pairs[index])
         index = before[index]
-    return found[::-1]
+    return rise[::-1]
 
 
 def _match(one: Sequence[Hashable], other: Sequence[Hashable], gap: Alike) -> Iterator[Alike]:
     _, low, high, other_low, other_high = gap
-    # `autojunk` would ignore every element that is frequent in a long sequence, and blanks and common words are.
+    # `autojunk` would ignore frequent elements of long sequences, such as blanks and common words.
     matcher = SequenceMatcher(None, one[low:high], other[other_low:other_high], autojunk=False)
     for tag, start, end, other_start, other_end in matcher.get_opcodes():
         yield Alike(tag == "equal", low + start, low + end, other_low + other_start, other_low + other_end)
 
 
 def _trimmed(one: Sequence[Hashable], other: Sequence[Hashable], gap: Alike) -> Iterator[Alike]:
-    """A gap that is too long to be looked into: what it begins and ends with, and the rest as replaced."""
+    """A gap that is too long for the matcher: its common beginning and end, and the rest as replaced."""
     _, low, high, other_low, other_high = gap
     shorter = min(high - low, other_high - other_low)
     first = next((index for index in range(shorter) if one[low + index] != other[other_low + index]), shorter)
-    left = shorter - first
-    last = next((index for index in range(left) if one[high - 1 - index] != other[other_high - 1 - index]), left)
+    remaining = shorter - first
+    last = next(
+        (index for index in range(remaining) if one[high - 1 - index] != other[other_high - 1 - index]), remaining
+    )
     yield Alike(True, low, low + first, other_low, other_low + first)
     yield Alike(False, low + first, high - last, other_low + first, other_high - last)
     yield Alike(True, high - last, high, other_high - last, other_high)
 
 
 def _merged(stretches: Iterable[Alike]) -> list[Alike]:
-    found: list[Alike] = []
+    merged: list[Alike] = []
     for each in stretches:
         if each.low == each.high and each.other_low == each.other_high:
             continue
-        if found and found[-1].is_same == each.is_same:
-            found[-1] = found[-1]._replace(high=each.high, other_high=each.other_high)
+        if merged and merged[-1].is_same == each.is_same:
+            merged[-1] = merged[-1]._replace(high=each.high, other_high=each.other_high)
         else:
-            found.append(each)
-    return found
+            merged.append(each)
+    return merged
 
 
 def _pieces(stretch: Alike, one: Sequence[str], other: Sequence[str]) -> Iterator[Piece]:
@@ -197,7 +202,7 @@ def _texts(stretch: Alike, one: Sequence[str], other: Sequence[str]) -> tuple[st
 
 
 def _without_gaps(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """A blank between two words that both changed is no piece of its own: the words are read together."""
+    """Count a blank between two changed words as changed, so that the words are read together."""
     for index, piece in enumerate(pieces):
         inside = 0 < index < len(pieces) - 1
         if piece.kind == "same" and inside and piece.text.isspace() and "\n" not in piece.text:
@@ -208,7 +213,7 @@ def _without_gaps(pieces: Sequence[Piece]) -> Iterator[Piece]:
 
 
 def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Neighbours of one kind as one; of what changed between two same pieces, first all that was removed."""
+    """Join neighbours of one kind; between two same pieces, put everything removed before everything added."""
     changed: dict[str, list[str]] = {"removed": [], "added": []}
     same: list[str] = []
     for piece in pieces:

@@ -1,1 +1,1 @@
-"""Erase: choose what goes, remove it, and collect what nothing refers to afterwards."""
+"""Erase: choose turns, names or spaces, remove them, and collect rows that nothing refers to afterwards."""

@@ -1,5 +1,5 @@
-"""Choose the turns that an erasure empties: the named ones, all that lead to them, or only those that lead nowhere
-else."""
+"""Choose the turns that an erasure empties: the named ones, their whole threads, or only the turns of their threads
+that lead nowhere else."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from headish.values.times import milliseconds_of
 from headish.values.turns import said_of
 
 KEPT_SHOWN = 20
-"""How many reasons a preview gives why turns stay."""
+"""The most reasons why turns stay that a preview gives."""
 
 
 class Wish(NamedTuple):
-    """What is to be erased. ``said_before`` is in Unix milliseconds. ``names`` go where nothing is left of their
-    conversations."""
+    """What to erase. ``scope`` is ``turn``, ``thread`` or ``branch``; ``said_before`` is in Unix milliseconds.
+    ``names`` also erases bookmarks and records of conversations of which nothing is left."""
 
     scope: str = "turn"
     said_before: int | None = None
@@ -41,11 +41,10 @@ class Wish(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What goes: turns in walk order. ``named`` are all that the wish names, ``barring`` those whose content will be
-    barred; both include turns that were erased before.
+    """The turns to erase, in walk order. ``named`` are all turns that the wish names, ``barring`` those whose content
+    will be barred; both include turns that were erased before, which ``already`` counts.
 
-    ``kept`` says why turns of a thread stay, ``kept_turns`` how many do; ``already`` counts those that were erased
-    before.
+    ``kept_turns`` counts the turns of the thread that stay, ``kept`` gives reasons.
     """
 
     turns: list[Erasable]
@@ -57,29 +56,29 @@ class Chosen(NamedTuple):
 
 
 def choose(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) -> Chosen:
-    """The turns that a wish takes. Cost: two statements, and one for each 500 turns; for a branch about ten more, which
-    look at each chain.
+    """Choose the turns that a wish means. Cost: two statements, and one for each 500 turns; for a branch about ten
+    more, which look at each chain.
 
     Raises: CorruptTurn if a turn of the thread is missing.
     """
     links = read_links_of(connection, space, ends) if wish.scope != "turn" else {}
     segments = [Segment(chain, pos, pos) for chain, pos in ends]
     why: dict[Place, str] = {}
-    kept = 0
+    kept_count = 0
     if wish.scope != "turn":
         segments = arrange(ends, links)
     if wish.scope == "branch":
         why = _reasons_to_stay(connection, space, ends, segments)
-        segments, kept = _cut(segments, arrange(list(why), links))
-    found = erasable(connection, space, segments)
+        segments, kept_count = _cut(segments, arrange(list(why), links))
+    turns = erasable(connection, space, segments)
     if wish.said_before is not None:
-        found = [each for each in found if said_at(each.turn) < wish.said_before]
-    shown = _kept(connection, space, why)
-    return sift(connection, space, found, wish)._replace(kept_turns=kept, kept=shown)
+        turns = [each for each in turns if said_at(each.turn) < wish.said_before]
+    kept_shown = _kept(connection, space, why)
+    return sift(connection, space, turns, wish)._replace(kept_turns=kept_count, kept=kept_shown)
 
 
 def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wish) -> Chosen:
-    """Keep only the named turns that still contain something to erase."""
+    """Keep only those of the turns that still contain something to erase."""
     lost_meta: dict[int, bool] = {}
 
     def is_done(turn: StoredTurn) -> bool:
@@ -92,20 +91,21 @@ def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wi
             lost_meta[turn.erased] = receipt is not None and receipt.meta
         return lost_meta[turn.erased]
 
+    # A bar is for content, so it counts for turns that were emptied before, too: their hashes are still known.
     going = [each for each in found if not is_done(each.turn)]
     return Chosen(going, list(found) if wish.content else [], list(found), already=len(found) - len(going))
 
 
 def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
-    """Add the turns that say the same, because barred content goes everywhere.
+    """Add the turns with equal payloads if content is to be barred, because barred content goes everywhere.
 
     Cost: as ``places_saying``, and one statement for each 500 of them.
     """
     if not chosen.barring:
         return chosen
-    known = {each.turn.place for each in chosen.turns}
+    chosen_places = {each.turn.place for each in chosen.turns}
     equal = places_saying(connection, space, [each.turn.hash for each in chosen.barring])
-    more = [Segment(place.chain, place.pos, place.pos) for place, _ in equal if place not in known]
+    more = [Segment(place.chain, place.pos, place.pos) for place, _ in equal if place not in chosen_places]
     sized = erasable(connection, space, more)
     return chosen._replace(turns=[*chosen.turns, *sized], barring=[*chosen.barring, *sized])
 
@@ -113,44 +113,44 @@ def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
 def names_gone(
     connection: Connection, space: int, ends: Sequence[Place], chosen: Chosen, wish: Wish
 ) -> tuple[str, ...]:
-    """The bookmarks whose conversations go: nothing that leads to them is left, or ``branch`` leaves only what others
-    need. Cost: a walk for each bookmark that lies there."""
+    """The bookmarks whose conversations go: no turn that leads to them is left, or only turns that other branches need
+    (scope ``branch``). Cost: a walk for each bookmark at the turns."""
     going = {each.turn.id for each in chosen.turns}
     places = {each.turn.place for each in chosen.named}
-    named = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    names_at = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
     gone: set[str] = set()
-    for place in places & named.keys():
+    for place in places & names_at.keys():
         is_own = wish.scope == "branch" and wish.said_before is None and place in ends
         if is_own or _is_whole(connection, space, place, going):
-            gone.update(map(stored_name, named[place]))
+            gone.update(map(stored_name, names_at[place]))
     return tuple(sorted(gone))
 
 
 def names_without_turns(connection: Connection, space: int, places: Collection[Place]) -> list[bytes]:
-    """The bookmarks at places of which nothing is left, in order. Cost: a walk for each."""
-    named = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
-    gone = (named[place] for place in set(places) & named.keys() if _is_whole(connection, space, place, ()))
+    """The bookmarks at places whose whole threads are erased, in order. Cost: a walk for each."""
+    names_at = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    gone = (names_at[place] for place in set(places) & names_at.keys() if _is_whole(connection, space, place, ()))
     return sorted({name for names in gone for name in names})
 
 
 def _is_whole(connection: Connection, space: int, place: Place, going: Collection[TurnId]) -> bool:
-    """Whether no turn that leads to a place is left."""
+    """Whether every turn that leads to a place is erased, or will be (``going``)."""
     segments = arrange([place], read_links_of(connection, space, [place]))
     return all(erased is not None or id in going for id, erased in ids_of_ranges(connection, space, segments))
 
 
 def said_at(turn: StoredTurn) -> int:
-    """When a turn was said, in Unix milliseconds; if it does not say, when it was stored."""
-    said = said_of(read_mapping(turn, "system"))
-    return milliseconds_of(time_of(turn.id)) if said is None else said
+    """The time when a turn was said, in Unix milliseconds; without one, the time when it was stored."""
+    milliseconds = said_of(read_mapping(turn, "system"))
+    return milliseconds_of(time_of(turn.id)) if milliseconds is None else milliseconds
 
 
 def _reasons_to_stay(
     connection: Connection, space: int, ends: Sequence[Place], segments: Sequence[Segment]
 ) -> dict[Place, str]:
-    """The turns of a thread that lead to something else, each with that branch, name or remembered move. What the names
-    of the ends themselves remember on the way is no reason, nor what an erased name remembers, nor a branch of which
-    nothing is left.
+    """The turns of a thread that something else needs, each with the reason: another branch, a bookmark, or a past
+    position of a bookmark. These are no reasons: past positions of the bookmarks at the ends, past positions of erased
+    names, and branches of which nothing is left.
     """
     tops: dict[int, int] = {}
     for chain, _, high in segments:
@@ -166,7 +166,7 @@ def _reasons_to_stay(
     gone = named_by_erasures(connection, space, {name for name, _ in logged})
     for name, place in logged:
         if name not in own | gone:
-            # ``undo`` would lead that name back to an erased turn.
+            # Otherwise ``undo`` would move that name back to an erased turn.
             why[place] = f"the history of the bookmark {stored_name(name)} leads there"
     why |= _continued(connection, space, tops)
     now = names_of_segments(connection, space, [Segment(chain, 0, top) for chain, top in tops.items()])
@@ -178,7 +178,8 @@ def _reasons_to_stay(
 
 
 def _continued(connection: Connection, space: int, tops: Mapping[int, int]) -> dict[Place, str]:
-    """The turns of chains, up to the top of each, that something which is left continues beside these."""
+    """The turns of chains, up to ``tops``, that a turn outside of them continues, with the reasons. Branches that are
+    erased already do not count."""
     links = links_into(connection, space, starmap(Place, tops.items()))
     branches = [(place, Place(child, 0)) for place, child in links if child not in tops]
     onward = [
@@ -192,18 +193,19 @@ def _continued(connection: Connection, space: int, tops: Mapping[int, int]) -> d
 
 
 def _cut(segments: Sequence[Segment], kept: Iterable[Segment]) -> tuple[list[Segment], int]:
-    """The ranges without those that are kept, and how many turns are."""
+    """The ranges without what is kept, and the number of turns that are kept."""
+    # A kept turn keeps everything that leads to it, so of each chain its beginning stays.
     below: dict[int, int] = {}
     for chain, _, high in kept:
         below[chain] = max(high + 1, below.get(chain, 0))
-    left = [Segment(chain, max(low, below.get(chain, 0)), high) for chain, low, high in segments]
-    going = [each for each in left if each.low <= each.high]
+    remaining = [Segment(chain, max(low, below.get(chain, 0)), high) for chain, low, high in segments]
+    going = [each for each in remaining if each.low <= each.high]
     total = sum(high - low + 1 for _, low, high in segments)
     return going, total - sum(high - low + 1 for _, low, high in going)
 
 
 def _kept(connection: Connection, space: int, why: Mapping[Place, str]) -> tuple[Kept, ...]:
-    # A trunk with a thousand branches has a thousand reasons: a preview has to stay readable.
-    shown = sorted(why, reverse=True)[:KEPT_SHOWN]
-    found = erasable(connection, space, [Segment(chain, pos, pos) for chain, pos in shown])
-    return tuple(Kept(each.turn.id, why[each.turn.place]) for each in found)
+    # A thread with a thousand branches has a thousand reasons: a preview must stay readable.
+    places = sorted(why, reverse=True)[:KEPT_SHOWN]
+    turns = erasable(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    return tuple(Kept(each.turn.id, why[each.turn.place]) for each in turns)

@@ -1,4 +1,4 @@
-"""Collect: remove rows that nothing names any more, and take erased bytes off the disk."""
+"""Collect garbage: remove rows that nothing refers to, and remove erased bytes from the disk."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from headish.values.ids import Mint
 from headish.values.results.erasures import SCRUB
 
 KEPT_MILLISECONDS = 24 * 60 * 60 * 1000
-"""How long the outcome of an ended stream is kept."""
+"""How long the outcome of an ended stream is kept, so that a repeated ``finish`` returns the same turn."""
 
 
 def collect(connection: Connection, space: int, *, dry_run: bool) -> tuple[int, int, int]:
-    """Remove what nothing names. Returns how many payloads, their bytes, and how many streams. The space is locked.
+    """Remove payloads that no turn or definition refers to, and streams that ended a day ago. Returns the number of
+    payloads, their bytes, and the number of streams. The space is locked.
 
-    Nothing goes while the space is being restored: its payloads arrive before the turns that name them.
+    Removes nothing while the space is being restored: its payloads arrive before the turns that refer to them.
     Cost: reads the payloads and turns of the space once.
     """
     if is_restoring(connection, space):
@@ -41,7 +42,7 @@ def collect(connection: Connection, space: int, *, dry_run: bool) -> tuple[int, 
 
 
 def scrub(backend: Backend, mint: Mint, *, forced: bool = False) -> str:
-    """Remove erased content from the disk, and note that in every space. Returns an empty text, or the reason why that
+    """Remove erased content from the disk, and record that in every space. Returns an empty text, or the reason why it
     was not possible now. Does nothing if nothing was erased since the last time, unless ``forced``.
     """
     waiting = backend.read(_unscrubbed)
@@ -50,14 +51,14 @@ def scrub(backend: Backend, mint: Mint, *, forced: bool = False) -> str:
     why = backend.scrub()
     if why:
         return why
-    # Each with the number that was read before the scrub. If the process dies here, the next run scrubs again.
+    # Each space with the number that was read before the scrub. If the process dies here, the next run scrubs again.
     for space, upto in waiting:
         backend.within(space).write(partial(_note_locked, space=space, upto=upto, mint=mint))
     return ""
 
 
 def _unscrubbed(connection: Connection) -> list[tuple[int, int]]:
-    """The spaces of which something was erased that may be on the disk, and the numbers of their last erasures."""
+    """The spaces whose erased content may still be on the disk, each with the number of its last receipt."""
     spaces = [(space, connection.within(space)) for space, _ in space_numbers(connection)]
     return [
         (space, last_receipt(inside, space)[0])
@@ -72,11 +73,11 @@ def _note_locked(connection: Connection, space: int, upto: int, mint: Mint) -> N
 
 
 def note_scrubbed(connection: Connection, space: int, upto: int, mint: Mint) -> None:
-    """Write the receipt that what was erased up to a number is off the disk; none if more was erased meanwhile."""
+    """Write a receipt that everything erased up to receipt ``upto`` is off the disk; none if there is a later one."""
     # An erasure that committed after the scrub began may still be in the bytes that it left.
     if last_receipt(connection, space)[0] != upto:
         return
     begun, before = begin_receipt(connection, space, SCRUB, ErasureGrounds(), mint)
-    # The counter of an erased space begins at 0 again; the feed of its receipts goes on.
+    # The counter of an erased space starts at 0 again, but a reader of its feed goes on from the last receipt.
     receipt = replace(begun, seq=max(begun.seq, last_seq(connection, space)), covers=upto)
     add_receipt(connection, space, receipt, before)

@@ -1,4 +1,4 @@
-"""Erase turns: find, remove and receipt them in one transaction that has the space to itself."""
+"""Erase turns: find them, empty them and write the receipt, in one transaction that holds the lock of the space."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ _WORDS_OF_A_SOURCE = ("header", "header_raw", "pending", "tail")
 
 
 class ErasurePlan(NamedTuple):
-    """What will go: the turns, the large payloads that nothing else needs, and what is newly barred."""
+    """The plan of an erasure: the turns, the large payloads that nothing else needs, the new bars (sizes by hash), and
+    the repeats to erase. ``found`` is the report for the caller."""
 
     turns: list[Erasable]
     payloads: list[bytes]
@@ -55,7 +56,7 @@ class ErasurePlan(NamedTuple):
 
 
 def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) -> ErasurePlan:
-    """Find what a wish takes and what it leaves, without changing anything.
+    """Find what a wish erases and what it leaves, without changing anything.
 
     Cost: that of ``choose``; reads the space three times, and takes a few statements for each 64 turns.
     Raises: CorruptTurn, CorruptRecord.
@@ -63,17 +64,18 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
     chosen = choose(connection, space, ends, wish)
     related = repeats_of(connection, space, chosen.named)
     more = sift(connection, space, turns_of_repeats(connection, space, related.found), wish)
-    left = {each.turn.id for each in more.turns}
-    repeats = [each for each in related.found if each.kind == TITLE or each.subject in left]
+    to_erase = {each.turn.id for each in more.turns}
+    repeats = [each for each in related.found if each.kind == TITLE or each.subject in to_erase]
     if wish.repeats:
         chosen = chosen._replace(turns=[*chosen.turns, *more.turns], barring=[*chosen.barring, *more.barring])
-    # After the repeats: a bar on their content takes equal turns along, too.
+    # After the repeats are added: a bar on their content erases turns with equal content, too.
     chosen = with_equals(connection, space, chosen)
     held = {each.turn.hash: each.size for each in chosen.turns if each.turn.erased is None}
     saying = Counter(hash for _, hash in places_saying(connection, space, held))
     defined = count_defined(connection, space, held)
     going = Counter(each.turn.hash for each in chosen.turns if each.turn.erased is None)
-    # A large payload is one row for all that say it: it stays while a turn outside of the wish, or a pointer, needs it.
+    # All turns with the same large payload share one row: it stays while a turn outside of the wish, or a definition,
+    # needs it.
     needed = {hash for hash in held if saying[hash] > going[hash] or hash in defined}
     large = {hash for hash, size in held.items() if size > INLINE_BYTES}
     bars = _new_bars(connection, space, chosen)
@@ -106,58 +108,60 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
 def erase(
     connection: Connection, space: int, ends: Sequence[Place], wish: Wish, said: ErasureGrounds, mint: Mint
 ) -> tuple[Found, Receipt | None]:
-    """Erase what a wish names. The space is locked. No receipt if there was nothing to erase.
+    """Erase what a wish names. The space is locked. Without anything to erase there is no receipt.
 
     Cost: that of ``plan``, and about eight statements; one for each turn on SQLite.
     Raises: as ``plan``.
     """
-    made = plan(connection, space, ends, wish)
-    if not (made.turns or made.bars or made.repeats):
-        return made.found, None
+    planned = plan(connection, space, ends, wish)
+    if not (planned.turns or planned.bars or planned.repeats):
+        return planned.found, None
     begun, before = begin_receipt(connection, space, wish.scope, said, mint)
-    # First: the search index can forget words only while the payloads that they come from can be read.
-    forget_turns(connection, space, [each.turn.id for each in made.turns])
-    emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in made.turns]
+    # Before the turns are emptied: the search index finds the words to remove by reading the payloads.
+    forget_turns(connection, space, [each.turn.id for each in planned.turns])
+    emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in planned.turns]
     empty_turns(connection, space, begun.number, emptied, meta=wish.meta)
     if wish.meta:
-        forget_signatures(connection, space, [each.turn.id for each in made.turns])
-    drop_payloads(connection, space, made.payloads)
-    bar(connection, space, begun.number, made.bars)
-    count_gone(connection, space, bytes=made.found.bytes, bars=len(made.bars))
-    counts = {"titles": take_titles(connection, space, made.repeats)}
-    counts["records"] = take_records(connection, space, [each.turn.place for each in made.turns]) if wish.names else 0
+        forget_signatures(connection, space, [each.turn.id for each in planned.turns])
+    drop_payloads(connection, space, planned.payloads)
+    bar(connection, space, begun.number, planned.bars)
+    count_gone(connection, space, bytes=planned.found.bytes, bars=len(planned.bars))
+    counts = {"titles": take_titles(connection, space, planned.repeats)}
+    counts["records"] = (
+        take_records(connection, space, [each.turn.place for each in planned.turns]) if wish.names else 0
+    )
     receipt = replace(
         begun,
         meta=wish.meta,
         content=wish.content,
-        bytes=made.found.bytes,
+        bytes=planned.found.bytes,
         turns=tuple(as_erased(replace(turn, key=key), meta=wish.meta) for turn, key in emptied),
-        barred=tuple(Barred(hash.hex(), size) for hash, size in sorted(made.bars.items())),
+        barred=tuple(Barred(hash.hex(), size) for hash, size in sorted(planned.bars.items())),
         counts={name: count for name, count in counts.items() if count},
-        stays=_stays(made.found),
-        not_reached=(*_copies_elsewhere(made.found), *said.not_reached),
+        stays=_stays(planned.found),
+        not_reached=(*_copies_elsewhere(planned.found), *said.not_reached),
     )
     # In the same transaction: content that is gone without a receipt would read as damage.
     add_receipt(connection, space, receipt, before)
-    return made.found, receipt
+    return planned.found, receipt
 
 
 def _key_of(turn: StoredTurn, meta: bool) -> bytes | None:
-    """What becomes of a key: if the meta goes, its hash stays, so that an import still recognises the turn."""
+    """The key after the erasure: its hash if the meta is erased, so that an import still recognises the turn."""
     return hash_key(turn.key) if meta and turn.key is not None else turn.key
 
 
 def _new_bars(connection: Connection, space: int, chosen: Chosen) -> dict[bytes, int]:
-    """The addresses that are to be barred and are not yet, each with the size of what it names."""
+    """The hashes to bar that are not barred yet, each with the size of its payload."""
     if not chosen.barring:
         return {}
     # A bar keeps the number of the erasure that set it; a second one must not take it over.
-    known = barred(connection, space)
-    return {each.turn.hash: each.size for each in chosen.barring if each.turn.hash not in known}
+    already = barred(connection, space)
+    return {each.turn.hash: each.size for each in chosen.barring if each.turn.hash not in already}
 
 
 def _elsewhere(connection: Connection, space: int, ids: Collection[TurnId]) -> dict[str, int]:
-    """The other spaces that hold copies of turns which were not erased there, each with how many.
+    """The other spaces with copies of these turns that are not erased there, each with the number of copies.
 
     Cost: one statement for each other space of the database and 64 turns.
     """
@@ -167,19 +171,19 @@ def _elsewhere(connection: Connection, space: int, ids: Collection[TurnId]) -> d
 
 
 def _copies_elsewhere(found: Found) -> tuple[str, ...]:
-    """The copies in other spaces, worded for a receipt, which names no space."""
+    """A line for the receipt about copies in other spaces. Receipts name no space: the name may be a person's."""
     spaces = len(found.elsewhere)
     return (f"copies of these turns in other spaces of this database ({spaces:,})",) if spaces else ()
 
 
 def _stays(found: Found) -> dict[str, int]:
-    said = {"bytes": found.kept_bytes, "equal_turns": found.equal_turns, "definitions": found.definitions}
-    said |= {"children": found.children, "repeats": len(found.repeats), "kept_turns": found.kept_turns}
-    return {name: count for name, count in said.items() if count}
+    counts = {"bytes": found.kept_bytes, "equal_turns": found.equal_turns, "definitions": found.definitions}
+    counts |= {"children": found.children, "repeats": len(found.repeats), "kept_turns": found.kept_turns}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _keeps_words(each: Erasable) -> bool:
-    """Whether a turn's own keys may hold words of its source."""
+    """Whether the system keys of a turn may contain words of its source."""
     system = read_mapping(each.turn, "system")
     return any(key in system for key in _WORDS_OF_A_SOURCE) or "details" in reply_of(system)
 
@@ -190,7 +194,8 @@ def _options(turns: Sequence[Erasable]) -> tuple[str, ...]:
 
 
 class Around(NamedTuple):
-    """The surroundings of turns that go."""
+    """What is around the turns to erase: the number of turns that continue them, the bookmarks that point at them, and
+    the streams that answer them."""
 
     children: int
     names: tuple[str, ...]
@@ -203,8 +208,8 @@ def _around(connection: Connection, space: int, turns: Sequence[StoredTurn]) -> 
     ids = {each.id for each in turns}
     inside = sum(parent in ids for each in parents.values() for parent in each)
     children = sum(count_continuing(connection, space, places).values()) - inside
-    named = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
-    names = tuple(sorted(stored_name(name) for place, at in named.items() if place in places for name in at))
+    names_at = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    names = tuple(sorted(stored_name(name) for place, at in names_at.items() if place in places for name in at))
     arriving = tuple(each.id for each in open_streams(connection, space) if ids & set(_answered(each.about)))
     return Around(children, names, arriving)
 
@@ -213,5 +218,5 @@ def _answered(about: bytes) -> list[str]:
     try:
         turns = msgspec.json.decode(about, type=dict[str, object]).get("turns")
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return []  # damaged: ``verify`` says so
+        return []  # damaged: ``verify`` reports it
     return [each for each in turns if isinstance(each, str)] if isinstance(turns, list) else []

@@ -1,4 +1,4 @@
-"""Erasing the name of a bookmark: it becomes ``erased-N``, and its moves stay."""
+"""Erase the name of a bookmark: it becomes ``erased-N``, and its moves stay."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from headish.values.results.erasures import BOOKMARK, ErasedName, Found, Receipt
 
 NOTHING_ELSE: Mapping[str, int] = {}
 GONE_WITH_IT = {"bookmarks", "records"}
-"""What a receipt counts if a name went with its conversation: the bookmark itself, and its record."""
+"""The counts in a receipt that show that a name was erased with its conversation: the bookmark and its record."""
 
 
 def find_name(connection: Connection, space: int, name: bytes) -> Found:
-    """What the erasure of a name takes, and where the name remains. Cost: reads the space once for each name that it
-    had.
+    """Find what the erasure of a name removes, and where the name remains. Cost: reads the space once for each name
+    that the bookmark had.
 
-    Raises: UnknownBookmark if it never was one.
+    Raises: UnknownBookmark if there never was such a bookmark.
     """
     if not has_log(connection, space, name):
         raise UnknownBookmark(stored_name(name), "there never was such a bookmark")
@@ -65,11 +65,11 @@ def erase_name(
     taken: Mapping[str, int] = NOTHING_ELSE,
 ) -> tuple[Found, Receipt, str]:
     """Remove a name, and the earlier names of the bookmark, from everything but turns. The space is locked. ``taken``
-    is what went with it, for the receipt. Returns the new name.
+    counts what was removed with it, for the receipt. Returns the report, the receipt, and the new name.
     Cost: that of ``find_name``, and about fifteen statements.
     Raises: UnknownBookmark.
     """
-    found = find_name(connection, space, name)
+    report = find_name(connection, space, name)
     others = former_names(connection, space, name)
     marks = _marks(connection, space, name, others)
     became = _free_name(connection, space, last_receipt(connection, space)[0] + 1)
@@ -77,58 +77,61 @@ def erase_name(
     for each in (name, *others):
         forget_name_of_devices(connection, space, each)
     forget_imports(connection, space)
-    # Begun behind the move: whoever follows is told the new name before the receipt.
+    # After the move: the receipt takes the later number, so a reader of the feed learns the new name before it.
     begun, before = begin_receipt(connection, space, BOOKMARK, said, mint)
     receipt = replace(
         begun,
-        counts={"moves": found.counts["moves"], **taken},
-        stays={"turns": found.counts["turns"]} if found.counts["turns"] else {},
+        counts={"moves": report.counts["moves"], **taken},
+        stays={"turns": report.counts["turns"]} if report.counts["turns"] else {},
         not_reached=said.not_reached,
         names=(ErasedName(became.decode(), marks),),
     )
     add_receipt(connection, space, receipt, before)
-    return found, receipt, became.decode()
+    return report, receipt, became.decode()
 
 
 def forget_name(connection: Connection, space: int, name: bytes, said: ErasureGrounds, mint: Mint) -> Receipt:
-    """Remove a name, unless it was removed, with its conversation's record; then as ``erase_name``."""
-    taken = {}
+    """Remove a bookmark, unless it is removed already, and its conversation's record; then erase its name as
+    ``erase_name`` does."""
+    removed = {}
     if find_record(connection, space, name) is not None:
-        taken["records"] = 1
+        removed["records"] = 1
         blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
         change_record(connection, space, ListedConversation(name, None, TurnId("")), blank, None)
     if find_bookmark(connection, space, name) is not None:
-        taken["bookmarks"] = 1
+        removed["bookmarks"] = 1
         remove_name(connection, space, name, None)
-    return erase_name(connection, space, name, said, mint, taken)[1]
+    return erase_name(connection, space, name, said, mint, removed)[1]
 
 
 def erase_marked(connection: Connection, space: int, receipt: Receipt, said: ErasureGrounds, mint: Mint) -> int:
-    """Erase in a restored space what the receipt of another erasure marked. Returns how many names that were.
+    """Erase in a restored space the names that a receipt marks. Returns their number.
 
-    A bookmark that went with its conversation goes again, with its record; the others are renamed.
-    Cost: reads the first move of every bookmark, and for each that is marked that of ``erase_name``.
+    A bookmark that was removed with its conversation is removed again, with its record; the others are renamed.
+    Cost: reads the first move of every bookmark, and takes that of ``erase_name`` for each marked one.
     """
     marks = {mark for each in receipt.names for mark in each.marks}
     take = forget_name if receipt.counts.keys() & GONE_WITH_IT else erase_name
-    found = [name for name, first in first_moves(connection, space) if mark_name(name, first).hex() in marks]
-    for name in found:
+    names = [name for name, first in first_moves(connection, space) if mark_name(name, first).hex() in marks]
+    for name in names:
         take(connection, space, name, said, mint)
-    return len(found)
+    return len(names)
 
 
 def _answered(about: bytes) -> bytes:
-    """The name that an answer which is still arriving is to move; its journal goes when its turn is stored."""
+    """The name that an arriving answer will move. Its journal is removed when its turn is stored."""
     try:
         name = msgspec.json.decode(about, type=dict[str, object]).get("bookmark")
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return b""  # damaged: ``verify`` says so
+        return b""  # damaged: ``verify`` reports it
     return name.encode(errors="surrogatepass") if isinstance(name, str) else b""
 
 
 def _marks(connection: Connection, space: int, name: bytes, others: Sequence[bytes]) -> tuple[str, ...]:
-    """The marks by which an older state of the space shows which bookmarks had the erased names."""
+    """The marks by which an older state of the space reveals which bookmarks had the erased names. Each is a hash over
+    a name and the first move of a log, so that a receipt alone confirms no guess of a name."""
     marks = {mark_name(each, first_move(connection, space, name)).hex() for each in (name, *others)}
+    # A backup may be older than a rename: there another bookmark's log has the name.
     for each in (name, *others):
         for other in renamed_from(connection, space, each):
             marks.add(mark_name(each, first_move(connection, space, other)).hex())
@@ -136,7 +139,7 @@ def _marks(connection: Connection, space: int, name: bytes, others: Sequence[byt
 
 
 def _free_name(connection: Connection, space: int, number: int) -> bytes:
-    """``erased-N`` with the number of the receipt; somebody may have given that name to another bookmark."""
+    """``erased-N`` with the number of the receipt, and dashes after it if another bookmark has that name."""
     name = b"erased-%d" % number
     while has_log(connection, space, name):
         name += b"-"

@@ -1,6 +1,6 @@
 """The places that can contain content: every column of bytes or text, and every index that repeats words of turns.
 
-Erasure walks both lists. A test fails for a column that is not in the first, and looks for erased words in the second.
+Both are listed here. A test fails for a column that is not listed, and looks for erased words in each index.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from headish.values.ids import TurnId
 
 
 class Repeating(NamedTuple):
-    """A place outside the tables that repeats what turns say.
+    """A place that repeats the words of turns.
 
-    ``forget_turns`` is called in the transaction of an erasure, before anything goes, with the space's number and the
-    ids of its turns, ``forget_space`` with the number of a space whose rows all go.
+    An erasure calls ``forget_turns`` in its transaction, before it empties the turns, with the space's number and the
+    ids. The erasure of a space calls ``forget_space`` with the space's number.
     """
 
     name: str
@@ -34,11 +34,12 @@ def _forget_words(connection: Connection, space: int, ids: Sequence[TurnId]) -> 
 
 
 def _forget_no_more(connection: Connection, space: int) -> None:
-    """The rows of a table go with their space."""
+    """Do nothing: the rows of this table are removed with their space."""
 
 
 def forget_imports(connection: Connection, space: int) -> None:
-    """Forget which exports were imported: hashes of their words, and keys. An import then looks at each message."""
+    """Forget which exports were imported: the hashes of their words, and keys. The next import compares each
+    message."""
     remove_objects(connection, space, KNOWN, b"")
 
 
@@ -89,16 +90,16 @@ _FATES = {
     ANSWERS: "stream.about stream_chunk.data",
 }
 COLUMNS = {column: fate for fate, columns in _FATES.items() for column in columns.split()}
-"""What becomes of each column that holds bytes or text when a turn is erased. All of them go with their space."""
+"""What an erasure of turns does to each column of bytes or text. All of them go with their space."""
 
 
 def forget_turns(connection: Connection, space: int, ids: Sequence[TurnId]) -> None:
-    """Have every other place forget what these turns said."""
+    """Make every repeating place forget the words of these turns."""
     for place in REPEATING:
         place.forget_turns(connection, space, ids)
 
 
 def forget_space(connection: Connection, space: int) -> None:
-    """Have every other place forget a space."""
+    """Make every repeating place forget a space."""
     for place in REPEATING:
         place.forget_space(connection, space)

@@ -1,7 +1,7 @@
 """Find what may repeat the words of turns: versions, copies, overlays, and titles of conversations.
 
-Versions, copies and overlays are found by ids and digests, which an erased turn keeps. A title is compared with words:
-if a turn's words are gone, only the titles of its own conversations can be found.
+Versions, copies and overlays are found by ids and digests, which an erased turn keeps. A title is compared with the
+words of turns: once those are erased, only titles of the turn's own conversations can be found.
 """
 
 from __future__ import annotations
@@ -43,64 +43,67 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Repeats(NamedTuple):
-    """What may repeat the words of turns. ``uncompared`` titles could not be compared with words that are gone."""
+    """What may repeat the words of turns. ``uncompared`` counts the titles that could not be compared, because words
+    are erased already."""
 
     found: list[Repeat]
     uncompared: int
 
 
 def repeats_of(connection: Connection, space: int, turns: Sequence[Erasable]) -> Repeats:
-    """What may repeat the words of these turns, without the turns themselves; some may have been erased before.
+    """Find what may repeat the words of these turns, and what repeats that, and so on. Some of the turns may have been
+    erased before; their words then cannot be compared.
 
-    Cost: reads the space twice; where conversations have titles, what the turns say too, and a few statements for each
-    turn that was erased before.
+    Cost: reads the space twice for each step; if conversations have titles, also the payloads of the turns, and a few
+    statements for each turn that was erased before.
     """
-    found: dict[TurnId, str] = {}
-    asked = {each.turn.id: each.turn for each in turns}
-    reached = list(asked.values())
-    while asked:
-        related = dict(_related(connection, space, list(asked.values())))
-        known = found.keys() | {each.turn.id for each in turns}
-        found |= (new := {id: kind for id, kind in related.items() if id not in known})
-        asked = {id: stored for id in new if (stored := turn_by_id(connection, space, id)) is not None}
-        reached += asked.values()
+    kinds: dict[TurnId, str] = {}
+    level = {each.turn.id: each.turn for each in turns}
+    reached = list(level.values())
+    while level:
+        related = dict(_related(connection, space, list(level.values())))
+        seen = kinds.keys() | {each.turn.id for each in turns}
+        kinds |= (new := {id: kind for id, kind in related.items() if id not in seen})
+        level = {id: turn for id in new if (turn := turn_by_id(connection, space, id)) is not None}
+        reached += level.values()
     # Titles first: in a space without any, no text has to be read.
     titled = _all_titles(connection, space)
     repeating = _titles(connection, space, reached, titled) if titled else []
     titles = [Repeat(TITLE, stored_name(subject)) for subject in repeating]
     is_silent = any(each.erased is not None for each in reached)
-    listed = [*(Repeat(kind, id) for id, kind in found.items()), *titles]
+    listed = [*(Repeat(kind, id) for id, kind in kinds.items()), *titles]
     return Repeats(listed, len(titled) - len(repeating) if is_silent else 0)
 
 
 def turns_of_repeats(connection: Connection, space: int, repeats: Sequence[Repeat]) -> list[Erasable]:
-    """The turns among what repeats others."""
+    """The turns among the repeats."""
     ids = [as_turn_id(each.subject) for each in repeats if each.kind != TITLE]
-    stored = [turn_by_id(connection, space, id) for id in ids if id is not None]
-    places = [each.place for each in stored if each is not None]
+    turns = [turn_by_id(connection, space, id) for id in ids if id is not None]
+    places = [each.place for each in turns if each is not None]
     return erasable(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
 
 
 def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -> int:
-    """Erase the titles that repeat what was said. Returns how many there were."""
+    """Erase the titles among the repeats. Returns their number."""
     subjects = [each.subject for each in repeats if each.kind == TITLE]
     for subject in subjects:
         first = as_turn_id(subject)
-        found = ListedConversation(None if first else subject.encode(), first, first or TurnId(""))
-        change_record(connection, space, found, {"title": ""}, None)
+        conversation = ListedConversation(None if first else subject.encode(), first, first or TurnId(""))
+        change_record(connection, space, conversation, {"title": ""}, None)
     return len(subjects)
 
 
 def take_records(connection: Connection, space: int, places: Sequence[Place]) -> int:
-    """Erase the records of conversations without a name of which nothing is left. Returns how many there were.
+    """Erase the records of conversations without a name that contained one of the places, and of which nothing is left.
+    Returns their number.
 
-    Cost: one statement for each 100 records, and three; one more for each 64 conversations of which nothing is left.
+    Cost: three statements, one for each 100 records, and one for each 64 conversations of which nothing is left.
     """
     ids = [id for subject, *_ in _all_records(connection, space) if (id := as_turn_id(stored_name(subject)))]
     erased = [each for each in turns_by_ids(connection, space, ids).values() if each.erased is not None]
     living = living_among(connection, space, [each.place for each in erased])
     firsts = {each.place: each.id for each in erased if each.place not in living}
-    # What was erased before with its record left alone stays so: only of these turns' conversations.
+    # Only conversations of these turns: an earlier erasure may have left a record on purpose.
     tops = {chain: max(pos for _, pos in at) for chain, at in groupby(sorted(places), attrgetter("chain"))}
     grown = grown_chains(connection, space, list(firsts), ALL) if firsts else ()
     gone = dict.fromkeys(firsts[at] for at, chain, low in grown if tops.get(chain, -1) >= low)
@@ -114,30 +117,30 @@ def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterat
     ids = {each.id: each for each in turns}
     for each in superseding_some(connection, space, ids):
         yield each.id, VERSION
-    for stored in turns:
-        if stored.supersedes is not None:
-            yield stored.supersedes, VERSION
-        original = as_turn_id(str(read_mapping(stored, "system").get("copy_of", "")))
+    for turn in turns:
+        if turn.supersedes is not None:
+            yield turn.supersedes, VERSION
+        original = as_turn_id(str(read_mapping(turn, "system").get("copy_of", "")))
         if original is not None:
             yield original, COPY
     for id, system in copies(connection, space):
         if _decode(system).get("copy_of") in ids:
             yield id, COPY
-    # An overlay names what it covers by digest: in its bytes they are found without decoding every overlay.
-    digests = {stored.digest.hex().encode() for stored in turns}
+    # An overlay names the turns that it covers by digest. A search in its bytes saves decoding every overlay.
+    digests = {turn.digest.hex().encode() for turn in turns}
     for id, attributes in overlays(connection, space):
         if not digests.isdisjoint(_DIGEST.findall(attributes or b"")):
             yield id, OVERLAY
 
 
 def _all_titles(connection: Connection, space: int) -> dict[bytes, str]:
-    """The titles of conversations, by subject, as they are compared."""
-    read = ((subject, read_record(data).title) for subject, _, data, *_ in _all_records(connection, space))
-    return {subject: title for subject, given in read if (title := _plain(given))}
+    """The titles of conversations, by subject, normalised by ``_plain`` for comparison."""
+    titles = ((subject, read_record(data).title) for subject, _, data, *_ in _all_records(connection, space))
+    return {subject: title for subject, raw in titles if (title := _plain(raw))}
 
 
 def _all_records(connection: Connection, space: int) -> Iterator[Row]:
-    """What is said of all conversations. Cost: one statement for each ``PAGE_RECORDS``."""
+    """The records of all conversations. Cost: one statement for each ``PAGE_RECORDS``."""
     page = records_page(connection, space, b"", PAGE_RECORDS)
     while page:
         yield from page
@@ -147,20 +150,21 @@ def _all_records(connection: Connection, space: int) -> Iterator[Row]:
 def _titles(
     connection: Connection, space: int, turns: Sequence[StoredTurn], titled: Mapping[bytes, str]
 ) -> list[bytes]:
-    """The subjects of the conversations whose titles stand in what the turns say, or hold it, or name an erased one."""
-    read = read_places(connection, space, [each.place for each in turns])
-    said = [words for each in read if (words := _words(each))]
+    """The subjects of the conversations whose titles occur in the words of the turns, or contain them, or that contain
+    an erased turn."""
+    placed = read_places(connection, space, [each.place for each in turns])
+    texts = [words for each in placed if (words := _words(each))]
     own = {name for each in turns if each.erased is not None for name in _subjects_of(connection, space, each.place)}
     return [
         subject
         for subject, title in titled.items()
-        if subject in own or any(title in words or words in title for words in said)
+        if subject in own or any(title in words or words in title for words in texts)
     ]
 
 
 def _subjects_of(connection: Connection, space: int, place: Place) -> Iterator[bytes]:
-    """The conversations that hold a place: by the names that lie there or behind it, or ever did in its chain, and by
-    their first turns."""
+    """The subjects of the conversations that contain a place: names of bookmarks at or after it, names that were in its
+    chain at or after it, and its first turns."""
     yield from names_in(connection, space, place, ALL)
     yield from (name for name, at in names_logged(connection, space, [Place(place.chain, ALL)]) if at.pos >= place.pos)
     yield from (first.id.encode() for first in find_firsts(connection, space, place))
@@ -174,7 +178,7 @@ def _words(turn: Any) -> str:
     try:
         return _plain(join_texts(decode_payload(turn.payload)))
     except InvalidContent:
-        return ""  # reported by ``verify``
+        return ""  # ``verify`` reports it
 
 
 def _plain(text: str) -> str:

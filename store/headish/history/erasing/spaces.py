@@ -1,4 +1,4 @@
-"""Erase a whole space: its rows go, and its line stays under a new name with its receipts."""
+"""Erase a whole space: its rows are removed; its entry stays under a new name, with its receipts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headish.values.results.erasures import SPACE, Found, Receipt
 
 
 def find_in_space(connection: Connection, space: int) -> Found:
-    """What the erasure of a space takes, counted."""
+    """Count what the erasure of a space removes."""
     counted = read_counter(connection, space)
     definitions = sum(len(list_definitions(connection, space, kind)) for kind in (POINTER, TOOLS))
     return Found(
@@ -37,30 +37,31 @@ def find_in_space(connection: Connection, space: int) -> Found:
 
 
 def erase_space(connection: Connection, space: int, said: ErasureGrounds, mint: Mint) -> tuple[Found, Receipt, str]:
-    """Erase all that a space holds, its name and its earlier names. It is locked. Returns its new name.
+    """Erase everything in a space, its name and its earlier names. The space is locked. Returns the report, the
+    receipt, and the new name.
 
-    Its number is never given out again, and readers who follow it learn that it is gone.
+    The number is never used for another space, and readers who follow the space learn that it is gone.
     """
-    found = find_in_space(connection, space)
+    report = find_in_space(connection, space)
     begun, before = begin_receipt(connection, space, SPACE, said, mint)
     forget_space(connection, space)
-    # With a new epoch: the numbers begin again, and a cursor from before must not fit what comes.
+    # A new epoch, because the numbers begin again: an older cursor must not match what comes later.
     empty_space(connection, space, secrets.token_bytes(16))
     name = _free_name(connection, space)
     name_space(connection, space, name.encode())
     receipt = replace(
         begun,
         meta=True,
-        bytes=found.bytes,
-        counts={key: count for key, count in found.counts.items() if count},
+        bytes=report.bytes,
+        counts={key: count for key, count in report.counts.items() if count},
         not_reached=said.not_reached,
     )
     add_receipt(connection, space, receipt, before)
-    return found, receipt, name
+    return report, receipt, name
 
 
 def _free_name(connection: Connection, space: int) -> str:
-    """``erased-N`` with the number of the space; somebody may have given that name to another one."""
+    """``erased-N`` with the number of the space, and dashes after it if another space has that name."""
     name = f"erased-{space}"
     while find_space(connection, name.encode()) is not None:
         name += "-"

@@ -1,4 +1,4 @@
-"""The turns that a moved name brought: those that lead to its new place, and did not lead to its old one."""
+"""Find the turns that a moved name brought: those that lead to its new place, but not to its old one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from headish.values.places import Place, Segment
 
 
 def find_brought(connection: Connection, space: int, old: Place | None, new: Place) -> list[Segment]:
-    """The ranges of turns that a move brought, in walk order; none where the name went back.
+    """The ranges of turns that a move brought, in walk order; none if the name moved back.
 
-    Cost: one statement where both lie in one chain, otherwise two for each place; one step of the database's per fork.
+    Cost: none if both places are in one chain, otherwise two statements for each place; the database takes one step per
+    fork.
     """
     if old is not None and old.chain == new.chain:
         return [Segment(new.chain, old.pos + 1, new.pos)] if old.pos < new.pos else []
@@ -21,10 +22,10 @@ def find_brought(connection: Connection, space: int, old: Place | None, new: Pla
 
 
 def read_brought(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
-    """The turns of a range. Raises: CorruptTurn."""
-    found = turns_of(connection, space, segment)
-    check_gapless(segment, found)
-    return found
+    """The turns of a range. Raises: CorruptTurn if one is missing."""
+    turns = turns_of(connection, space, segment)
+    check_gapless(segment, turns)
+    return turns
 
 
 def _leading(connection: Connection, space: int, place: Place | None) -> list[Segment]:

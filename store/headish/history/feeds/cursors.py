@@ -1,9 +1,9 @@
-"""Cursors: text that says up to where a reader has read, and what lay there.
+"""Cursors: text that names the position up to which a reader has read, and proves what was there.
 
 ``EPOCH.SEQ.CHANGE.WITNESS``: the epoch of the space in 32 hex digits, the commit number of the last turn, the number of
 the last other change, and 8 hex digits of BLAKE3 over the netstrings of ``headish-cursor-1``, the seal of that turn in
-hex, and the mark of that change in hex (empty where the number is 0). Numbers alone would name other rows after a
-restore, or once a server lost commits that it had acknowledged.
+hex, and the mark of that change in hex (empty if the number is 0). Numbers alone would name other rows after a restore,
+or after a server lost commits that it had acknowledged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGEST = 2**63 - 1
 
 
 class Cursor(NamedTuple):
-    """A cursor, taken apart."""
+    """A parsed cursor."""
 
     epoch: bytes
     seq: int
@@ -34,7 +34,8 @@ class Cursor(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A place in the feed: the last turn and the last other change before it, each with what tells it from others."""
+    """A place in the feed: the numbers of the last turn and the last other change before it, with the turn's seal and
+    the change's mark, which prove that these rows are still the same."""
 
     epoch: bytes
     seq: int
@@ -48,15 +49,15 @@ class Position(NamedTuple):
 
 
 def parse_cursor(text: object) -> Cursor:
-    """A cursor as it was given out. Raises: InvalidArgument."""
-    found = _CURSOR.fullmatch(text) if isinstance(text, str) else None
-    if found is None or max(int(found[2]), int(found[3])) > LARGEST:
+    """Parse the text of a cursor. Raises: InvalidArgument."""
+    match = _CURSOR.fullmatch(text) if isinstance(text, str) else None
+    if match is None or max(int(match[2]), int(match[3])) > LARGEST:
         raise InvalidArgument(f"a cursor is what follow or position gave as one, not {shown(text)}")
-    return Cursor(bytes.fromhex(found[1]), int(found[2]), int(found[3]), found[4])
+    return Cursor(bytes.fromhex(match[1]), int(match[2]), int(match[3]), match[4])
 
 
 def find_reached(connection: Connection, space: int) -> SpacePosition:
-    """How far a space is. Raises: RemovedSpace."""
+    """The numbers that a space has reached, and its epoch. Raises: RemovedSpace."""
     reached = read_reached(connection, space)
     if reached is None or reached.state == REMOVED:
         raise RemovedSpace()
@@ -64,31 +65,31 @@ def find_reached(connection: Connection, space: int) -> SpacePosition:
 
 
 def find_end(connection: Connection, space: int) -> Position:
-    """Where the feed ends now. Cost: four statements at the most. Raises: RemovedSpace."""
+    """The place where the feed ends now. Cost: at most four statements. Raises: RemovedSpace."""
     reached = find_reached(connection, space)
     return position_at(connection, space, reached.epoch, reached.seq, reached.change)
 
 
 def find_start(connection: Connection, space: int) -> Position:
-    """Where the feed begins. Raises: RemovedSpace."""
+    """The place where the feed begins. Raises: RemovedSpace."""
     return Position(find_reached(connection, space).epoch, 0, 0)
 
 
 def resume(connection: Connection, space: int, cursor: Cursor) -> Position:
-    """The place of a cursor, if the space still holds what lay there. Cost: four statements at the most.
+    """The place of a cursor, if the space still has the same rows there. Cost: at most four statements.
 
     Raises: CursorLost, RemovedSpace.
     """
     reached = find_reached(connection, space)
     check_reached(cursor, reached)
-    found = position_at(connection, space, cursor.epoch, cursor.seq, cursor.change)
-    if found.cursor != cursor:
+    position = position_at(connection, space, cursor.epoch, cursor.seq, cursor.change)
+    if position.cursor != cursor:
         raise CursorLost(str(cursor), "other changes have its numbers now", (reached.seq, reached.change))
-    return found
+    return position
 
 
 def is_held(connection: Connection, space: int, cursor: Cursor) -> bool:
-    """Whether the space still holds what lay at a cursor. Cost: that of ``resume``. Raises: RemovedSpace."""
+    """Whether the space still has the same rows at a cursor. Cost: that of ``resume``. Raises: RemovedSpace."""
     try:
         resume(connection, space, cursor)
     except CursorLost:
@@ -97,16 +98,16 @@ def is_held(connection: Connection, space: int, cursor: Cursor) -> bool:
 
 
 def check_reached(at: Cursor | Position, reached: SpacePosition) -> None:
-    """Refuse a space that is another one, or that is not as far. Raises: CursorLost."""
+    """Refuse a position of another space, or one that the space has not reached. Raises: CursorLost."""
     now = (reached.seq, reached.change)
-    told = str(at) if isinstance(at, Cursor) else str(at.cursor)
-    # First: the numbers of a restored space may reach as far as before, over other rows.
+    text = str(at) if isinstance(at, Cursor) else str(at.cursor)
+    # The epoch first: the numbers of a restored space may be as high as before, but name other rows.
     if at.epoch != reached.epoch:
-        raise CursorLost(told, "it is of another space, or the space was restored since", now)
+        raise CursorLost(text, "it is of another space, or the space was restored since", now)
     if at.seq > reached.seq or at.change > reached.change:
-        raise CursorLost(told, f"it is at {at.seq}/{at.change}, and the space ends at {now[0]}/{now[1]}", now)
+        raise CursorLost(text, f"it is at {at.seq}/{at.change}, and the space ends at {now[0]}/{now[1]}", now)
 
 
 def position_at(connection: Connection, space: int, epoch: bytes, seq: int, change: int) -> Position:
-    """The place behind a turn and a change, by their numbers. Cost: three statements at the most."""
+    """The place after a turn and a change, by their numbers. Cost: at most three statements."""
     return Position(epoch, seq, change, seal_at(connection, space, seq), mark_at(connection, space, change))

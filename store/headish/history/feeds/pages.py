@@ -1,7 +1,7 @@
-"""Pages of the feed: turns and other changes in one order, that of their commits.
+"""Read pages of the feed: turns and other changes in commit order.
 
-A change is numbered with the ``seq`` that the space had, so it comes behind the turn of that number and before the
-next one.
+A change records the ``seq`` that the space had then, so it comes after the turn with that number and before the next
+one.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.changes import Numbered, changes_between, turns_between
 
 PAGE = 500
-"""How many turns, and how many other changes, a page reads at the most."""
+"""The most turns, and the most other changes, that a page reads."""
 
 
 class Step(NamedTuple):
-    """One thing of the feed, and the place behind it."""
+    """One turn or change of the feed, and the place after it."""
 
     what: StoredTurn | Numbered
     behind: Position
 
 
 class FeedPage(NamedTuple):
-    """What a page read, where it ends, and whether that is the end of the feed at that moment."""
+    """The steps of a page, the place where it ends, and whether the feed ends there at that moment."""
 
     steps: list[Step]
     end: Position
@@ -35,25 +35,25 @@ class FeedPage(NamedTuple):
 
 
 def read_page(connection: Connection, space: int, after: Position) -> FeedPage:
-    """The next page behind a place.
+    """Read the next page after a place.
 
-    Cost: one statement where nothing is new; otherwise nine at the most.
-    Raises: CursorLost, RemovedSpace; CorruptTurn or CorruptRecord where a number is missing.
+    Cost: one statement if nothing is new; otherwise at most nine.
+    Raises: CursorLost, RemovedSpace; CorruptTurn or CorruptRecord if a number is missing.
     """
     reached = find_reached(connection, space)
-    # Numbers alone first: a reader that is up to date pays one statement, and looks at no row.
+    # Compare only the numbers first: a reader that is up to date pays one statement, and reads no row.
     check_reached(after, reached)
     if (after.seq, after.change) == (reached.seq, reached.change):
         return FeedPage([], after, True)
-    # A restore may have given the same numbers to other rows: the witness tells, and nothing is skipped unseen.
+    # The numbers may belong to other rows since a restore. The witness tells, so that no change is skipped silently.
     resume(connection, space, after.cursor)
     seq, change = min(reached.seq, after.seq + PAGE), min(reached.change, after.change + PAGE)
     turns = _turns(connection, space, after.seq, seq) if seq > after.seq else []
     changes = _changes(connection, space, after.change, change) if change > after.change else []
     steps = _in_order(after, turns, changes)
-    if seq < reached.seq:  # what was changed behind the last turn may be on another page
+    if seq < reached.seq:  # drop changes after the last turn of this page: turns of the next page may come before them
         steps = _cut(steps, (seq, LAST))
-    # Likewise: turns behind the last change of this page may follow a change of the next page.
+    # Likewise, turns after the last change of this page may come after changes of the next page.
     if change < reached.change:
         steps = _cut(steps, (changes[-1].seq, changes[-1].change))
     end = steps[-1].behind
@@ -61,14 +61,14 @@ def read_page(connection: Connection, space: int, after: Position) -> FeedPage:
 
 
 LAST = 2**63
-"""Behind any change."""
+"""A number after that of any change."""
 
 
 def _in_order(after: Position, turns: list[StoredTurn], changes: list[Numbered]) -> list[Step]:
-    """Merge by ``(seq, change)``; a turn is before all that was changed at its number."""
+    """Merge by ``(seq, change)``; a turn comes before all changes with its number."""
     at, steps = after, list[Step]()
-    found: list[StoredTurn | Numbered] = [*turns, *changes]
-    for each in sorted(found, key=_order):
+    unordered: list[StoredTurn | Numbered] = [*turns, *changes]
+    for each in sorted(unordered, key=_order):
         if isinstance(each, StoredTurn):
             at = at._replace(seq=each.seq, seal=each.seal)
         else:
@@ -86,28 +86,31 @@ def _cut(steps: list[Step], last: tuple[int, int]) -> list[Step]:
 
 
 def _turns(connection: Connection, space: int, low: int, high: int) -> list[StoredTurn]:
-    found = turns_between(connection, space, low, high)
-    # A gap is damage: a reader that went on would never learn of the turn that is missing.
-    missing = _first_missing([each.seq for each in found], low, high)
+    turns = turns_between(connection, space, low, high)
+    # A gap is damage: if the reader went on, it would never see the missing turn.
+    missing = _first_missing([each.seq for each in turns], low, high)
     if missing is not None:
         raise CorruptTurn(f"with commit number {missing}", "it is missing")
-    return found
+    return turns
 
 
 def _changes(connection: Connection, space: int, low: int, high: int) -> list[Numbered]:
-    found = changes_between(connection, space, low, high)
-    missing = _first_missing([each.change for each in found], low, high)
+    changes = changes_between(connection, space, low, high)
+    missing = _first_missing([each.change for each in changes], low, high)
     if missing is not None:
         raise CorruptRecord(f"the change with the number {missing}", "it is missing, or there twice")
-    for before, each in pairwise(found):
-        if each.seq < before.seq:  # else the order of changes and that of turns would contradict each other
+    for before, each in pairwise(changes):
+        if each.seq < before.seq:  # turns and changes could not be merged into one order
             raise CorruptRecord(f"the change with the number {each.change}", "its commit number goes back")
-    return found
+    return changes
 
 
 def _first_missing(numbers: list[int], low: int, high: int) -> int | None:
-    """The first number that is not where it belongs in a range without gaps."""
-    wanted = range(low + 1, high + 1)
-    if numbers == list(wanted):
+    """The first number after ``low`` that is missing in ``numbers``, which must run to ``high``; None if all are
+    there."""
+    expected = range(low + 1, high + 1)
+    if numbers == list(expected):
         return None
-    return next((each for each, found in zip(wanted, numbers, strict=False) if each != found), low + 1 + len(numbers))
+    return next(
+        (each for each, number in zip(expected, numbers, strict=False) if each != number), low + 1 + len(numbers)
+    )

@@ -1,4 +1,4 @@
 """Store overlays: turns that change how readers see earlier turns from there on (rule R34, overlays).
 
-``covering`` finds what a new overlay covers, ``laying`` appends it.
+``covering`` finds the turns that a new overlay covers, ``laying`` appends it.
 """

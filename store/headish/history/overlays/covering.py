@@ -17,20 +17,20 @@ from headish.values.limits import COVERED_LIMIT
 from headish.values.messages import Message
 
 INSTRUCTING = ("system", "developer")
-"""The roles whose turns no summary covers: a model must not lose what it was told to be."""
+"""The roles whose turns no summary covers: the model must keep its instructions."""
 
 
 def cover(thread: SeenThread, does: str, first: TurnId, last: TurnId) -> list[int]:
-    """The indexes of the turns from ``first`` to ``last``, both included, that an overlay covers, in walk order.
+    """The indexes of the turns that an overlay from ``first`` to ``last`` (inclusive) covers, in walk order.
 
-    A call and its results are covered together, wherever they stand. Overlays are not covered; one that is named alone
-    to be undone stands for the turns that it covers.
-    Raises: InvalidArgument if a turn is not of the thread, if nothing is left to cover, or too much.
+    A call and its results are covered together, even outside the range. Overlays are not covered. Naming a single
+    overlay to undo it means the turns that it covers.
+    Raises: InvalidArgument if a turn is not in the thread, if nothing is left to cover, or if it is too much.
     """
     low, high = _index(thread, first), _index(thread, last)
     if low > high:
         raise InvalidArgument(f"turn {first} comes after turn {last}: name the first of them first")
-    # A turn without a state is an overlay. Naming it takes back what it did, so the turns that it covers are meant.
+    # A turn without a state is an overlay. Naming it means to undo it, so the turns that it covers are meant.
     if low == high and does in (UNHIDE, ORIGINAL) and thread.states[low] is None:
         return _covered_by(thread, low)
     chosen = {
@@ -38,6 +38,7 @@ def cover(thread: SeenThread, does: str, first: TurnId, last: TurnId) -> list[in
         for index in range(low, high + 1)
         if thread.states[index] is not None and not (does == SUMMARIZE and thread.messages[index].role in INSTRUCTING)
     }
+    # A replacement changes words only, and calls stay in place; everything else must not part a call from its result.
     if does != REPLACE:
         chosen = _with_partners(thread, chosen)
     if not chosen:
@@ -46,10 +47,10 @@ def cover(thread: SeenThread, does: str, first: TurnId, last: TurnId) -> list[in
 
 
 def cover_those(thread: SeenThread, among: Sequence[TurnId]) -> list[int]:
-    """The indexes of some turns, of the turns that some overlays cover, and of the calls and results that belong to
-    them.
+    """The indexes of the turns ``among``, with the calls and results that belong to them. An overlay's id means the
+    turns that it covers.
 
-    Raises: InvalidArgument if one is not of the thread, or they are too many.
+    Raises: InvalidArgument if one is not in the thread, or if they are too many.
     """
     wanted = set(among)
     chosen = {
@@ -64,16 +65,16 @@ def cover_those(thread: SeenThread, among: Sequence[TurnId]) -> list[int]:
 
 
 def digests(thread: SeenThread, indexes: Iterable[int]) -> tuple[str, ...]:
-    """The digests of turns, each once; two equal turns of merged branches share one."""
+    """The digests of turns, each once: equal turns of merged branches have the same digest."""
     return tuple(dict.fromkeys(thread.walked[index].digest.hex() for index in indexes))
 
 
 def put_in_place(message: Message, given: str | tuple[ContentBlock, ...]) -> tuple[ContentBlock, ...]:
-    """The blocks that replace a turn's.
+    """The blocks that replace those of a message.
 
-    A text takes the place of its text and documents, or of what its only result says; reasoning, calls and results
-    stay. Blocks replace all of it, and must hold the same calls and results.
-    Raises: InvalidArgument where a call or a result would be lost.
+    Text replaces its text and documents, or the content of its only result; reasoning, calls and results stay. Blocks
+    replace everything, and must contain the same calls and results.
+    Raises: InvalidArgument if a call or a result would be lost.
     """
     if not isinstance(given, str):
         if _paired(given) != _paired(message.content):
@@ -88,7 +89,7 @@ def put_in_place(message: Message, given: str | tuple[ContentBlock, ...]) -> tup
         [result] = results
         return tuple(_with_text(result, given) if block is result else block for block in message.content)
     stays = [isinstance(block, _STAYING) for block in message.content]
-    # Where the first text stood; else before the first call, and behind the reasoning that led to it.
+    # In the place of the first text; else before the first call, and after the reasoning that led to it.
     calls = (at for at, block in enumerate(message.content) if isinstance(block, ToolUse))
     at = stays.index(False) if False in stays else next(calls, len(stays))
     before = [block for block, stay in zip(message.content[:at], stays[:at], strict=True) if stay]
@@ -97,9 +98,9 @@ def put_in_place(message: Message, given: str | tuple[ContentBlock, ...]) -> tup
 
 
 def read_covered(thread: SeenThread, indexes: Sequence[int]) -> list[Message]:
-    """What the covered turns say to a model now, for whoever sums them up: in their present words, hidden ones left
-    out, and an earlier summary once."""
-    said: list[Message] = []
+    """The messages of the covered turns as a model sees them now, as input for a summary: with replaced words, without
+    hidden turns, and each earlier summary once."""
+    messages: list[Message] = []
     summaries = set()
     for index in indexes:
         state = thread.states[index]
@@ -108,10 +109,10 @@ def read_covered(thread: SeenThread, indexes: Sequence[int]) -> list[Message]:
         if state.summarized and state.by is not None:
             if state.by not in summaries:
                 summaries.add(state.by)
-                said.append(Message(role="user", content=thread.messages[thread.overlays[state.by][0]].content))
+                messages.append(Message(role="user", content=thread.messages[thread.overlays[state.by][0]].content))
         else:
-            said.append(replaced(thread, index))
-    return said
+            messages.append(replaced(thread, index))
+    return messages
 
 
 def _within(chosen: set[int]) -> list[int]:
@@ -133,12 +134,12 @@ def _index(thread: SeenThread, turn_id: TurnId) -> int:
 def _covered_by(thread: SeenThread, at: int) -> list[int]:
     _, overlay = thread.overlays[thread.walked[at].id]
     covers = set(overlay.covers)
-    found = [index for index, turn in enumerate(thread.walked) if turn.digest.hex() in covers]
-    return [index for index in found if thread.states[index] is not None]
+    indexes = [index for index, turn in enumerate(thread.walked) if turn.digest.hex() in covers]
+    return [index for index in indexes if thread.states[index] is not None]
 
 
 def _with_partners(thread: SeenThread, chosen: set[int]) -> set[int]:
-    """The turns, with those that hold the calls of their results and the results of their calls."""
+    """Add the turns with the calls of chosen results, and the results of chosen calls, until no pair is parted."""
     partners: dict[int, set[int]] = {}
     for (index, _), (call, _) in pair_calls(thread.messages).items():
         partners.setdefault(index, set()).add(call)
@@ -158,7 +159,7 @@ def _paired(content: Iterable[ContentBlock]) -> list[tuple[str, str | None, str 
             for block in content
             if isinstance(block, ToolUse | ToolResult)
         ),
-        # None and text do not compare. As text they have one order, and any will do to compare two lists.
+        # None and text do not compare. As text they do, and any order will do to compare two lists.
         key=str,
     )
 
@@ -168,7 +169,7 @@ def _with_text(result: ToolResult, text: str) -> ToolResult:
 
 
 _STAYING = (Thinking, ToolUse, ToolResult, ProviderBlock)
-"""What a text that replaces a turn leaves in it."""
+"""The blocks that stay when text replaces a turn's words."""
 _NOTHING_LEFT = {
     SUMMARIZE: "there is nothing to sum up there: overlays and instructions are not covered",
     KEEP: "there is nothing to keep there: overlays are not covered",

@@ -27,17 +27,17 @@ from headish.values.places import Place
 
 Blocks = tuple[ContentBlock, ...]
 Write = Callable[[SeenThread, list[int]], Blocks]
-"""The blocks that are put in the place of the covered turns."""
+"""Makes the blocks that replace the covered turns."""
 
 PUTS_WORDS = (SUMMARIZE, REPLACE)
-"""What an overlay does that holds words of its own."""
+"""The kinds of overlays that contain words of their own."""
 
 
 class OverlayPlan(NamedTuple):
-    """An overlay to be laid: what it does to the turns from ``first`` to ``last``, and on which branch it counts.
+    """An overlay to lay: what it does to the turns from ``first`` to ``last``, and on which branch.
 
-    Without ``branch`` it is the branch that ``last`` begins with: ``main~3`` is of ``main``. ``among`` names the turns
-    themselves, by their ids or by those of the overlays that stand in their place: then the two ends do not matter.
+    Without ``branch`` it is the branch that ``last`` is named by: ``main~3`` means ``main``. ``among`` names the turns
+    one by one instead, by their ids or the ids of overlays that replace them; then ``first`` and ``last`` are ignored.
     """
 
     does: str
@@ -52,7 +52,8 @@ class OverlayPlan(NamedTuple):
 
 
 class Covering(NamedTuple):
-    """A thread, the turns of it that an overlay is to cover, and what the overlay continues."""
+    """A thread, the indexes of its turns that an overlay is to cover, and the turn or bookmark that the overlay
+    continues."""
 
     thread: SeenThread
     indexes: list[int]
@@ -60,7 +61,7 @@ class Covering(NamedTuple):
 
 
 def find_covered(connection: Connection, space: int, wanted: OverlayPlan) -> Covering:
-    """The turns that an overlay covers, at this moment. Raises: UnknownTurn; as ``cover``."""
+    """Find the turns that an overlay would cover now. Raises: UnknownTurn; as ``cover`` and ``cover_those``."""
     if wanted.among is None:
         first, last = (find_turn(connection, space, each) for each in (wanted.first, wanted.last))
     else:
@@ -76,10 +77,11 @@ def find_covered(connection: Connection, space: int, wanted: OverlayPlan) -> Cov
 def lay(
     connection: Connection, space: int, wanted: OverlayPlan, write: Write, limit_bytes: int, mint: Mint
 ) -> Appended | StoredTurn | None:
-    """Append an overlay. None if it would change nothing; of words that stand there already, the overlay that has them.
+    """Append an overlay. If the same words are there already, return the overlay that has them; None if the overlay
+    would change nothing.
 
     Cost: that of a walk of the branch, and of an append.
-    Raises: as ``find_covered`` and ``append``; TooLarge where it would cover more than one overlay can.
+    Raises: as ``find_covered`` and ``append``; TooLarge if its blocks or its list of digests are too large.
     """
     thread, indexes, tip = find_covered(connection, space, wanted)
     overlay = Overlay(does=wanted.does, covers=digests(thread, indexes), viewer=wanted.viewer)
@@ -93,24 +95,25 @@ def lay(
         system=wanted.system,
         author=wanted.author,
     )
-    # What a model was asked for is kept with the cost of its reply.
+    # Words that a model wrote are stored in any case: the turn records the cost of the reply.
     looks = wanted.does in PUTS_WORDS and wanted.system is None
     before = _standing(thread, indexes, overlay, blocks) if looks else None
     if before is not None or _changes_nothing(thread, indexes, overlay):
-        check_draft(connection, space, draft)  # who expects a name elsewhere is told so all the same
+        check_draft(connection, space, draft)  # ``expect`` is checked even if nothing is stored
         return None if before is None else turn_by_id(connection, space, before)
     [appended] = append(connection, space, [draft], mint)
     return appended
 
 
 def _find_branch(connection: Connection, space: int, wanted: OverlayPlan, last: Place) -> tuple[Reference, Place]:
-    """What the overlay continues, and where that is."""
+    """The turn or bookmark that the overlay continues, and its place."""
     if wanted.branch is not None:
         return wanted.branch, find_turn(connection, space, wanted.branch).place
+    # On another branch the overlay would silently do nothing, so a branch is never guessed.
     base = _base(wanted.last)
-    named = None if base.bookmark is None else find_bookmark(connection, space, base.bookmark.encode())
-    if named is not None:
-        return base, named
+    tip = None if base.bookmark is None else find_bookmark(connection, space, base.bookmark.encode())
+    if tip is not None:
+        return base, tip
     if base.name == "@":
         place = find_turn(connection, space, base).place
         return place, place
@@ -119,7 +122,7 @@ def _find_branch(connection: Connection, space: int, wanted: OverlayPlan, last: 
 
 
 def _only_end(connection: Connection, space: int, place: Place, named: Headish) -> Place:
-    """The end of the only branch that a turn lies on. Raises: InvalidArgument where several grew from it."""
+    """The end of the only branch that continues a turn. Raises: InvalidArgument if several do."""
     end = Place(place.chain, tip_of(connection, space, place).pos)
     if is_forked(connection, space, place):
         raise InvalidArgument(
@@ -129,7 +132,7 @@ def _only_end(connection: Connection, space: int, place: Place, named: Headish) 
 
 
 def _base(headish: Headish) -> Headish:
-    """What a headish begins with, without its steps back."""
+    """A headish without its steps back."""
     if headish.id is not None:
         return parse_headish(headish.id)
     if headish.past is not None:
@@ -138,8 +141,8 @@ def _base(headish: Headish) -> Headish:
 
 
 def _changes_nothing(thread: SeenThread, indexes: Iterable[int], overlay: Overlay) -> bool:
-    """Whether the turns that an overlay covers are seen at the end of the thread as it would have them seen. Such an
-    overlay is not laid: a thread does not grow by what is said twice."""
+    """Whether the covered turns are seen at the end of the thread as the overlay would show them. Such an overlay is
+    not stored, so repeating a command does not make the thread longer."""
     states = (thread.states[index] for index in indexes)
     return not any(state is not None and would_change(state, overlay) for state in states)
 
@@ -147,7 +150,7 @@ def _changes_nothing(thread: SeenThread, indexes: Iterable[int], overlay: Overla
 def _standing(
     thread: SeenThread, indexes: Iterable[int], overlay: Overlay, content: tuple[ContentBlock, ...]
 ) -> TurnId | None:
-    """The overlay that already shows the same words in place of the same turns."""
+    """The overlay that already shows the same words in place of the same turns; None if there is none."""
     states = [thread.states[index] for index in indexes]
     first = states[0].by if states and states[0] is not None else None
     if first is None:

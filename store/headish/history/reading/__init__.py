@@ -1,1 +1,1 @@
-"""From a headish to turns, messages and options."""
+"""Read turns: resolve a headish, walk its thread, decode messages and options."""

@@ -1,4 +1,4 @@
-"""Price answers by a table that the caller gives. Each answer counts once, as its tokens do."""
+"""Price answers by the caller's table. Each answer counts once, as its tokens do."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from headish.values.turns import said_at_of
 
 
 class Cost(Struct, frozen=True):
-    """What some replies cost. ``key`` is what they share, as in a ``Count``. ``cost`` is exact, but does not include
+    """The cost of some replies. ``key`` is what they have in common, as in a ``Count``. ``cost`` is exact, but excludes
     the ``silent`` replies, whose provider reported no tokens, and the ``unpriced`` ones, whose model has no price;
-    ``models`` names those models. ``usage`` is the tokens of all of them, which ``to_dict`` leaves to a ``Count``.
+    ``models`` names those models. ``usage`` is the tokens of all; ``to_dict`` leaves it out, as a ``Count`` has it.
     """
 
     key: str | None
@@ -32,7 +32,7 @@ class Cost(Struct, frozen=True):
     usage: Usage = Usage()
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data; ``cost`` is text, so that no reader makes a float of it."""
+        """Return plain data; ``cost`` is text, so that no JSON reader rounds it to a float."""
         record: dict[str, Any] = {"key": self.key, "replies": self.replies, "silent": self.silent}
         record |= {"unpriced": self.unpriced, "cost": f"{self.cost:f}", "currency": self.currency}
         return record | {"models": list(self.models)}
@@ -41,8 +41,8 @@ class Cost(Struct, frozen=True):
 def count_costs(
     replies: Iterable[CountedReply], prices: Prices, by: str | None, since: datetime | None, until: datetime | None
 ) -> list[Cost]:
-    """What replies cost, added up by key, in the order of the keys. Only replies that were said in the given time
-    count.
+    """Add up the cost of replies by key, in the order of the keys, None last. Only replies said from ``since`` to
+    before ``until`` count.
 
     Raises: InvalidArgument if ``by`` is neither a key of ``KEYS`` nor None, which counts all together.
     """
@@ -51,15 +51,15 @@ def count_costs(
     # Without a key there is one line, even if nothing was counted.
     tallies: dict[str | None, _Tally] = {} if by else {None: _Tally()}
     for each in each_once(replies):
-        said = said_at_of(each.system, each.id)
-        if (since is None or said >= since) and (until is None or said < until):
-            tallies.setdefault(KEYS[by](each) if by else None, _Tally()).add(each, said, prices)
+        said_at = said_at_of(each.system, each.id)
+        if (since is None or said_at >= since) and (until is None or said_at < until):
+            tallies.setdefault(KEYS[by](each) if by else None, _Tally()).add(each, said_at, prices)
     ordered = sorted(tallies, key=lambda key: (key is None, key or ""))
     return [tallies[key].close(key, prices.currency) for key in ordered]
 
 
 class _Tally:
-    """Costs while they are counted."""
+    """Adds up the cost of replies."""
 
     def __init__(self) -> None:
         self._tokens = UsageTally()
@@ -68,7 +68,7 @@ class _Tally:
         self._models: set[str] = set()
 
     def add(self, answer: CountedReply, said: datetime, prices: Prices) -> None:
-        """Count an answer."""
+        """Add an answer."""
         usage = self._tokens.add(answer.reply)
         if usage is None:
             return
@@ -77,22 +77,23 @@ class _Tally:
             self._unpriced += 1
             self._models.add(text_of(answer.reply.get("model")) or "(unknown)")
             return
+        # The default context rounds to 28 digits; sums must stay exact.
         with localcontext(EXACT):
             self._cost += cost
 
     def close(self, key: str | None, currency: str) -> Cost:
-        """What was counted."""
+        """The sums so far."""
         counted, cost = self._tokens.count(key), self._cost.normalize(EXACT)
         models = tuple(sorted(self._models))
         return Cost(key, counted.replies, counted.silent, self._unpriced, cost, currency, models, counted.usage)
 
 
 def cost_of_reply(reply: Mapping[str, Any], usage: Usage, said: datetime, prices: Prices) -> Decimal | None:
-    """What an answer costs, by what is kept of it (``Meta.reply``); exact. None if the table has no price for it."""
+    """The exact cost of an answer from its stored facts (``Meta.reply``). None if the table has no price for it."""
     tokens = {name: getattr(usage, name) or 0 for name in Usage.__struct_fields__}
-    asked = _asked(reply, said, tokens)
-    price = prices.find(asked)
-    return None if price is None else price.cost(tokens, is_batch=asked.is_batch)
+    answer = _asked(reply, said, tokens)
+    price = prices.find(answer)
+    return None if price is None else price.cost(tokens, is_batch=answer.is_batch)
 
 
 def _asked(reply: Mapping[str, Any], said: datetime, tokens: dict[str, int]) -> PricedAnswer:
@@ -107,4 +108,4 @@ def _asked(reply: Mapping[str, Any], said: datetime, tokens: dict[str, int]) -> 
 
 
 INPUTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-"""The kinds of tokens that a request is made of."""
+"""The kinds of tokens that add up to a request. They are disjoint; a price may depend on their sum."""

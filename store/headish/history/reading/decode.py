@@ -1,4 +1,4 @@
-"""Stored rows to the values that callers get."""
+"""Decode stored rows into the values that callers get."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Resolver = Callable[[TurnId], dict[str, Any]]
 
 
 def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: Resolver) -> Turn:
-    """The turn of a row, given what it continues.
+    """Make the turn of a row; ``continues`` are the ids of its parents.
 
     Raises: CorruptTurn if the row does not decode.
     """
@@ -47,7 +47,7 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
         system={} if stored.system is None else read_mapping(stored, "system"),
         app={} if stored.app is None else read_mapping(stored, "app"),
     )
-    if not isinstance(stored.id, str):  # used after the row was read, to resolve its options
+    if not isinstance(stored.id, str):  # checked here, because options are resolved by it much later
         raise CorruptTurn(f"{stored.chain}/{stored.pos}", "its id is not text")
     return Turn(
         id=stored.id,
@@ -67,20 +67,23 @@ def complete_turns(
     resolve_options: Resolver,
     read: Mapping[Place, tuple[TurnId, ...]] | None = None,
 ) -> list[Turn]:
-    """Rows as the turns that callers get; ``read`` is what some of them continue, where the caller has read it.
+    """Make the turns of rows. ``read`` has the parents of some of them, if the caller has read those.
 
     Cost: one statement for each ``AT_ONCE`` turns whose parent is neither read nor among the rows.
     Raises: CorruptTurn if a turn that one of them continues is missing.
     """
-    from headish.rows.threads.places import parents_of_turns  # late: who adds a turn knows what it continues
+    from headish.rows.threads.places import parents_of_turns  # late: an append knows the parents already
 
     listed = list(stored)
     ids = {(each.chain, each.pos): each.id for each in listed}
     # Inside a chain a turn continues the one before it, so most parents are among the rows and need no look-up.
     before = [ids.get((each.chain, each.pos - 1)) if each.pos else None for each in listed]
-    known = read or {}
+    parents_read = read or {}
     alone = [each.place for each, parent in zip(listed, before, strict=True) if parent is None]
-    parents = {**known, **parents_of_turns(connection, space, [place for place in alone if place not in known])}
+    parents = {
+        **parents_read,
+        **parents_of_turns(connection, space, [place for place in alone if place not in parents_read]),
+    }
     return [
         make_turn(
             each,
@@ -92,7 +95,7 @@ def complete_turns(
 
 
 def complete_turn(connection: Connection, space: int, stored: StoredTurn, resolve_options: Resolver) -> Turn:
-    """A row as the turn that callers get. Cost: as ``continues_of``."""
+    """Make the turn of a row. Cost: as ``continues_of``."""
     return make_turn(stored, continues_of(connection, space, stored), resolve_options)
 
 
@@ -101,7 +104,7 @@ def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tupl
 
     Raises: CorruptTurn if one of them is missing.
     """
-    if stored.pos:  # the commonest, and the cheapest look-up
+    if stored.pos:  # the most common case, and the cheapest look-up
         before = parent_at(connection, space, Place(stored.chain, stored.pos - 1))
         return whole_parents(stored.id, (None if before is None else before.id,))
     from headish.rows.threads.places import parents_of_turns
@@ -110,8 +113,8 @@ def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tupl
 
 
 def _mark_of(connection: Connection, space: int, erasure: int) -> Erased | None:
-    """What stands in the place of a turn's content, by the number of its erasure."""
-    from headish.rows.upkeep.receipts import marks_of  # late: few turns were erased
+    """The mark that takes the place of erased content, by the number of the erasure; None without its receipt."""
+    from headish.rows.upkeep.receipts import marks_of  # late: few turns are erased
 
     return marks_of(connection, space, [erasure]).get(erasure)
 
@@ -124,7 +127,11 @@ def read_payload(connection: Connection, space: int, stored: StoredTurn) -> byte
     if stored.erased is not None:
         mark = _mark_of(connection, space, stored.erased)
         raise TurnErased(stored.id, stored.erased, "erased" if mark is None else str(mark))
-    payload = read_payload_at(connection, space, stored.place)
+    return check_payload(stored, read_payload_at(connection, space, stored.place))
+
+
+def check_payload(stored: StoredTurn, payload: bytes | None) -> bytes:
+    """The payload of a turn, if it is the one that was stored. Raises: CorruptTurn."""
     if payload is None:
         raise CorruptTurn(stored.id, "its payload is missing")
     if hash_payload(payload) != stored.hash:
@@ -133,7 +140,7 @@ def read_payload(connection: Connection, space: int, stored: StoredTurn) -> byte
 
 
 def read_shown(connection: Connection, space: int, stored: StoredTurn) -> tuple[ContentBlock, ...]:
-    """The content blocks as a walk shows them: a turn that was erased has the mark of its erasure.
+    """The content blocks as a walk shows them: the mark of its erasure if the turn was erased.
 
     Raises: CorruptTurn.
     """
@@ -143,8 +150,8 @@ def read_shown(connection: Connection, space: int, stored: StoredTurn) -> tuple[
 
 
 def read_blocks(stored: StoredTurn | Walked, payload: bytes | Erased) -> tuple[ContentBlock, ...]:
-    """The content blocks of a turn: what its JSON says, or one document block for the raw bytes of a document; of what
-    was erased the mark of its erasure.
+    """The content blocks of a turn: decoded from its JSON, or one document block for the raw bytes of a document. An
+    erased payload becomes the mark of its erasure.
 
     Raises: CorruptTurn if the payload does not decode.
     """
@@ -159,27 +166,27 @@ def read_blocks(stored: StoredTurn | Walked, payload: bytes | Erased) -> tuple[C
 
 
 def read_all_blocks(turns: Sequence[Walked]) -> list[tuple[ContentBlock, ...]]:
-    """``read_blocks`` of many turns, in portions: most decode together.
+    """``read_blocks`` for many turns, faster: portions decode together.
 
     Raises: CorruptTurn.
     """
-    found: list[tuple[ContentBlock, ...]] = []
+    blocks: list[tuple[ContentBlock, ...]] = []
     for start in range(0, len(turns), DECODED_TOGETHER):
         portion = turns[start : start + DECODED_TOGETHER]
-        # By the type itself: ``isinstance`` takes five times as long for a struct, such as the mark of what was erased.
+        # ``type(…) is`` because ``isinstance`` takes five times as long for a struct such as ``Erased``.
         texts = [turn.payload for turn in portion if not turn.type and type(turn.payload) is bytes]
         plain = decode_payloads(texts) if len(texts) == len(portion) else None
-        found += [read_blocks(turn, turn.payload) for turn in portion] if plain is None else plain
-    return found
+        blocks += [read_blocks(turn, turn.payload) for turn in portion] if plain is None else plain
+    return blocks
 
 
 def read_messages(turns: Sequence[Walked], contents: Sequence[tuple[ContentBlock, ...]]) -> list[Message]:
-    """Walked turns as messages, each with its content. Raises: CorruptTurn."""
+    """Make messages of walked turns and their contents. Raises: CorruptTurn."""
     return [
         Message(
             role=turn.role or None,
             content=content,
-            cache=False if not turn.cache else read_cached(turn),  # spares most turns the call
+            cache=False if not turn.cache else read_cached(turn),  # saves the call for most turns
             attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
             turn=turn.id,
         )
@@ -202,7 +209,7 @@ def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:
 
 
 def read_attributes(stored: StoredTurn | Walked) -> Attributes:
-    """The transcript attributes of a turn."""
+    """The transcript attributes of a turn. Raises: CorruptTurn."""
     if stored.attributes is None:
         return NO_ATTRIBUTES
     try:
@@ -217,13 +224,13 @@ def read_cached(stored: StoredTurn | Walked) -> Cache:
 
 
 def read_mapping(stored: StoredTurn | Walked, column: str) -> Mapping[str, Any]:
-    """One of the JSON columns, empty if nothing was stored."""
+    """A decoded JSON column, empty if nothing was stored. Raises: CorruptTurn."""
     encoded: bytes | None = getattr(stored, column)
     return {} if encoded is None else decode_mapping(encoded, stored.id, column)
 
 
 def decode_mapping(encoded: bytes, turn_id: str, column: str) -> dict[str, Any]:
-    """A stored JSON object.
+    """Decode a stored JSON object; ``turn_id`` and ``column`` name it in the error.
 
     Raises: CorruptTurn.
     """
@@ -234,7 +241,7 @@ def decode_mapping(encoded: bytes, turn_id: str, column: str) -> dict[str, Any]:
 
 
 def read_time(milliseconds: int, what: str) -> datetime:
-    """A stored time, in UTC; ``what`` names its row.
+    """Convert a stored time to UTC; ``what`` names its row in the error.
 
     Raises: CorruptRecord.
     """
@@ -244,16 +251,16 @@ def read_time(milliseconds: int, what: str) -> datetime:
 
 
 def is_time(milliseconds: object) -> bool:
-    """Whether these are Unix milliseconds of the years from 1970 to 9999."""
+    """Whether the value is a number of Unix milliseconds in the years 1970 to 9999."""
     return isinstance(milliseconds, int) and 0 <= milliseconds <= LAST_MILLISECOND
 
 
 def whole_parents(turn_id: TurnId, parents: Iterable[TurnId | None]) -> tuple[TurnId, ...]:
-    """The ids that a turn continues. Raises: CorruptTurn if one of them is missing (None)."""
-    found = tuple(parents)
-    if None in found:
+    """The parents as a tuple. Raises: CorruptTurn if one of them is missing (None)."""
+    ids = tuple(parents)
+    if None in ids:
         raise CorruptTurn(turn_id, "a turn that it continues is missing")
-    return tuple(parent for parent in found if parent is not None)
+    return tuple(parent for parent in ids if parent is not None)
 
 
 def _document(stored: StoredTurn | Walked, payload: bytes) -> Document:

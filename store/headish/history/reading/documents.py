@@ -1,4 +1,4 @@
-"""Documents that messages refer to: turns of the same space, read when a message leaves the store."""
+"""Documents that messages refer to: turns of the same space, which are read when a message leaves the store."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from headish.values.turns import DOCUMENT
 
 
 def with_documents(connection: Connection, space: int, messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages with the bytes of the document turns that they refer to.
+    """Put the bytes of document turns in place of references to them.
 
     Cost: nothing for messages without such a reference; two statements for each reference.
-    Raises: InvalidContent where a reference names no document of the space; CorruptTurn.
+    Raises: InvalidContent if a reference does not name a document of the space; CorruptTurn.
     """
     return tuple(
         replace(message, content=tuple(_filled(connection, space, block) for block in message.content))
@@ -38,14 +38,14 @@ def refer(messages: Iterable[Message]) -> bool:
 
 
 def referred_by(payload: bytes) -> list[TurnId]:
-    """The document turns that a stored payload of blocks refers to; none where it does not decode."""
-    # Nearly no payload refers to a turn; this spares decoding them.
+    """The document turns that a stored payload of blocks refers to; none if it does not decode."""
+    # Nearly no payload refers to a turn; this saves decoding the others.
     if b'"turn"' not in payload:
         return []
     try:
         blocks = list(decode_payload(payload))
     except InvalidContent:
-        return []  # reported by ``verify``
+        return []  # ``verify`` reports it
     for block in blocks:
         if isinstance(block, ToolResult):
             blocks.extend(block.content)
@@ -64,12 +64,12 @@ def _filled(connection: Connection, space: int, block: ContentBlock) -> ContentB
         return replace(block, content=tuple(_filled(connection, space, inner) for inner in block.content))
     if not isinstance(block, Document) or not isinstance(block.source, TurnSource):
         return block
-    named = block.source.turn
-    id = as_turn_id(named)
-    stored = None if id is None else turn_by_id(connection, space, id)
-    if stored is None or stored.type != DOCUMENT:
-        raise InvalidContent("a document", f"no document of the space is the turn {named[:80]!r}")
-    media_type = block.source.media_type or stored.content_type or ""
-    name = block.name or read_mapping(stored, "system").get("document_name")
-    source = Base64Source(media_type, b64encode(read_payload(connection, space, stored)).decode())
+    reference = block.source.turn
+    id = as_turn_id(reference)
+    turn = None if id is None else turn_by_id(connection, space, id)
+    if turn is None or turn.type != DOCUMENT:
+        raise InvalidContent("a document", f"no document of the space is the turn {reference[:80]!r}")
+    media_type = block.source.media_type or turn.content_type or ""
+    name = block.name or read_mapping(turn, "system").get("document_name")
+    source = Base64Source(media_type, b64encode(read_payload(connection, space, turn)).decode())
     return replace(block, source=source, name=name if isinstance(name, str) else None)

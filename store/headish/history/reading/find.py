@@ -1,5 +1,5 @@
-"""From a headish to the turn that it names. Nearly always that is a bookmark or an id: what the other ways need is
-imported there."""
+"""Resolve a headish to the turn that it names. Nearly always that is a bookmark or an id, so the other ways import what
+they need when they are taken."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from headish.values.limits import CANDIDATES_SHOWN, NAMES_COMPARED, PREFIX_MINIM
 from headish.values.places import Place
 
 LARGEST_PORTION = 1024
-"""So many forks one statement steps over at most."""
+"""The most forks that one statement steps over."""
 
 
 def find_turn(connection: Connection, space: int, headish: Headish) -> StoredTurn:
     """The turn that a headish names.
 
-    Cost: an index look-up or two, and a few more where a suffix steps over many forks.
+    Cost: one or two index look-ups, and a few more if a suffix steps over many forks.
     Raises: UnknownTurn, Ambiguous.
     """
-    stored = _find_base(connection, space, headish)
+    turn = _find_base(connection, space, headish)
     for step in headish.steps:
         if isinstance(step, Back):
-            stored = _step_back(connection, space, headish, stored, step)
+            turn = _step_back(connection, space, headish, turn, step)
         else:
-            stored = _step_to_parent(connection, space, headish, stored, step)
-    return stored
+            turn = _step_to_parent(connection, space, headish, turn, step)
+    return turn
 
 
 def find_place(connection: Connection, space: int, headish: Headish) -> Place:
@@ -41,7 +41,7 @@ def find_place(connection: Connection, space: int, headish: Headish) -> Place:
 
 
 def parents_of(connection: Connection, space: int, stored: StoredTurn) -> list[Place]:
-    """What a turn continues, in order."""
+    """The places of the turns that ``stored`` continues, in order."""
     if stored.pos:
         return [Place(stored.chain, stored.pos - 1)]
     return links_of(connection, space, stored.chain)
@@ -52,6 +52,7 @@ def _find_base(connection: Connection, space: int, headish: Headish) -> StoredTu
         return _known(headish, turn_by_id(connection, space, headish.id))
     if headish.name == NEWEST:
         return _known(headish, newest_turn(connection, space), "it holds no turn yet")
+    # A bookmark wins over everything that looks alike (rule R11): naming it must not start to mean another turn.
     place = _find_place(connection, space, headish)
     if place is not None:
         return _known(headish, turn_at(connection, space, place))
@@ -71,50 +72,52 @@ def _find_place(connection: Connection, space: int, headish: Headish) -> Place |
     past = headish.past if isinstance(headish.past, int) else headish.past.timestamp() * 1000
     place = past_place(connection, space, name, past)
     if place is None:
-        said = f"; turns by when they were said: headish log {headish.name} --until TIME"
-        told = "the bookmark's history does not reach back so far, or it was removed then"
-        raise UnknownTurn(headish.text, told + ("" if isinstance(headish.past, int) else said))
+        hint = f"; turns by when they were said: headish log {headish.name} --until TIME"
+        problem = "the bookmark's history does not reach back so far, or it was removed then"
+        raise UnknownTurn(headish.text, problem + ("" if isinstance(headish.past, int) else hint))
     return place
 
 
 def _find_handle(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
-    """The turn of a handle. A name that a bookmark has or had is never taken for one (rule R25, handles)."""
+    """The turn of a handle; None if the name is not a handle, or no turn has it. A name that a bookmark has or had is
+    never read as a handle (rule R25, handles)."""
     from headish.rows.keys import turns_by_handle
     from headish.rows.moves import has_log
 
     handle, name = headish.handle, headish.name or ""
     if handle is None or has_log(connection, space, name.encode()):
         return None
-    found = turns_by_handle(connection, space, handle.bounds, handle.end, CANDIDATES_SHOWN)
-    if len(found) > 1:
+    turns = turns_by_handle(connection, space, handle.bounds, handle.end, CANDIDATES_SHOWN)
+    if len(turns) > 1:
         from headish.history.reading.handles import describe_candidates
 
-        described = describe_candidates(connection, space, found)
-        raise Ambiguous(name, tuple(stored.id for stored in found), described)
-    return found[0] if found else None
+        described = describe_candidates(connection, space, turns)
+        raise Ambiguous(name, tuple(turn.id for turn in turns), described)
+    return turns[0] if turns else None
 
 
 def _find_elsewhere(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
-    """The turn that a device of a remote had under a name when it was last read: ``laptop/main``."""
+    """The turn of another device's bookmark, as of the last read of its remote: ``laptop/main``."""
     from headish.rows.elsewhere.remotes import turns_named_there
 
     device, _, name = (headish.name or "").encode().partition(b"/")
-    found = set(turns_named_there(connection, space, device, name)) if name else set()
-    if len(found) > 1:
-        raise Ambiguous(headish.name or "", tuple(sorted(found)))
-    return turn_by_id(connection, space, found.pop()) if found else None
+    # A set: several remotes may carry the log of one device, and mostly agree.
+    ids = set(turns_named_there(connection, space, device, name)) if name else set()
+    if len(ids) > 1:
+        raise Ambiguous(headish.name or "", tuple(sorted(ids)))
+    return turn_by_id(connection, space, ids.pop()) if ids else None
 
 
 def _find_prefix(connection: Connection, space: int, headish: Headish) -> StoredTurn:
     prefix = headish.prefix
-    found = turns_by_prefix(connection, space, prefix, CANDIDATES_SHOWN) if prefix else []
-    if len(found) > 1:
-        raise Ambiguous(headish.name or "", tuple(stored.id for stored in found))
-    return found[0] if found else _unknown(connection, space, headish)
+    turns = turns_by_prefix(connection, space, prefix, CANDIDATES_SHOWN) if prefix else []
+    if len(turns) > 1:
+        raise Ambiguous(headish.name or "", tuple(turn.id for turn in turns))
+    return turns[0] if turns else _unknown(connection, space, headish)
 
 
 def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn:
-    """Refuse a name, with what may have been meant."""
+    """Refuse a name, and suggest what may have been meant."""
     from headish.rows.moves import has_log
 
     name = headish.name or ""
@@ -127,30 +130,31 @@ def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn
 
 
 def _step_back(connection: Connection, space: int, headish: Headish, stored: StoredTurn, step: Back) -> StoredTurn:
-    place, left = stored.place, step.steps
+    place, remaining = stored.place, step.steps
     leading = _leading(connection, space, place.chain)
-    while left > place.pos:
-        left -= place.pos + 1
+    while remaining > place.pos:
+        remaining -= place.pos + 1
         parent = next(leading, None)
         if parent is None:
             raise UnknownTurn(headish.text, "its thread does not go back so far")
-        # A chain has the commit number of its first turn, so what it continues lies in an older one. Damage that says
-        # otherwise would have this loop go round for ever.
+        # A chain's number is the commit number of its first turn, so its parents are in chains of lower numbers.
+        # Damaged links could otherwise keep this loop running forever.
         if parent.pos < 0 or parent.chain >= place.chain:
             raise CorruptTurn(stored.id, "its thread runs in a circle")
         place = parent
-    return _known(headish, turn_at(connection, space, Place(place.chain, place.pos - left)))
+    return _known(headish, turn_at(connection, space, Place(place.chain, place.pos - remaining)))
 
 
 def _leading(connection: Connection, space: int, chain: int) -> Iterator[Place]:
-    """What leads to a chain along first parents, the nearest first, read in portions that grow fourfold."""
+    """The place that a chain continues first, then the place that its chain continues first, and so on. Reads lazily,
+    in portions that grow fourfold."""
     from headish.rows.threads.walks import first_parents
 
     size = 1  # most suffixes step over one fork at most
-    while len(found := first_parents(connection, space, chain, size)) == size:
-        yield from found
-        chain, size = found[-1].chain, min(4 * size, LARGEST_PORTION)
-    yield from found
+    while len(parents := first_parents(connection, space, chain, size)) == size:
+        yield from parents
+        chain, size = parents[-1].chain, min(4 * size, LARGEST_PORTION)
+    yield from parents
 
 
 def _step_to_parent(

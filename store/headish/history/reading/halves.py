@@ -1,6 +1,6 @@
-"""Halves of answers that grew later (rule R40, grown versions), as far as nobody sees them: counts leave them out.
+"""Find the halves of answers that grew later (rule R40, grown versions) and that nobody sees: counts leave them out.
 
-A half that something else continues than a half is a part of that thread, and counts.
+A half that anything but another half continues is a part of that thread, and counts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headish.values.ids import TurnId
 from headish.values.places import Place
 
 CHAINS_LIMIT = 2000
-"""How many chains of a conversation are looked through."""
+"""The most chains of a conversation that are searched for halves."""
 
 
 class HiddenHalf(msgspec.Struct, frozen=True, gc=False):
@@ -32,7 +32,7 @@ class HiddenHalf(msgspec.Struct, frozen=True, gc=False):
 
 
 def hidden_in_space(connection: Connection, space: int) -> dict[TurnId, HiddenHalf]:
-    """The halves that only other such halves continue.
+    """All halves of a space that nothing but other hidden halves continues.
 
     Cost: one statement, over the turns that supersede others; then that of ``hidden_among``.
     """
@@ -40,36 +40,36 @@ def hidden_in_space(connection: Connection, space: int) -> dict[TurnId, HiddenHa
 
 
 def hidden_among(connection: Connection, space: int, outgrown: set[TurnId]) -> dict[TurnId, HiddenHalf]:
-    """The halves of a space that only other such halves continue.
+    """The halves among ``outgrown`` that nothing continues, or only other hidden halves.
 
-    Cost: nothing where there are none; else three statements for each 64 of them.
+    Cost: nothing if there are none; else three statements for each 64 of them.
     """
     halves = turns_by_ids(connection, space, outgrown) if outgrown else {}
     if not halves:
         return {}
     parents = parents_of_turns(connection, space, [each.place for each in halves.values()])
     continued = count_continuing(connection, space, [each.place for each in halves.values()])
-    left = {id: continued[each.place] for id, each in halves.items()}
+    children_left = {id: continued[each.place] for id, each in halves.items()}
     hidden: dict[TurnId, HiddenHalf] = {}
-    # From the last one on: what continues a half was stored later.
+    # Newest first, so children come before parents: a turn is stored after the one that it continues.
     for each in sorted(halves.values(), key=lambda half: half.seq, reverse=True):
-        if not left[each.id]:
+        if not children_left[each.id]:
             above = parents.get(each.place, ())
             hidden[each.id] = HiddenHalf(each.place, not above, not continued[each.place])
             for parent in above:
-                if parent is not None and parent in left:
-                    left[parent] -= 1
+                if parent is not None and parent in children_left:
+                    children_left[parent] -= 1
     return hidden
 
 
 def count_without(
     connection: Connection, space: int, listed: Iterable[Listed], hidden: Mapping[TurnId, HiddenHalf]
 ) -> list[Listed]:
-    """Conversations without a name, with the numbers of their turns and branches as a person counts them.
+    """Correct the numbers of turns and branches of conversations without a name: hidden halves do not count.
 
-    Cost: nothing where nothing is hidden; else a few statements for each conversation with several branches.
+    Cost: nothing if nothing is hidden; else a few statements for each conversation with several branches.
     """
-    # A half always ends a branch of its own: what grew from it was stored beside it.
+    # A conversation with one branch has no hidden half: the whole answer is stored beside the half, as another branch.
     return [
         _without(connection, space, each, hidden) if hidden and (each.branches or 0) > 1 else each for each in listed
     ]

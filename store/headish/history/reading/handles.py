@@ -1,4 +1,5 @@
-"""Handles of turns: the shortest that are unique in the space, and what to say where one is not (rule R25, handles)."""
+"""Handles of turns: the shortest that are unique in the space, and how to describe the candidates of an ambiguous one
+(rule R25, handles)."""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from headish.rows.turns import StoredTurn
 
 TWINS_READ = 1000
-"""So many turns of one digest are compared. Where there are more, handles show ``MANY_DIGITS`` of the id."""
+"""The most turns of one digest that are compared. If there are more, handles show ``MANY_DIGITS`` of the id."""
 MANY_DIGITS = 10
 WORDS_SHOWN = 40
 
 
 def make_handles(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, str]:
-    """The shortest handle of each turn that no other turn of the space has now, in the order of the ids. For an id that
-    is not stored, the id itself.
+    """The shortest handle of each turn that is unique in the space now, in the order of the ids. An id that is not
+    stored is its own handle.
     Cost: two statements for each 64 ids, and one for each digest that several turns share.
     """
     listed = list(dict.fromkeys(ids))
@@ -38,10 +39,10 @@ def make_handles(connection: Connection, space: int, ids: Iterable[TurnId]) -> d
 
 
 def describe_candidates(connection: Connection, space: int, found: Sequence[StoredTurn]) -> tuple[str, ...]:
-    """Each turn in a line: its handle, its id, when it was said, its role, names, and first words."""
-    from headish.rows.threads.names import names_of_turns  # late, as below: who lists handles describes no turns
+    """One line for each turn: its handle, its id, when it was said, its role, its names, and its first words."""
+    from headish.rows.threads.names import names_of_turns  # late, as below: listing handles does not need it
 
-    ids = [stored.id for stored in found]
+    ids = [turn.id for turn in found]
     handles, names = make_handles(connection, space, ids), names_of_turns(connection, space, ids)
     return tuple(
         " ".join([handles[each.id], each.id, *_facts(connection, space, each, names.get(each.id, ()))])
@@ -54,8 +55,8 @@ def _facts(connection: Connection, space: int, stored: StoredTurn, names: Iterab
     from headish.history.reading.decode import read_mapping
     from headish.rows.payloads import read_payload_at
 
-    said = said_at_of(read_mapping(stored, "system"), stored.id)
-    when = said.isoformat(" ", "minutes").replace("+00:00", "Z")
+    said_at = said_at_of(read_mapping(stored, "system"), stored.id)
+    when = said_at.isoformat(" ", "minutes").replace("+00:00", "Z")
     listed = [f"[{', '.join(map(stored_name, names))}]"] if names else []
     payload = None if stored.type == DOCUMENT else read_payload_at(connection, space, stored.place)
     words = one_line(words_of_payload(payload))[:WORDS_SHOWN] if payload is not None else ""
@@ -63,36 +64,36 @@ def _facts(connection: Connection, space: int, stored: StoredTurn, names: Iterab
 
 
 def _letters(around: NearDigests) -> str:
-    """As many letters as tell the turn from those whose digests are next to its own."""
+    """As many letters of the digest as tell it from its neighbours in sorted order, at least ``HANDLE_MINIMUM``."""
     whole = letters_of(around.digest)[:HANDLE_LETTERS]
     shared = [shared_letters(whole, letters_of(other)) for other in (around.before, around.after) if other is not None]
     return whole[: max(max(shared, default=0) + 1, HANDLE_MINIMUM)]
 
 
 def _avoid_names(connection: Connection, space: int, letters: dict[TurnId, str], alone: set[TurnId]) -> None:
-    """Lengthen the handles that are names: a name is never taken for a handle."""
-    asked = alone
-    while asked:
-        taken = names_with_log(connection, space, {letters[turn_id].encode() for turn_id in asked})
-        asked = {turn_id for turn_id in asked if letters[turn_id].encode() in taken}
-        around = digests_around(connection, space, asked)
-        for turn_id in asked:
+    """Lengthen the handles that are names of bookmarks: a headish would find the bookmark."""
+    waiting = alone
+    while waiting:
+        taken = names_with_log(connection, space, {letters[turn_id].encode() for turn_id in waiting})
+        waiting = {turn_id for turn_id in waiting if letters[turn_id].encode() in taken}
+        around = digests_around(connection, space, waiting)
+        for turn_id in waiting:
             longer = len(letters[turn_id]) + 1
             letters[turn_id] = letters_of(around[turn_id].digest)[:longer]
-            if longer > 2 * HANDLE_LETTERS:  # a digest cannot be all taken by names, but this must end
+            if longer > 2 * HANDLE_LETTERS:  # the whole digest is used up; without this it would loop forever
                 return
 
 
 def _ends_of_twins(connection: Connection, space: int, twins: Mapping[TurnId, NearDigests]) -> dict[TurnId, str]:
-    """The last digits of each id, as many as tell it from those of its twins."""
+    """The end of each id, long enough to tell it from the ids of its twins."""
     groups: dict[bytes, list[str]] = {}
     ends: dict[TurnId, str] = {}
     for turn_id, each in twins.items():
         if each.digest not in groups:
-            # One more than are compared, to see whether there are more.
-            found = twins_of(connection, space, each.digest, TWINS_READ + 1)
-            # Backwards, as handles show the end of an id: then the nearest neighbours share the most digits.
-            groups[each.digest] = sorted(other[::-1] for other in found)
+            # One more than the limit, to see whether it was reached.
+            ids = twins_of(connection, space, each.digest, TWINS_READ + 1)
+            # Reversed, because handles show the end of an id: in sorted order, neighbours share the most digits.
+            groups[each.digest] = sorted(other[::-1] for other in ids)
         others = groups[each.digest]
         fewest = TWIN_DIGITS if len(others) <= TWINS_READ else MANY_DIGITS
         ends[turn_id] = turn_id[-min(max(_shared_with(turn_id[::-1], others) + 1, fewest), ID_DIGITS) :]
@@ -100,7 +101,7 @@ def _ends_of_twins(connection: Connection, space: int, twins: Mapping[TurnId, Ne
 
 
 def _shared_with(text: str, others: Sequence[str]) -> int:
-    """The most that a text has in common with another one at its beginning; ``others`` are sorted."""
+    """The length of the longest prefix that ``text`` shares with another text; ``others`` are sorted."""
     place = bisect_left(others, text)
     beside = others[max(place - 1, 0) : place + 2]
     return max((shared_letters(text, other) for other in beside if other != text), default=0)

@@ -1,9 +1,9 @@
-"""What a provider keeps of a thread, and a request names by id: Anthropic's container in which its code runs, the
-recordings that OpenAI made, and the last answer that OpenAI stores. The first two expire.
+"""State that a provider keeps and a request names by id: Anthropic's container in which its code runs, OpenAI's
+recordings, and the last answer that OpenAI stores. The first two expire.
 
-Of a stored answer the server goes on from what it has seen, and a request sends only the messages after it. So it is
-named only where that is what the thread says up to it: nothing erased, nothing seen otherwise from here on, nothing
-merged in from elsewhere.
+With a stored answer the server goes on from what it has seen, and a request sends only the messages after it. So the
+answer is named only if the server saw exactly the thread up to it: nothing is erased, no overlay shows it differently,
+and no other branch is merged in.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ RECORDING_PROVIDER = "openai"
 
 
 def find_container(walked: Sequence[Walked]) -> str | None:
-    """The id of the container that the last answer with one names; None where it has run out."""
+    """The id of the container in the last answer that names one; None if there is none or it has expired."""
     for turn in reversed(walked):
         if turn.role == "assistant" and turn.system and b'"container"' in turn.system:
-            found = _named(decode_mapping(turn.system, turn.id, "system"))
-            if found is not None:
-                return _running(found, datetime.now(UTC))
+            container = _named(decode_mapping(turn.system, turn.id, "system"))
+            if container is not None:
+                return _running(container, datetime.now(UTC))
     return None
 
 
@@ -52,14 +52,14 @@ def _running(container: dict[str, Any], now: datetime) -> str | None:
         ends = datetime.fromisoformat(str(container.get("expires_at")))
     except ValueError:
         ends = None
-    # Without an end that can be read, the container counts as gone: a request that names a dead one is refused.
+    # Without a readable end the container counts as gone: the provider refuses a request that names an expired one.
     if ends is None or (ends if ends.tzinfo else ends.replace(tzinfo=UTC)) <= now:
         return None
     return str(container["id"])
 
 
 def still_heard(messages: Sequence[Message], now: float) -> tuple[Message, ...]:
-    """The messages, without the ids that have run out: of those recordings the words are sent."""
+    """Remove the ids of expired recordings from the messages: their transcripts are sent instead."""
     return tuple(
         replace(message, content=tuple(_without_id(block, now) for block in message.content))
         if any(_has_run_out(block, now) for block in message.content)
@@ -69,8 +69,8 @@ def still_heard(messages: Sequence[Message], now: float) -> tuple[Message, ...]:
 
 
 def _has_run_out(block: ContentBlock, now: float) -> bool:
-    said = said_aloud(block, RECORDING_PROVIDER) if type(block) is Document else None
-    ends = None if said is None else said.get("expires_at")
+    recording = said_aloud(block, RECORDING_PROVIDER) if type(block) is Document else None
+    ends = None if recording is None else recording.get("expires_at")
     return isinstance(ends, int | float) and ends <= now
 
 
@@ -82,8 +82,8 @@ def _without_id(block: ContentBlock, now: float) -> ContentBlock:
 
 
 class StoredResponse(NamedTuple):
-    """An answer that the server keeps: its turn, the id that the server has for it, all turns that the server has seen
-    by then, and what is kept of the reply."""
+    """An answer that the server keeps: its turn, the server's id of it, all turns that the server had seen by then, and
+    the stored facts of the reply."""
 
     turn: TurnId
     response_id: str
@@ -92,12 +92,12 @@ class StoredResponse(NamedTuple):
 
 
 def find_stored(connection: Connection, space: int, turns: Sequence[TurnId]) -> StoredResponse | str:
-    """The last such answer on the way to the turns; else the reason why none is named.
+    """The last answer on the way to ``turns`` that the server stores; or text with the reason why none can be named.
 
-    Cost: a walk, one more to the answer, and a statement for each of ``turns``.
+    Cost: two walks, to the turns and to the answer, and a statement for each of ``turns``.
     """
-    found = [turn_by_id(connection, space, each) for each in turns]
-    ends = [each.place for each in found if each is not None]
+    rows = [turn_by_id(connection, space, each) for each in turns]
+    ends = [each.place for each in rows if each is not None]
     links = read_links_of(connection, space, ends)
     walked = walk(connection, space, ends, links)
     at = next((at for at in reversed(range(len(walked))) if _is_kept(walked[at])), None)
@@ -108,6 +108,7 @@ def find_stored(connection: Connection, space: int, turns: Sequence[TurnId]) -> 
         return "an overlay behind the stored answer shows the thread otherwise"
     if any(isinstance(turn.payload, Erased) for turn in walked[: at + 1]):
         return "something that the stored answer has seen is erased"
+    # After a merge, turns of another branch come before the answer in this walk, but not in the walk to the answer.
     seen = [turn.id for turn in walked[: at + 1]]
     if seen != [turn.id for turn in walk(connection, space, [places_of(arrange(ends, links))[at]])]:
         return "the thread joins what the stored answer has not seen"
@@ -122,6 +123,7 @@ def _is_kept(turn: Walked) -> bool:
     return (
         reply.get("provider") == RESPONSES
         and is_whole
+        # A copy follows other turns than those that the server saw before the original.
         and "copy_of" not in read_mapping(turn, "system")
         and isinstance(details, Mapping)
         and details.get("store") is True

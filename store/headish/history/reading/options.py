@@ -1,4 +1,4 @@
-"""The options that the turns of a walk hand down, and which turn set each. Pure."""
+"""Merge the options that the turns of a walk hand down, and find which turn set each. Pure."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from headish.values.ids import TurnId
 
 
 def resolve_options(walked: Sequence[Walked]) -> dict[str, Any]:
-    """The options that the turns of a walk hand down, merged in walk order (rule I8, options merge)."""
+    """Merge the options of walked turns in walk order (rule I8, options merge)."""
     return fold_options((turn.id, turn.inherited) for turn in walked if turn.inherited)
 
 
 def fold_options(inherited: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
-    """The options that ``(turn id, inherited)`` pairs hand down, merged in order."""
+    """Merge the options of ``(turn id, inherited)`` pairs in order."""
     return fold(decode_mapping(encoded, turn_id, "inherited") for turn_id, encoded in inherited)
 
 
 def option_origins(walked: Sequence[Walked]) -> dict[str, TurnId]:
-    """Which turn set each option that a walk hands down: by path (``params.max_tokens``), in walk order.
+    """The turn that set each option, by path (``params.max_tokens``), in walk order.
 
-    A key that holds a dot, a quote or nothing stands in a path as the JSON text of itself (``"a.b".c``), so that no two
-    options have one path.
+    A key with a dot or a quote, or an empty key, is written in a path as a JSON string (``"a.b".c``), so that no two
+    options have the same path.
     """
     origins: dict[str, TurnId] = {}
     for turn in walked:
@@ -50,5 +50,5 @@ def _note_origins(origins: dict[str, TurnId], patch: Mapping[str, Any], prefix: 
 
 
 def _as_step(key: str) -> str:
-    """A key as a step of a path; quoted where it could be taken for more than one."""
+    """A key as a step of a path; quoted if it could be read as more than one step."""
     return strictjson.encode(key).decode() if not key or "." in key or '"' in key else key

@@ -1,7 +1,7 @@
 """The order of a walk (rule I7, parents first), computed from links alone.
 
-Turns lie in chains: the turns of a chain continue one another, and only a chain's first turn has links. So a walk is
-a list of ranges of chains, and its order needs one step per fork, not one per turn.
+Turns are stored in chains: the turns of a chain continue one another, and only a chain's first turn has links. So a
+walk is a list of ranges of chains, and ordering it takes one step per fork, not one per turn.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ def arrange(ends: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list
     """The ranges that lead to the ends, in walk order.
 
     Order: depth first along the links as listed, each turn once, parents before children; several ends count as if
-    one turn continued them all. ``links`` maps a chain to what its first turn continues.
+    one turn continued them all. ``links`` maps a chain to the parents of its first turn.
     Cost: linear in the links. Terminates even if damaged links form a circle.
     """
+    # A stack of its own: a thread with thousands of forks would exceed Python's recursion limit.
     stack = list(ends)[::-1]
     walked: dict[int, int] = {}
     expanded: set[int] = set()
@@ -25,8 +26,8 @@ def arrange(ends: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list
     while stack:
         chain, pos = stack[-1]
         low = walked.get(chain, 0)
-        # First what the chain continues, then the chain itself, when it is on top again. `expanded` also ends a circle
-        # of damaged links.
+        # First the chain's parents, then the chain itself, once it is on top again. `expanded` also ends a circle of
+        # damaged links.
         if low == 0 and chain not in expanded:
             expanded.add(chain)
             stack.extend(reversed(links.get(chain, ())))
@@ -44,12 +45,12 @@ def places_of(segments: Iterable[Segment]) -> list[Place]:
 
 
 def places_before(place: Place, links: Mapping[int, Sequence[Place]]) -> Sequence[Place]:
-    """What the turn at a place continues."""
+    """The parents of the turn at a place; ``links`` are those of its chain."""
     return [Place(place.chain, place.pos - 1)] if place.pos else links.get(place.chain, ())
 
 
 def last_turns(segments: Sequence[Segment], count: int) -> list[Segment]:
-    """The ranges of the last so many turns of a walk, in its order."""
+    """The ranges of the last ``count`` turns of a walk, in walk order."""
     last: list[Segment] = []
     for chain, low, high in reversed(segments):
         if count <= 0:
@@ -60,7 +61,8 @@ def last_turns(segments: Sequence[Segment], count: int) -> list[Segment]:
 
 
 def without(segments: Iterable[Segment], others: Iterable[Segment]) -> list[Segment]:
-    """The ranges of a walk, less what another walk reaches: of each chain both reach its beginning."""
+    """The ranges of a walk without the turns of another walk."""
+    # Every walk that touches a chain contains its beginning, so the highest position reached says all.
     reached: dict[int, int] = {}
     for chain, _, high in others:
         reached[chain] = max(high, reached.get(chain, -1))

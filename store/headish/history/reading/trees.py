@@ -1,4 +1,4 @@
-"""Trees: a thread with all its branches, as values that can be drawn; and stretches of a thread alone."""
+"""Trees: a thread with all its branches, as values that can be drawn; and stretches of a single thread."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ from headish.history.reading.walk import (
     walk_part,
     walk_tree,
 )
+from headish.rows.conversations import newest_in
 from headish.rows.threads.forks import parents_at
 from headish.rows.threads.names import names_of_segments, names_of_tree
-from headish.rows.threads.places import count_continuing, ends_of_chains, grown_chains, grown_from, parents_of_turns
+from headish.rows.threads.places import count_continuing, grown_from, parents_of_turns
 from headish.rows.threads.walks import PlacedTurn, Walked, read_links
-from headish.rows.turns import turn_at
+from headish.rows.turns import turn_at, turn_by_id
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
@@ -43,18 +44,16 @@ from headish.values.places import Place, Segment
 from headish.values.results.threads import Stretch
 from headish.values.turns import TreeTurn, reply_of, said_of
 
-GROWN_LIMIT = 2000
-"""How many chains are followed behind a turn."""
 _NO_LIMIT = 2**31
 Names = dict[Place, list[bytes]]
 """The names at each place."""
 
 
 def read_whole_tree(connection: Connection, space: int, place: Place, *, halves: bool = False) -> list[TreeTurn]:
-    """All turns of the tree that a place belongs to, with their names, in commit order; with ``halves`` those of
+    """All turns of the tree that a place belongs to, with their names, in commit order; with ``halves``, halves of
     answers that grew later, too.
 
-    Cost: three statements, and three more for each tree of other roots that it joins.
+    Cost: three statements, and three more for each tree of another root that it joins.
     Raises: CorruptTurn.
     """
     tree = walk_tree(connection, space, place)
@@ -69,7 +68,7 @@ def read_whole_tree(connection: Connection, space: int, place: Place, *, halves:
 
 
 def read_part(connection: Connection, space: int, place: Place, limit: int, *, halves: bool = False) -> list[TreeTurn]:
-    """A part of a tree as ``walk_part`` cuts it, with the names of its turns, in commit order.
+    """The part of a tree that ``walk_part`` selects, with the names of its turns, in commit order.
 
     Cost: that of ``walk_part`` and ``draw_part``, and a statement for each ``AT_ONCE`` turns. Raises: CorruptTurn.
     """
@@ -85,10 +84,10 @@ def draw_part(
     halves: bool = False,
     links: Mapping[int, Sequence[Place]] | None = None,
 ) -> list[TreeTurn]:
-    """Some turns as a part of a tree, with their names, in the order that is given; ``links`` are those of their chains
-    where the caller has read them.
+    """Draw the given turns as a part of a tree, with their names, in the given order. ``links`` are those of their
+    chains, if the caller has read them.
 
-    Cost: two statements for each ``AT_ONCE`` turns, and that of ``number_versions``. Raises: CorruptTurn.
+    Cost: two statements for each ``AT_ONCE`` turns, and those of ``number_versions``. Raises: CorruptTurn.
     """
     places = [each.place for each in walked]
     counts = count_continuing(connection, space, places)
@@ -96,6 +95,7 @@ def draw_part(
     outgrown = set() if halves else outgrown_among(connection, space, continues)
     shown = _without_halves(walked, continues, outgrown)
     places_of = {each.id: each.place for each in shown}
+    # The database counts hidden halves, too: without this a reader would be told of more turns than any list shows.
     for left_out in continues.keys() - places_of.keys():
         for parent in (places_of[each] for each in continues[left_out] if each in places_of):
             counts[parent] -= 1
@@ -105,12 +105,12 @@ def draw_part(
 def read_conversation_part(
     connection: Connection, space: int, place: Place, limit: int, *, halves: bool = False
 ) -> list[TreeTurn] | None:
-    """The conversation that a place belongs to, as a part of its tree: what leads to it and all that grew from it,
-    without the others that begin with the same system turns. In commit order.
+    """The conversation that a place belongs to, as a part of its tree: the turns that lead to its first turn, and all
+    that grew from it, without other conversations that begin with the same system turns. In commit order.
 
-    None where it begins with no system turn, so that no other one can begin like it, and where it has more turns than
+    None if it does not begin with a system turn (then the whole tree is this conversation), or has more turns than
     ``limit``.
-    Cost: that of ``find_firsts``; a statement for each version of the first turn, two or three for what leads to it,
+    Cost: that of ``find_firsts``; one statement for each version of the first turn, two or three for what leads to it,
     and that of ``draw_part``. Raises: CorruptTurn.
     """
     firsts = find_firsts(connection, space, place)
@@ -127,7 +127,7 @@ def read_conversation_part(
 
 
 def read_conversation_tree(connection: Connection, space: int, place: Place) -> list[TreeTurn]:
-    """As ``read_whole_tree``, without other conversations that begin with the same system turns."""
+    """Like ``read_whole_tree``, without other conversations that begin with the same system turns."""
     part = read_conversation_part(connection, space, place, _NO_LIMIT)
     return read_whole_tree(connection, space, place) if part is None else part
 
@@ -139,7 +139,8 @@ def _draw_walked(connection: Connection, space: int, walked: Sequence[PlacedTurn
 
 
 class StretchRead(NamedTuple):
-    """A stretch, the digests of its turns in hex, and the ranges of the walk whose overlays may cover one of them."""
+    """A stretch, the digests of its turns in hex, and the ranges of the walk in which overlays may cover one of
+    them."""
 
     stretch: Stretch
     digests: frozenset[str]
@@ -157,13 +158,13 @@ def read_stretch(
     links: Mapping[int, Sequence[Place]] | None = None,
     beside: bool = True,
 ) -> StretchRead:
-    """``limit`` turns of the walk to ``end``: from ``start`` on, with ``around`` in their middle, or the last ones.
-    ``links`` are those of ``read_links``, where the caller has read them. ``beside``: with the turns' names, and how
-    many others continue them.
+    """``limit`` turns of the walk to ``end``, in its order: from ``start`` on, with ``around`` in the middle, or the
+    last ones. ``links`` is the result of ``read_links``, if the caller has it. With ``beside`` the turns have their
+    names and the number of other turns that continue them.
 
-    Order: that of the walk. Every payload, and every digest, is compared with what was stored.
-    Cost: a statement or two for the links, and about ten for each ``AT_ONCE`` turns, however long the thread.
-    Raises: UnknownTurn where ``around`` is not in the thread; CorruptTurn.
+    Every payload and every digest is verified.
+    Cost: one or two statements for the links, and about ten for each ``AT_ONCE`` turns, however long the thread.
+    Raises: UnknownTurn if ``around`` is not in the thread; CorruptTurn.
     """
     links = read_links(connection, space, end) if links is None else links
     segments = arrange([end], links)
@@ -173,19 +174,19 @@ def read_stretch(
         first = min(first, max(0, _index_of(segments, *around) - limit // 2))
     places = _places_of(segments, first, limit)
     parents = {place: places_before(place, links) for place in places}
-    found = _read_proven(connection, space, parents)
-    continues = {found[place].id: tuple(found[each].id for each in listed) for place, listed in parents.items()}
-    shown = [found[place] for place in places]
+    turns = _read_proven(connection, space, parents)
+    continues = {turns[place].id: tuple(turns[each].id for each in listed) for place, listed in parents.items()}
+    shown = [turns[place] for place in places]
     if beside:
         drawn = draw_part(connection, space, shown, continues, halves=True, links=links)
     else:
         drawn = _build(shown, continues, {}, {}, _number(connection, space, shown, links))
-    # Only a stretch that stops before the end has not read it.
-    last = found.get(end) or turn_at(connection, space, end)
+    # ``end`` has been read already unless the stretch stops before it.
+    last = turns.get(end) or turn_at(connection, space, end)
     if last is None:
         raise missing(end)
-    # An overlay stands behind all that it covers; but where branches were merged, a turn that says the same as one
-    # before the overlay may stand behind it.
+    # An overlay comes after everything that it covers, so earlier ranges need no look. But after a merge, a turn with
+    # the digest of a covered one may come after the overlay: then the whole walk counts.
     is_merged = any(len(listed) > 1 for listed in links.values())
     onwards = segments if is_merged else _without_first(segments, first)
     digests = frozenset(each.digest.hex() for each in shown)
@@ -193,14 +194,14 @@ def read_stretch(
 
 
 def newest_end(connection: Connection, space: int, place: Place) -> Place:
-    """The end of the branch behind a place that was begun last; the place itself where nothing continues it.
+    """The end of the newest branch after a place; the place itself if nothing continues it.
 
-    Cost: two statements, which take a step for each fork behind the place and look at every bookmark of the space.
+    Cost: two statements, which take one step for each fork after the place.
     """
-    lows = {chain: low for _, chain, low in grown_chains(connection, space, [place], GROWN_LIMIT)}
-    ends = [each for each in ends_of_chains(connection, space, list(lows)) if each.id is not None]
-    later = [(each.id, Place(each.chain, each.pos)) for each in ends if each.pos >= lows[each.chain]]
-    return max(later)[1] if later else place
+    # Not the highest id: the older branch may have grown last, and turns from another store keep their ids.
+    newest = newest_in(connection, space, place)
+    turn = None if newest is None else turn_by_id(connection, space, newest)
+    return place if turn is None else turn.place
 
 
 def _index_of(segments: Iterable[Segment], turn_id: TurnId, place: Place) -> int:
@@ -213,7 +214,7 @@ def _index_of(segments: Iterable[Segment], turn_id: TurnId, place: Place) -> int
 
 
 def _places_of(segments: Iterable[Segment], start: int, limit: int) -> list[Place]:
-    """The places of a walk from an index on."""
+    """At most ``limit`` places of a walk, from index ``start`` on."""
     places: list[Place] = []
     for chain, low, high in segments:
         length = high - low + 1
@@ -225,29 +226,29 @@ def _places_of(segments: Iterable[Segment], start: int, limit: int) -> list[Plac
 
 
 def _without_first(segments: Iterable[Segment], count: int) -> list[Segment]:
-    """The ranges of a walk without its first turns."""
-    left: list[Segment] = []
+    """The ranges of a walk without its first ``count`` turns."""
+    remaining: list[Segment] = []
     for chain, low, high in segments:
         if low + count <= high:
-            left.append(Segment(chain, low + count, high))
+            remaining.append(Segment(chain, low + count, high))
         count = max(0, count - (high - low + 1))
-    return left
+    return remaining
 
 
 def _read_proven(
     connection: Connection, space: int, parents: Mapping[Place, Sequence[Place]]
 ) -> dict[Place, PlacedTurn]:
-    """The turns at places and those that they continue. Raises: CorruptTurn."""
+    """The verified turns at places, and the turns that they continue. Raises: CorruptTurn."""
     needed = dict.fromkeys(each for place, listed in parents.items() for each in (place, *listed))
-    found = {each.place: each for each in read_checked(connection, space, needed)}
+    turns = {each.place: each for each in read_checked(connection, space, needed)}
     for place in needed:
-        if place not in found:
+        if place not in turns:
             raise missing(place)
     for place, listed in parents.items():
-        # What was erased may have lost what its digest covers; ``verify`` looks at its receipt.
-        if not isinstance(found[place].payload, Erased):
-            prove_turn(found[place], tuple(found[each].digest for each in listed))
-    return found
+        # An erased turn may lack data that its digest covers; ``verify`` checks it against its receipt.
+        if not isinstance(turns[place].payload, Erased):
+            prove_turn(turns[place], tuple(turns[each].digest for each in listed))
+    return turns
 
 
 def build_thread(
@@ -259,9 +260,9 @@ def build_thread(
     *,
     named: bool,
 ) -> list[TreeTurn]:
-    """The turns of a walk to ``end`` as a tree of their own, ``named`` with their names.
+    """Draw the turns of a walk to ``end`` as a tree of their own; with ``named`` they have their names.
 
-    Cost: that of ``number_versions``; with names one statement for each ``AT_ONCE`` chains. Raises: CorruptTurn.
+    Cost: that of ``number_versions``; with names one more statement for each ``AT_ONCE`` chains. Raises: CorruptTurn.
     """
     segments = arrange([end], links)
     rows = [(*astuple(turn), *place) for turn, place in zip(walked, places_of(segments), strict=True)]
@@ -284,10 +285,10 @@ def _without_halves(
 def _number(
     connection: Connection, space: int, walked: Sequence[PlacedTurn], links: Mapping[int, Sequence[Place]] | None
 ) -> dict[TurnId, Version]:
-    asked = [VersionLink(each.id, each.place, superseded_of(each)) for each in walked]
-    # A chain that is not among the links of its thread continues nothing.
-    known = {} if links is None else {each.chain: links.get(each.chain, ()) for each in walked}
-    return number_versions(connection, space, asked, known)
+    version_links = [VersionLink(each.id, each.place, superseded_of(each)) for each in walked]
+    # A chain without links in its thread is a root: the empty entry spares a look-up.
+    known_links = {} if links is None else {each.chain: links.get(each.chain, ()) for each in walked}
+    return number_versions(connection, space, version_links, known_links)
 
 
 def _build(
@@ -297,11 +298,11 @@ def _build(
     counts: dict[Place, int],
     versions: Mapping[TurnId, Version],
 ) -> list[TreeTurn]:
-    """The turns in the order that is given. Raises: CorruptTurn where a payload does not decode."""
+    """Make the values that callers get, in the given order. Raises: CorruptTurn if a payload does not decode."""
     children: dict[TurnId, list[TurnId]] = {each.id: [] for each in walked}
     for each in walked:
         for parent in continues[each.id]:
-            if parent in children:  # of a part, some lie outside
+            if parent in children:  # a parent may be outside the part that is drawn
                 children[parent].append(each.id)
     return [
         TreeTurn(

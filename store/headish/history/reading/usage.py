@@ -1,4 +1,4 @@
-"""Usage: the tokens that answers cost, counted once each, however many branches share a turn."""
+"""Usage: the tokens of answers. Each answer counts once, however many branches share it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAGE_TURNS = 1000
 
 
 class CountedReply(NamedTuple):
-    """A turn that is an answer, as far as counting needs it."""
+    """The parts of a turn that counting its tokens needs."""
 
     id: TurnId
     head: bytes | None
@@ -34,17 +34,17 @@ class CountedReply(NamedTuple):
 
     @property
     def reply(self) -> Mapping[str, Any]:
-        """The stored facts of the answer; empty if the turn is no answer."""
+        """The stored facts of the answer; empty if the turn is not an answer."""
         return reply_of(self.system)
 
     @property
     def is_paid(self) -> bool:
-        """Whether a provider gave this answer: what a person edited, or an edit copied, was paid for elsewhere."""
+        """Whether a provider gave this answer. An edited answer or a copy made by an edit was paid for elsewhere."""
         return bool(self.reply) and not self.reply.get("edited") and "copy_of" not in self.system
 
 
 class Count(Struct, frozen=True):
-    """The tokens of some replies. ``key`` is what they share (a model, a day …), None if they do not say.
+    """The tokens of some replies. ``key`` is their common model, day …; None if they have none.
 
     ``silent`` counts the ``replies`` whose provider reported no tokens.
     """
@@ -55,9 +55,9 @@ class Count(Struct, frozen=True):
     usage: Usage
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, every kind of token beside the key, None where no reply reported tokens;
+        """Return plain data: the key, the numbers of replies, and every kind of token, None if no reply reported any.
         ``cache_creation_1h_input_tokens``, ``input_audio_tokens`` and ``output_audio_tokens``, which are parts of
-        others, where there are any."""
+        others, are left out if they are zero."""
         unknown = None if self.silent == self.replies else 0
         counts = {name: getattr(self.usage, name) or unknown for name in Usage.__struct_fields__}
         counts = {name: count for name, count in counts.items() if count or name not in _RARE}
@@ -65,7 +65,7 @@ class Count(Struct, frozen=True):
 
 
 def read_replies(connection: Connection, space: int, places: Sequence[Place]) -> list[CountedReply]:
-    """The answers on the way to the places, each once, in walk order."""
+    """The answers on the way to the places, each once, in walk order; then those whose usage objects report later."""
     answers: list[CountedReply] = []
     ids: set[TurnId] = set()
     for each in walk_backwards(connection, space, list(dict.fromkeys(places))):
@@ -99,18 +99,18 @@ def read_page(connection: Connection, space: int, seq: int) -> tuple[list[Counte
 def read_later_page(
     connection: Connection, space: int, after: bytes, ids: Collection[TurnId] | None = None
 ) -> tuple[list[CountedReply], bytes | None]:
-    """A page of what objects say later of answers, by the ids of their turns, and where the next one begins; ``ids``
-    are those that are asked for. What a turn says itself is not counted twice.
+    """A page of the answers whose usage an object reports, and where the next page begins; pages go by turn id. ``ids``
+    limits the answers. One that has usage of its own is left out, so that it does not count twice.
 
-    Some programs learn what they used only when a run of several answers is over.
+    Some programs learn the usage only after a run of several answers, when the turns cannot change any more.
     """
     rows = list_objects(connection, space, USAGE, prefix=b"", after=after, limit=PAGE_TURNS)
     # A damaged key matches no turn, and must not end the count.
-    told = {TurnId(bytes(row[1]).decode(errors="replace")): row[3] for row in rows}
-    turns = turns_by_ids(connection, space, [each for each in told if ids is None or each in ids])
-    answers = [_told_later(turn, told[turn.id]) for turn in turns.values()]
-    found = [each for each in answers if each is not None]
-    return found, bytes(rows[-1][1]) if len(rows) == PAGE_TURNS else None
+    reports = {TurnId(bytes(row[1]).decode(errors="replace")): row[3] for row in rows}
+    turns = turns_by_ids(connection, space, [each for each in reports if ids is None or each in ids])
+    answers = [_told_later(turn, reports[turn.id]) for turn in turns.values()]
+    counted = [each for each in answers if each is not None]
+    return counted, bytes(rows[-1][1]) if len(rows) == PAGE_TURNS else None
 
 
 def _told_later(turn: StoredTurn, data: bytes) -> CountedReply | None:
@@ -122,9 +122,9 @@ def _told_later(turn: StoredTurn, data: bytes) -> CountedReply | None:
 
 
 def count_usage(replies: Iterable[CountedReply], by: str | None) -> list[Count]:
-    """The tokens of replies, those of one key together, in the order of the keys.
+    """Add up the tokens of replies by key, in the order of the keys, None last.
 
-    A reply that was recovered half, and then stored whole, counts once.
+    A reply that was recovered in part and stored whole later counts once.
     Raises: InvalidArgument if ``by`` is neither a key of ``KEYS`` nor None, which counts all together.
     """
     if by is not None and by not in KEYS:
@@ -136,10 +136,11 @@ def count_usage(replies: Iterable[CountedReply], by: str | None) -> list[Count]:
 
 
 def each_once(replies: Iterable[CountedReply]) -> Iterator[CountedReply]:
-    """The replies without the halves of others; memory holds the incomplete ones alone, which are few."""
+    """The replies without recovered halves of others. Keeps only the incomplete ones in memory, which are few."""
     halves: dict[tuple[str, str], CountedReply] = {}
     for each in replies:
         key = (str(each.reply.get("provider")), str(each.reply.get("response_id")))
+        # A half has the response id of the whole. Without an id nothing tells the two apart from two replies.
         if each.reply.get("incomplete") and each.reply.get("response_id"):
             halves[key] = each
             continue
@@ -149,24 +150,25 @@ def each_once(replies: Iterable[CountedReply]) -> Iterator[CountedReply]:
 
 
 class UsageTally:
-    """Tokens while they are counted: memory holds a number for each kind, however many answers there are."""
+    """Adds up tokens in constant memory: one number for each kind."""
 
     def __init__(self) -> None:
         self._replies = self._silent = 0
         self._totals: dict[str, int | None] = dict.fromkeys(Usage.__struct_fields__)
 
     def add(self, reply: Mapping[str, Any]) -> Usage | None:
-        """Count an answer, and return the tokens that it reports."""
+        """Count an answer, and return the tokens that it reports, None if it reports none."""
         usage = usage_of(reply)
         self._replies += 1
         self._silent += usage is None
         for name, total in self._totals.items():
             tokens = None if usage is None else getattr(usage, name)
+            # None stays None until a reply reports the kind: unknown is not zero.
             self._totals[name] = total if tokens is None else (total or 0) + tokens
         return usage
 
     def count(self, key: str | None) -> Count:
-        """What was counted."""
+        """The sums so far."""
         return Count(key, self._replies, self._silent, Usage(**self._totals))
 
 
@@ -183,7 +185,7 @@ def usage_of(reply: Mapping[str, Any]) -> Usage | None:
 
 
 def text_of(value: object) -> str | None:
-    """A text as it is; None for anything else."""
+    """The value if it is text, else None."""
     return value if isinstance(value, str) else None
 
 
@@ -195,5 +197,5 @@ KEYS: dict[str, Callable[[CountedReply], str | None]] = {
     "day": lambda answer: said_at_of(answer.system, answer.id).date().isoformat(),
     "bookmark": lambda answer: stored_name(answer.head) if answer.head else None,
 }
-"""What usage is counted by: the model that answered, its provider, the day on which it was said (UTC), the
-bookmark that the answer moved."""
+"""The keys of counts: the model that answered, its provider, the day of the answer (UTC), and the bookmark that the
+answer moved."""

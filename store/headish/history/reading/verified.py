@@ -1,7 +1,7 @@
 """Remember which turns this process has verified: payload against hash, and content against digest.
 
-Whoever talks reads the same thread again and again. What is read is compared with what was proven, byte by byte, so
-damage is found as ever; only a hash that was taken of the very same bytes is not taken again.
+A conversation reads the same thread again with every turn. Each row read is compared byte by byte with the row that was
+verified, so damage is still found; only hashes of the very same bytes are not computed again.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from typing import Generic, TypeVar
 from headish.rows.threads.walks import Walked
 
 HALF_BYTES = 16 * 1024 * 1024
-"""So much is remembered, and up to as much again that is older."""
+"""The size of each half: at most twice as much is remembered."""
 OVERHEAD_BYTES = 1000
-"""What an entry takes beside the bytes of its value."""
+"""The memory that an entry takes beside its payload."""
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """Values by key in two halves: once the newer one is full it becomes the older, and what was older is forgotten.
+    """A bounded cache in two halves: a full newer half replaces the older one.
 
-    It takes no lock. Two threads at once may forget values early, and nothing else.
+    It takes no lock: a fork while another thread holds one would leave it locked. At worst, two threads at once make it
+    forget values early.
     """
 
     def __init__(self, half_bytes: int = HALF_BYTES) -> None:
@@ -35,16 +36,16 @@ class Recent(Generic[K, V]):
         return self._older.get(key) if found is None else found
 
     def get_all(self, keys: Sequence[K]) -> list[V | None]:
-        """The value of each key."""
-        found = list(map(self._newer.get, keys))
-        if all(found):  # the usual case
-            return found
+        """The value of each key, None if it is not remembered."""
+        values = list(map(self._newer.get, keys))
+        if all(values):  # the usual case
+            return values
         older = self._older.get
-        return [older(key) if value is None else value for key, value in zip(keys, found, strict=True)]
+        return [older(key) if value is None else value for key, value in zip(keys, values, strict=True)]
 
     def put_all(self, found: Mapping[K, V], size_bytes: int) -> None:
-        """Remember values; ``size_bytes`` is what they take, without ``OVERHEAD_BYTES`` for each. What is larger than
-        a half is not remembered."""
+        """Remember values of ``size_bytes`` in all, not counting ``OVERHEAD_BYTES`` for each. More than a half holds is
+        not remembered."""
         size_bytes += OVERHEAD_BYTES * len(found)
         if size_bytes > self._half_bytes:
             return
@@ -59,9 +60,10 @@ class Recent(Generic[K, V]):
 
 
 PROVEN: Recent[bytes, tuple[Walked, tuple[bytes, ...]]] = Recent()
-"""Turns by their digest: the row that was proven, its payload too, and the digests of the parents that it had."""
+"""Verified turns by digest: the row with its payload, and the digests of its parents."""
 
 
 def forget_proven() -> None:
-    """Forget all, once an erasure is stored. Other processes keep what they read until newer rows take its place."""
+    """Forget all after an erasure was committed. Other processes keep rows that they read until newer ones replace
+    them."""
     PROVEN.clear()

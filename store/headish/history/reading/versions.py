@@ -1,14 +1,14 @@
 """Versions: alternative turns at one place of a conversation. A person sees one of them at a time.
 
 Two turns are versions of one another if they continue the same turns in the same role, or if one of them supersedes the
-other; so are versions of versions. At the beginning of a conversation (rule R33, conversations), where everybody's
-first question may continue the same system turn, only the second holds. An overlay is a version of overlays alone: it
-is no other answer.
+other; versions of versions count, too. At the beginning of a conversation (rule R33, conversations) only the second
+condition applies, because everybody's first question may continue the same system turn. An overlay is a version of
+overlays only, since it is not another answer.
 
-A version that only grew is none of them: an import stored a half of an answer while it was written, and met it again
-when there was more of it. The whole supersedes the half and says ``grew`` under its seal (rule R40, grown versions).
-Trees, lists of heads, searches and siblings leave halves out, and their tokens do not count. Where somebody continued
-one, it stays to be seen, as a part of that thread.
+A version that only grew does not count: an import stored a half of an answer while it was being written, and met it
+again when there was more of it. The whole supersedes the half and has ``grew`` in its sealed ``system`` (rule R40,
+grown versions). Trees, lists of heads, searches and siblings leave halves out, and their tokens do not count. A half
+that somebody continued stays visible as a part of that thread.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MARK = b'"grew"'
 
 
 class Version(NamedTuple):
-    """Which version a turn is, from 1 on, and of how many."""
+    """The number of a version, from 1 on, and the number of all versions."""
 
     number: int
     of: int
@@ -53,12 +53,12 @@ class Siblings(PlainResult, frozen=True):
 
     @property
     def version(self) -> Version:
-        """Which of the versions the turn is, from 1 on, and of how many."""
+        """The number of the turn among its versions, from 1 on, and their number."""
         return Version(self.current + 1, len(self.turns))
 
 
 class VersionLink(msgspec.Struct, frozen=True, gc=False):
-    """What must be known of a turn to tell whether it has other versions."""
+    """The facts of a turn that finding its versions needs."""
 
     id: TurnId
     place: Place
@@ -66,10 +66,10 @@ class VersionLink(msgspec.Struct, frozen=True, gc=False):
 
 
 def find_versions(connection: Connection, space: int, stored: StoredTurn, *, halves: bool = False) -> list[StoredTurn]:
-    """A turn and its other versions, in commit order; with ``halves`` those of answers that grew later, too.
+    """A turn and its other versions, in commit order; with ``halves``, halves of answers that grew later, too.
 
-    Cost: three or four statements, and as many more for each step from versions that continue the same turns to one
-    that supersedes them elsewhere.
+    Cost: three or four statements, and as many again for each step from versions beside one another to a version that
+    supersedes one of them elsewhere.
     """
     families = _Families(connection, space)
     families.find([VersionLink(stored.id, stored.place, stored.supersedes)])
@@ -79,9 +79,9 @@ def find_versions(connection: Connection, space: int, stored: StoredTurn, *, hal
 
 def find_firsts(connection: Connection, space: int, place: Place) -> list[First]:
     """The versions of the first turn of the conversation that a place belongs to: the oldest, then those that supersede
-    it, in commit order. None where only system turns lead to the place.
+    it, in commit order. Empty if only system turns lead to the place.
 
-    A first turn that supersedes the first turn of a conversation begins no other one (rule R33, conversations).
+    A first turn that supersedes the first turn of a conversation belongs to the same one (rule R33, conversations).
     Cost: three statements, and a few for each version.
     """
     found = find_first(connection, space, place)
@@ -100,26 +100,26 @@ def find_firsts(connection: Connection, space: int, place: Place) -> list[First]
 
 
 def find_root_versions(connection: Connection, space: int, roots: Iterable[Place]) -> set[Place]:
-    """The other roots that supersede one of these, or that one supersedes, and so on.
+    """The roots given, and all roots that supersede one of them or that one of them supersedes, and so on.
 
     Cost: two statements, and a few for each version.
     """
     waiting = [each for place in roots if (each := turn_at(connection, space, place)) is not None]
-    found: dict[TurnId, StoredTurn] = {}
+    versions: dict[TurnId, StoredTurn] = {}
     while waiting:
-        level = {each.id: each for each in waiting if each.id not in found}
-        found |= level
+        level = {each.id: each for each in waiting if each.id not in versions}
+        versions |= level
         newer = superseding_some(connection, space, list(level))
-        named = [turn_by_id(connection, space, each.supersedes) for each in level.values() if each.supersedes]
-        near = [*newer, *(each for each in named if each is not None)]
+        older = [turn_by_id(connection, space, each.supersedes) for each in level.values() if each.supersedes]
+        near = [*newer, *(each for each in older if each is not None)]
         waiting = [each for each in near if not parents_of(connection, space, each)]
-    return {each.place for each in found.values()}
+    return {each.place for each in versions.values()}
 
 
 def _older_first(connection: Connection, space: int, first: StoredTurn) -> StoredTurn | None:
-    """The first turn of a conversation that one supersedes."""
+    """The first turn of a conversation that ``first`` supersedes; None if it supersedes no such turn."""
     older = None if first.supersedes is None else turn_by_id(connection, space, first.supersedes)
-    # Only what was stored before: damaged rows must not lead in a circle.
+    # Only a turn that was stored before: damaged rows must not lead in a circle.
     if older is None or older.seq >= first.seq or older.role in PREAMBLE:
         return None
     found = find_first(connection, space, older.place)
@@ -132,8 +132,8 @@ def number_versions(
     turns: Sequence[VersionLink],
     links: Mapping[int, Sequence[Place]] = NO_LINKS,
 ) -> dict[TurnId, Version]:
-    """Which version each of some turns is; one that has no other is left out. ``links`` are those of chains that the
-    caller has read.
+    """The version number of each turn; a turn without other versions is left out. ``links`` are those of the chains
+    that the caller has read.
 
     Cost: as ``find_versions``, for all of them together; one statement less with the links of their chains.
     """
@@ -145,7 +145,7 @@ def number_versions(
         whole = sum(each.id not in families.halves for each in members)
         before = 0
         for each in members:
-            is_half = each.id in families.halves  # one that is asked about stands among the others
+            is_half = each.id in families.halves  # counted only for itself: it is shown if the caller asks about it
             before += not is_half
             if each.id in wanted and whole + is_half > 1:
                 numbers[each.id] = Version(before + is_half, whole + is_half)
@@ -153,7 +153,7 @@ def number_versions(
 
 
 def number_tree(turns: Sequence[Walked], continues: Mapping[TurnId, Sequence[TurnId]]) -> dict[TurnId, Version]:
-    """``number_versions`` of all turns of whole trees, in commit order, from what was read of them."""
+    """``number_versions`` for all turns of whole trees. Reads nothing: ``turns`` are in commit order, parents first."""
     begun: dict[TurnId, bool] = {}
     groups = _Groups()
     places: dict[tuple[Sequence[TurnId], str, bool], TurnId] = {}
@@ -176,17 +176,17 @@ def number_tree(turns: Sequence[Walked], continues: Mapping[TurnId, Sequence[Tur
 
 
 def outgrown_by(turn: StoredTurn | Walked) -> TurnId | None:
-    """The half that a turn takes the place of; None where it is no longer version of one."""
-    # Nearly no turn is: it is not decoded for that.
+    """The half that a turn takes the place of; None if it is not the grown version of one."""
+    # Nearly no turn is: the search for the key saves decoding the others.
     if turn.system is None or _MARK not in turn.system:
         return None
     system = read_mapping(turn, "system")
-    named = system.get("supersedes")
-    return as_turn_id(named) if system.get("grew") is True and isinstance(named, str) else None
+    superseded = system.get("supersedes")
+    return as_turn_id(superseded) if system.get("grew") is True and isinstance(superseded, str) else None
 
 
 def outgrown_among(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
-    """Which of some turns are halves. Cost: one statement."""
+    """The halves among some turns. Cost: one statement."""
     newer = superseding_some(connection, space, ids)
     return {half for each in newer if (half := outgrown_by(each)) is not None}
 
@@ -203,7 +203,7 @@ REPLACING = Query(
 
 
 class Unlisted(msgspec.Struct, frozen=True, gc=False):
-    """What lists of a space may leave out: its halves, and twins where ``has_arrivals``."""
+    """What lists of a space may have to leave out: its halves, and twins if ``has_arrivals``."""
 
     halves: set[TurnId]
     has_arrivals: bool
@@ -230,9 +230,10 @@ def outgrown_in_space(connection: Connection, space: int) -> set[TurnId]:
 def hidden_in(
     turns: Sequence[TurnId], continues: Mapping[TurnId, Sequence[TurnId]], halves: set[TurnId]
 ) -> set[TurnId]:
-    """The halves that only other halves continue. ``turns`` are in commit order."""
+    """The halves that nothing but other halves continues. ``turns`` are in commit order."""
     seen: set[TurnId] = set()
     hidden: set[TurnId] = set()
+    # Children first, so that it is known of each turn whether something visible continues it.
     for each in reversed(turns):
         if each in halves and each not in seen:
             hidden.add(each)
@@ -242,7 +243,7 @@ def hidden_in(
 
 
 class _Groups:
-    """Sets of turns that grow together; each in the order in which its turns were added."""
+    """Disjoint sets of turns that can be joined (union-find); each keeps the order in which its turns were added."""
 
     def __init__(self) -> None:
         self._before: dict[TurnId, TurnId] = {}
@@ -256,22 +257,21 @@ class _Groups:
         self._before[self._first(other)] = self._first(one)
 
     def members(self) -> Iterator[list[TurnId]]:
-        found: dict[TurnId, list[TurnId]] = {}
+        families: dict[TurnId, list[TurnId]] = {}
         for turn_id in self._before:
-            found.setdefault(self._first(turn_id), []).append(turn_id)
-        yield from found.values()
+            families.setdefault(self._first(turn_id), []).append(turn_id)
+        yield from families.values()
 
     def _first(self, turn_id: TurnId) -> TurnId:
         while self._before[turn_id] != turn_id:
-            # Path halving: it shortens the way for later look-ups, so a long family stays cheap.
+            # Path halving shortens the way for later look-ups, so a large family stays cheap.
             self._before[turn_id] = self._before[self._before[turn_id]]
             turn_id = self._before[turn_id]
         return turn_id
 
 
 class _Families:
-    """Turns and all that are versions of one another with them, looked for together: a step takes a few statements,
-    however many turns it is from."""
+    """Find the versions of many turns together: each step takes a few statements, however many turns it starts from."""
 
     def __init__(self, connection: Connection, space: int, links: Mapping[int, Sequence[Place]] = NO_LINKS) -> None:
         self._connection, self._space, self._links = connection, space, links
@@ -281,14 +281,14 @@ class _Families:
 
     def find(self, turns: Iterable[VersionLink]) -> None:
         """Look for the versions of some turns."""
-        known: set[TurnId] = set()
+        seen: set[TurnId] = set()
         waiting = {each.id: each for each in turns}
         while waiting:
             step = dict(waiting)
             for each in self._alike(waiting):
                 step.setdefault(each.id, _link(each))
-            known |= step.keys()
-            waiting = {each.id: _link(each) for each in self._superseding(step) if each.id not in known}
+            seen |= step.keys()
+            waiting = {each.id: _link(each) for each in self._superseding(step) if each.id not in seen}
 
     def members(self) -> Iterator[list[StoredTurn]]:
         """The turns of each family, in commit order. A turn without other versions has no family."""
@@ -296,10 +296,10 @@ class _Families:
         missing = [turn_id for each in families for turn_id in each if turn_id not in self._stored]
         self._stored |= turns_by_ids(self._connection, self._space, missing)
         for each in families:
-            yield sorted((self._stored[turn_id] for turn_id in each), key=lambda stored: stored.seq)
+            yield sorted((self._stored[turn_id] for turn_id in each), key=lambda turn: turn.seq)
 
     def _alike(self, turns: Mapping[TurnId, VersionLink]) -> Iterator[StoredTurn]:
-        """The turns that continue the same turns as one of these does in its role, inside a conversation."""
+        """The turns inside a conversation that continue the same turns as one of these, in the same role."""
         parents = parents_at(self._connection, self._space, [each.place for each in turns.values()], self._links)
         firsts = [listed[0] for listed in parents.values() if listed]
         beside = turns_at_forks(self._connection, self._space, firsts)
@@ -308,6 +308,7 @@ class _Families:
         alike: dict[tuple[tuple[Place, ...], str, bool], list[StoredTurn]] = {}
         for first, listed in beside.items():
             for each in listed:
+                # A merge is found at each turn that it continues; it is counted at the first alone.
                 if parents[each.place][:1] == (first,):
                     alike.setdefault((parents[each.place], *_kind(each)), []).append(each)
         for listed in alike.values():
@@ -315,11 +316,11 @@ class _Families:
                 yield from (self._join(each, listed[0].id) for each in listed)
 
     def _superseding(self, turns: Mapping[TurnId, VersionLink]) -> Iterator[StoredTurn]:
-        """The turns that supersede one of these, and those that they supersede."""
+        """The turns that supersede one of these, or that one of these supersedes."""
         newer = superseding_some(self._connection, self._space, turns)
         self.halves |= {half for each in newer if (half := outgrown_by(each)) is not None}
-        named = {each.supersedes for each in turns.values() if each.supersedes is not None}
-        older = turns_by_ids(self._connection, self._space, sorted(named - turns.keys()))
+        superseded = {each.supersedes for each in turns.values() if each.supersedes is not None}
+        older = turns_by_ids(self._connection, self._space, sorted(superseded - turns.keys()))
         for turn in newer:
             yield self._join(turn, turn.supersedes)
         for link in turns.values():
@@ -341,5 +342,5 @@ def _link(turn: StoredTurn) -> VersionLink:
 
 
 def _kind(turn: StoredTurn | Walked) -> tuple[str, bool]:
-    """What two versions share beside what they continue."""
+    """The properties that versions share besides their parents: the role, and whether they are overlays."""
     return turn.role, turn.type == OVERLAY

@@ -1,5 +1,5 @@
-"""The turns that lead to a turn: each once, parents before children, depth first along ``continues`` (rule I7, parents
-first)."""
+"""Walk threads: the turns that lead to a turn, each once, parents before children, depth first along ``continues``
+(rule I7, parents first)."""
 
 from __future__ import annotations
 
@@ -55,16 +55,17 @@ def walk(
     connection: Connection, space: int, ends: Sequence[Place], links: Mapping[int, Sequence[Place]] | None = None
 ) -> list[Walked]:
     """The turns that lead to the ends, in walk order; several ends count as if one turn continued them all.
-    ``links`` are those of ``read_links_of`` the ends, where the caller has read them.
+    ``links`` is the result of ``read_links_of`` for the ends, if the caller has it.
 
-    Cost: two statements, three if the thread has forks, however long it is; of several ends two for each ``LOOKED_UP``,
-    which read what their threads share once. The database takes one step per fork.
+    Cost: two statements, three if the thread has forks, however long it is; several ends take two per ``LOOKED_UP``
+    ends, and turns that they share are read once. The database takes one step per fork.
     Raises: CorruptTurn if a payload disagrees with its address or a turn of the thread is missing.
     """
     ends = list(dict.fromkeys(ends))
     if links is None:
         links = read_links_of(connection, space, ends)
     if len(ends) == 1:
+        # Without links the thread is one chain: a range read, which needs no recursion.
         threads: Iterable[Chains] = [read_thread(connection, space, ends[0], linear=not links)]
     else:
         threads = read_threads(connection, space, ends)
@@ -83,10 +84,10 @@ def walk(
 def prove(
     chains: Mapping[int, Sequence[Walked]], segments: Iterable[Segment], links: Mapping[int, Sequence[Place]]
 ) -> None:
-    """Compare payloads with their addresses, and derive the digests again: role, attributes, payload and links are
-    those that were stored.
+    """Verify the turns: hash each payload, and derive each digest again. This proves that role, attributes, payload and
+    links are as they were stored.
 
-    Cost: two BLAKE3 per turn; of a turn that this process has proven before, one comparison of all that its row holds.
+    Cost: two BLAKE3 per turn; for a turn that this process has verified before, one comparison of its whole row.
     Raises: CorruptTurn.
     """
     proven: dict[bytes, tuple[Walked, tuple[bytes, ...]]] = {}
@@ -99,9 +100,9 @@ def prove(
         else:
             parents = tuple(chains[parent.chain][parent.pos].digest for parent in links.get(chain, ()))
         turns = members[low : high + 1]
-        for turn, known in zip(turns, PROVEN.get_all([turn.digest for turn in turns]), strict=True):
-            # What was erased may have lost what its digest covers; ``verify`` looks at its receipt.
-            if known != (turn, parents) and not isinstance(turn.payload, Erased):
+        for turn, remembered in zip(turns, PROVEN.get_all([turn.digest for turn in turns]), strict=True):
+            # An erased turn may lack data that its digest covers; ``verify`` checks it against its receipt.
+            if remembered != (turn, parents) and not isinstance(turn.payload, Erased):
                 prove_turn(turn, parents)
                 proven[turn.digest] = (turn, parents)
                 size_bytes += len(turn.payload)
@@ -129,13 +130,13 @@ def _document_name(turn: Walked) -> str | None:
 def walk_backwards(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[StoredTurn]:
     """The turns of a walk to the ends, last first, without payloads.
 
-    They are read in portions that grow, each when it is reached.
+    Reads lazily, in portions that grow.
     """
     yield from read_backwards(connection, space, arrange(ends, read_links_of(connection, space, ends)))
 
 
 def read_backwards(connection: Connection, space: int, segments: Sequence[Segment]) -> Iterator[StoredTurn]:
-    """The turns of ranges, last first, without payloads; read in portions that grow, each when it is reached."""
+    """The turns of ranges, last first, without payloads. Reads lazily, in portions that grow."""
     for portion in _growing_portions(segments):
         for segment, turns in zip(portion, turns_of_ranges(connection, space, portion), strict=True):
             check_gapless(segment, turns)
@@ -143,7 +144,7 @@ def read_backwards(connection: Connection, space: int, segments: Sequence[Segmen
 
 
 def _growing_portions(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
-    """Ranges from the last on, cut into portions of more and more turns, of at most ``AT_ONCE`` ranges each."""
+    """Cut the ranges, last first, into portions of a growing number of turns, and at most ``AT_ONCE`` ranges each."""
     room = size = _FIRST_PORTION
     portion: list[Segment] = []
     for chain, low, high in reversed(segments):
@@ -162,10 +163,11 @@ def _growing_portions(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
 def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> list[tuple[str, bytes]]:
     """``(turn id, inherited)`` of the turns that set options on the way to the ends, in walk order.
 
-    Cost: one statement where none does, else two, or three, over the sparse index alone; of several ends two for each
-    ``AT_ONCE``.
+    Cost: one statement if no turn sets options, else two or three, all over the sparse index; several ends take two per
+    ``AT_ONCE`` ends.
     """
     ends = list(dict.fromkeys(ends))
+    # The links are read only if some turn sets options: most threads have none.
     rows = read_inherited(connection, space, ends)
     return order_inherited(ends, read_links_of(connection, space, ends), rows) if rows else []
 
@@ -173,20 +175,20 @@ def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) ->
 def order_inherited(
     ends: Sequence[Place], links: Mapping[int, Sequence[Place]], rows: Iterable[Row]
 ) -> list[tuple[str, bytes]]:
-    """``walk_inherited`` of rows of ``read_inherited``, in no order, and of the links of the same ends."""
-    found: dict[int, dict[int, tuple[str, bytes]]] = {}
+    """Order the rows of ``read_inherited`` as ``walk_inherited`` does; ``links`` are those of the same ends."""
+    by_chain: dict[int, dict[int, tuple[str, bytes]]] = {}
     for chain, pos, turn_id, inherited in rows:
-        found.setdefault(chain, {})[pos] = (turn_id, inherited)
-    positions = {chain: sorted(members) for chain, members in found.items()}
+        by_chain.setdefault(chain, {})[pos] = (turn_id, inherited)
+    positions = {chain: sorted(members) for chain, members in by_chain.items()}
     return [
-        found[chain][pos]
+        by_chain[chain][pos]
         for chain, low, high in arrange(ends, links)
         for pos in _between(positions.get(chain, []), low, high)
     ]
 
 
 class WalkedTree(msgspec.Struct, frozen=True, gc=False):
-    """All turns of a tree in commit order, the links of its chains, and a place of each tree that it joins."""
+    """All turns of a tree in commit order, the links of its chains, and one place in each tree that it joins."""
 
     turns: list[PlacedTurn]
     links: dict[int, list[Place]]
@@ -194,9 +196,9 @@ class WalkedTree(msgspec.Struct, frozen=True, gc=False):
 
 
 def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
-    """The tree that a place belongs to, with those that it joins, and those of other versions of its roots.
+    """The tree that a place belongs to, with the trees that it joins, and the trees of other versions of its roots.
 
-    Cost: three statements, and three more for each tree that is joined.
+    Cost: three statements, and three more for each further tree.
     Raises: CorruptTurn.
     """
     links: dict[int, list[Place]] = {}
@@ -206,9 +208,9 @@ def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
     while joined is not None:
         places.append(joined)
         links |= read_tree_links(connection, space, joined)
-        read = _checked(connection, space, read_tree(connection, space, joined))
+        turns = _checked(connection, space, read_tree(connection, space, joined))
         before = len(walked)
-        walked |= {each.place: each for each in read}
+        walked |= {each.place: each for each in turns}
         # Without this a link to a missing turn would be followed forever.
         if len(walked) == before:
             raise CorruptTurn(f"{joined.chain}/{joined.pos}", "a turn that others continue is missing")
@@ -221,33 +223,32 @@ def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
 def _other_root(
     connection: Connection, space: int, walked: Mapping[Place, PlacedTurn], links: Mapping[int, Sequence[Place]]
 ) -> Place | None:
-    """A turn that supersedes a root, or that a root supersedes, and that was not walked: an edited first message is a
-    version of it, and no tree of its own."""
+    """A turn not walked yet that supersedes one of the roots, or that a root supersedes; None if there is none. An
+    edited first message is a version of the original, so both belong to one tree."""
     roots = [each for place, each in walked.items() if place.pos == 0 and place.chain not in links]
-    found = [each.place for each in superseding_some(connection, space, [root.id for root in roots])]
+    places = [each.place for each in superseding_some(connection, space, [root.id for root in roots])]
     for root in roots:
         older = superseded_of(root)
-        named = None if older is None else turn_by_id(connection, space, older)
-        found += [] if named is None else [named.place]
-    return next((place for place in found if place not in walked), None)
+        turn = None if older is None else turn_by_id(connection, space, older)
+        places += [] if turn is None else [turn.place]
+    return next((place for place in places if place not in walked), None)
 
 
 def superseded_of(turn: Walked) -> TurnId | None:
-    """The turn that one supersedes, as it says under its seal."""
-    # Most turns keep nothing of the kind, and a long tree would pay for reading what they keep.
+    """The turn that ``turn`` supersedes, as its sealed ``system`` says."""
+    # Most turns supersede nothing: the search for the key saves decoding the JSON of a whole tree.
     if turn.system is None or b'"supersedes"' not in turn.system:
         return None
-    named = read_mapping(turn, "system").get("supersedes")
-    return as_turn_id(named) if isinstance(named, str) else None
+    superseded = read_mapping(turn, "system").get("supersedes")
+    return as_turn_id(superseded) if isinstance(superseded, str) else None
 
 
 def walk_part(connection: Connection, space: int, place: Place, limit: int) -> list[PlacedTurn]:
-    """A part of the tree that a place belongs to, in commit order: ``limit`` turns, or fewer where there are no more.
+    """At most ``limit`` turns of the tree around a place, in commit order.
 
-    Half of them lead to the place, the last of its walk, or all if they are fewer; the others grew from it, the
-    nearest first.
-    Cost: three statements, and one for each ``AT_ONCE`` turns; one step of the database's for each fork that leads
-    to the place.
+    Up to half of them lead to the place (the last of its walk); the rest grew from it, the nearest first.
+    Cost: three statements, and one for each ``AT_ONCE`` turns; the database takes one step for each fork on the way to
+    the place.
     Raises: CorruptTurn.
     """
     leading = [each.place for each in islice(walk_backwards(connection, space, [place]), max(1, limit // 2))]
@@ -256,13 +257,13 @@ def walk_part(connection: Connection, space: int, place: Place, limit: int) -> l
 
 
 def read_checked(connection: Connection, space: int, places: Iterable[Place]) -> list[PlacedTurn]:
-    """The turns at places, in no order, payloads compared with their addresses. Cost: one statement for each
+    """The turns at places, in no particular order, each payload checked against its hash. Cost: one statement for each
     ``AT_ONCE`` places. Raises: CorruptTurn."""
     return _checked(connection, space, read_places(connection, space, places))
 
 
 def walk_first_parents(connection: Connection, space: int, place: Place) -> Iterator[StoredTurn]:
-    """The turn at a place, then the first that it continues, and so on; read in portions, each when it is reached."""
+    """The turn at a place, then its first parent, and so on to the root. Reads lazily, in portions that grow."""
     at: Place | None = place
     size = _FIRST_PORTION
     while at is not None:
@@ -277,33 +278,33 @@ def walk_first_parents(connection: Connection, space: int, place: Place) -> Iter
 def walk_messages(
     connection: Connection, space: int, end: Place, limit: int | None, resolve_options: Resolver
 ) -> list[tuple[Turn, Message]]:
-    """The last ``limit`` turns of a walk, or all, in its order; each with its message, whole.
+    """The last ``limit`` turns of a walk (all if None), in walk order, each with its whole message.
 
-    Cost: a statement or two for the links, one for each ``AT_ONCE`` chains that are read, and one for each
-    ``AT_ONCE`` turns for what they continue.
+    Cost: one or two statements for the links, one for each ``AT_ONCE`` chains read, and one for the parents of each
+    ``AT_ONCE`` turns.
     Raises: CorruptTurn.
     """
     segments = arrange([end], read_links(connection, space, end))
     segments = segments if limit is None else last_turns(segments, limit)
     wholes = [
         whole
-        for segment, read in zip(segments, read_ranges(connection, space, segments), strict=True)
-        for whole in _checked_range(connection, space, segment, read)
+        for segment, members in zip(segments, read_ranges(connection, space, segments), strict=True)
+        for whole in _checked_range(connection, space, segment, members)
     ]
     turns = complete_turns(connection, space, [whole.turn for whole in wholes], resolve_options)
     return [(turn, _message(whole)) for turn, whole in zip(turns, wholes, strict=True)]
 
 
 def leads_to(connection: Connection, space: int, place: Place, end: Place) -> bool:
-    """Whether the turn at ``end`` is the one at ``place``, or continues it. Cost: two statements at the most."""
+    """Whether the turn at ``place`` leads to ``end``, or is the same turn. Cost: at most two statements."""
     if place.chain == end.chain:
         return place.pos <= end.pos
     segments = arrange([end], read_links(connection, space, end))
     return any(each.chain == place.chain and each.high >= place.pos for each in segments)
 
 
-# Most readers stop after a screen of turns; for those that read on, each portion is four times as large. The largest is
-# what a reader of a long thread holds: records of turns may be long, too.
+# Most readers stop after a screen of turns; for those that read on, each portion is four times as large. The largest
+# bounds the memory of a reader of a long thread: even without payloads, rows may be long.
 _FIRST_PORTION, _LARGEST_PORTION = 16, 512
 
 
@@ -321,7 +322,10 @@ def missing(place: Place) -> CorruptTurn:
 
 
 def _checked(connection: Connection, space: int, turns: list[PlacedTurn]) -> list[PlacedTurn]:
-    """The turns, what each says compared with its address; what was erased has a mark in its place."""
+    """Check each payload against its hash, and put the mark of its erasure where one was erased.
+
+    Raises: CorruptTurn.
+    """
     for turn in turns:
         if turn.payload is not None and hash_payload(turn.payload) != turn.hash:  # type: ignore[arg-type]  # no marks yet
             raise CorruptTurn(turn.id, "its payload disagrees with its hash")
@@ -329,7 +333,7 @@ def _checked(connection: Connection, space: int, turns: list[PlacedTurn]) -> lis
 
 
 def _marked(connection: Connection, space: int, turns: list[W], place_at: Callable[[int], Place]) -> list[W]:
-    """The turns, with a mark in the place of what was erased. Raises: CorruptTurn."""
+    """Put the mark of its erasure in place of each missing payload. Raises: CorruptTurn if it was not erased."""
     empty = [index for index, turn in enumerate(turns) if turn.payload is None]
     marks = _erased_at(connection, space, [*map(place_at, empty)])
     for index in empty:
@@ -338,16 +342,16 @@ def _marked(connection: Connection, space: int, turns: list[W], place_at: Callab
 
 
 def _erased_at(connection: Connection, space: int, empty: Sequence[Place]) -> Mapping[Place, Erased]:
-    """The marks of the turns without a payload. Cost: nothing where there are none."""
+    """The marks of erasures at the places of missing payloads. Cost: nothing if ``empty`` is."""
     if not empty:
         return {}
-    from headish.rows.upkeep.receipts import erased_at  # late: of most threads nothing was erased
+    from headish.rows.upkeep.receipts import erased_at  # late: most threads have nothing erased
 
     return erased_at(connection, space, empty)
 
 
 def _mark(marks: Mapping[Place, Erased], place: Place, turn_id: str) -> Erased:
-    """Raises: CorruptTurn where a payload is missing and no erasure says so."""
+    """The mark at a place. Raises: CorruptTurn if the payload is missing, but was not erased."""
     if place not in marks:
         raise CorruptTurn(turn_id, "its payload is missing")
     return marks[place]

@@ -1,7 +1,7 @@
-"""Which tool a result is of, where it names its call alone.
+"""Find the tool of a result that names only its call.
 
-The index knows that there are such results, and not whose: an entry is derived from its own turn, so that it can be
-taken out when the turn goes, whatever went before. So their calls are looked for when a search asks for a tool.
+The index knows which turns have such results, but not the tool: an entry is derived from its own turn alone, so that it
+can be removed with the turn, even if the turns before it are erased. So a search for a tool looks for the calls.
 """
 
 from __future__ import annotations
@@ -21,26 +21,28 @@ from headish.values.turns import DOCUMENT
 
 _Found = TypeVar("_Found")
 NEAR = 32
-"""A call is looked for in so many turns before its result: between the two stand other results of the same answer."""
+"""The number of turns before a result in which its call is looked for. Other results of the same answer may come
+between."""
 
 
 def may_use(said: SearchableTurn, tool: str | None, *, unnamed: bool) -> bool:
-    """Whether a turn calls a tool or has its result, or with ``unnamed`` a result of which it does not say whose."""
+    """Whether a turn may use a tool: it calls it, has its result, or with ``unnamed`` has a result that names no
+    tool."""
     return tool is None or (unnamed and bool(said.unnamed)) or _uses(said.tools, tool)
 
 
 def using(
     connection: Connection, space: int, turns: Iterable[tuple[SearchableTurn, _Found]], tool: str
 ) -> Iterator[_Found]:
-    """What was found in the turns that call a tool or have its result, in their order.
+    """Pass on what was found in the turns that call a tool or have its result, in their order.
 
-    Cost: for each 64 turns with results that name their call alone two statements, and one for each step back to the
-    calls, up to ``NEAR``.
+    Cost: for each 64 turns with results that name only their calls, two statements, and one for each step back to the
+    calls, at most ``NEAR``.
     """
     listed = iter(turns)
     while portion := list(islice(listed, DECODED_TOGETHER)):
-        asked = [each for each, _ in portion if each.unnamed and not _uses(each.tools, tool)]
-        names = _names(connection, space, asked) if asked else {}
+        unnamed = [each for each, _ in portion if each.unnamed and not _uses(each.tools, tool)]
+        names = _names(connection, space, unnamed) if unnamed else {}
         for each, found in portion:
             if _uses(each.tools, tool) or _uses(names.get(each.source.seq, ()), tool):
                 yield found
@@ -51,21 +53,22 @@ def _uses(tools: Iterable[str], tool: str) -> bool:
 
 
 def _names(connection: Connection, space: int, turns: Sequence[SearchableTurn]) -> dict[int, set[str]]:
-    """The names of the calls whose results some turns have, by their commit numbers: of each the nearest call."""
+    """The tools of the results in turns, by the turns' commit numbers. If several calls have the same id,
+    the nearest counts."""
     links = read_links_of(connection, space, [each.source.place for each in turns])
     names: dict[int, set[str]] = {each.source.seq: set() for each in turns}
-    left = {each.source.seq: set(each.unnamed) for each in turns}
+    unresolved = {each.source.seq: set(each.unnamed) for each in turns}
     at = {each.source.seq: [each.source.place] for each in turns}
     for _ in range(NEAR):
-        at = {seq: list(_before(places, links)) for seq, places in at.items() if left[seq]}
+        at = {seq: list(_before(places, links)) for seq, places in at.items() if unresolved[seq]}
         calls = _calls_at(connection, space, {each for places in at.values() for each in places})
         if not calls:
             break
         for seq, places in at.items():
             for place in places:
-                found = calls.get(place, {})
-                names[seq] |= {found[id] for id in left[seq] & found.keys()}
-                left[seq] -= found.keys()
+                tools = calls.get(place, {})
+                names[seq] |= {tools[id] for id in unresolved[seq] & tools.keys()}
+                unresolved[seq] -= tools.keys()
     return names
 
 
@@ -78,7 +81,7 @@ def _before(places: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> It
 
 
 def _calls_at(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, dict[str, str]]:
-    """The names of calls by their ids, by places. A place without a turn has no entry."""
+    """For each place with a turn, the tools of its calls by the calls' ids."""
     return {each.place: _calls_of(each) for each in read_places(connection, space, places)}
 
 
@@ -88,5 +91,5 @@ def _calls_of(turn: Walked) -> dict[str, str]:
     try:
         blocks = decode_payload(turn.payload)
     except HeadishError:
-        return {}  # whoever reads it is told, and so is verify
+        return {}  # a search goes on; reading the turn and ``verify`` report the damage
     return {block.id: block.name for block in blocks if isinstance(block, ToolUse) and block.id is not None}

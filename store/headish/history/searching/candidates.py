@@ -1,6 +1,6 @@
-"""Turns that may match, the newest first: first those that no index holds yet, then what the index says.
+"""Find turns that may match, newest first: all turns that are not indexed yet, then those that the index finds.
 
-Where a database is read-only, keeps no index or cannot have one, all turns are read: nothing is missing either way.
+If a database is read-only, keeps no index or cannot have one, all turns are candidates: no match is ever missed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from headish.rows.upkeep import matches, searches
 from headish.rows.upkeep.matches import SearchedTurn
 
 PAGE = 512
-"""So many the index is asked for at once: a server looks all of them up for each page."""
+"""The size of a page of the index. It is large because a server looks up all matches again for each page."""
 READ_PAGE = 500
 READ_FIRST = 2000
-"""So many turns are read before an index is asked for a short beginning of words, for which it gathers every turn that
-has one, half a second among a million: more often than not there are enough hits among the newest."""
+"""The number of newest turns that are read before the index is asked for a short beginning of words. The index gathers
+every turn with such a word first, which takes half a second among a million turns; mostly the newest have enough hits.
+"""
 SHORT = 2
 GLOB = "*?["
 
@@ -39,7 +40,7 @@ GLOB = "*?["
 class Criteria(NamedTuple):
     """A query to the index: the question, its fields, and the filters that a turn must pass.
 
-    With ``unnamed``, a result that names its call alone may be one of ``tool``.
+    With ``unnamed``, a result that names only its call may belong to ``tool``.
     """
 
     question: Question
@@ -51,14 +52,15 @@ class Criteria(NamedTuple):
 
 
 class IndexProgress(NamedTuple):
-    """How far the index is, and how many turns there are."""
+    """The commit number up to which the index goes, and the number of turns in the space."""
 
     indexed: int
     turns: int
 
 
 def state_of(connection: Connection, space: int) -> IndexProgress:
-    """How far the index of a space can be used. Where it is switched off, it holds nothing."""
+    """How far the index of a space can be used; 0 if there is none, it is switched off, or its words are of another
+    version."""
     turns, seq, version, can_index = searches.state_of(connection, space)
     return IndexProgress(seq if seq and version == WORDS_VERSION and can_index else 0, turns)
 
@@ -66,11 +68,11 @@ def state_of(connection: Connection, space: int) -> IndexProgress:
 def candidates(
     connection: Connection, space: int, asked: Criteria, state: IndexProgress, first: int, between: tuple[int, int]
 ) -> Iterator[list[SearchedTurn]]:
-    """Turns that may match, the newest first, in pages: one with the ``first`` turns of the index, then larger ones.
+    """Turns that may match, newest first, in pages. The first page from the index has ``first`` turns, later ones more.
 
-    ``between`` are commit numbers, both left out.
-    Cost: one statement for each page, which has 512 turns, or 500 that are not in the index. Without words, and
-    without a filter that the index knows, all turns are read.
+    ``between`` are commit numbers, both exclusive.
+    Cost: one statement for each page of 512 turns of the index, or 500 that are not in it. Without words and without a
+    filter that the index knows, all turns are read.
     """
     question = spell(space, asked)
     indexed = state.indexed if question else 0
@@ -88,31 +90,34 @@ def candidates(
 
 
 def _after(connection: Connection, space: int, low: int, high: int) -> Iterator[list[SearchedTurn]]:
-    """All turns between two commit numbers, the newest first."""
+    """All turns between two commit numbers, newest first, in pages."""
     while page := matches.sources_before(connection, space, low, high, READ_PAGE):
         yield page
         high = page[-1].seq
 
 
 def spell(space: int, asked: Criteria) -> str:
-    """The question as the index takes it; empty where there is nothing that it knows."""
+    """The question in the index's syntax; empty if the index knows none of its words and filters."""
     words = [] if asked.question == EVERYTHING else [as_match(asked.question, beginnings(space, asked.fields))]
     facts = _facts(space, asked)
     if not words and not facts:
         return ""
     narrowed = " AND ".join([*words, *facts])
+    # A turn with too many words for its entry is a candidate for every question that its facts do not rule out.
     return f'({narrowed}) OR "{unread_fact(space)}"' if not facts else f"({narrowed}) OR ({_unread(space, facts)})"
 
 
 def is_broad(question: Question) -> bool:
-    """Whether a beginning of words is so short that many words have it. A pair of characters is not: few have it."""
+    """Whether the question has a beginning of words that is so short that many words match. Beginnings in scripts that
+    are indexed by pairs of characters are not: few words match a pair."""
     return any(
         phrase.open and len(phrase.words[-1]) <= SHORT and phrase.words[-1].isascii() for phrase in phrases_of(question)
     )
 
 
 def beginnings(space: int, fields: frozenset[str]) -> list[str]:
-    """The signs before indexed words, by field: reasoning has another one than what people read."""
+    """The prefixes of the indexed words of the fields: the number of the space, and a sign, one for reasoning and one
+    for everything else."""
     signs = [REASONED] if "reasoning" in fields else []
     signs += [READ] if fields - {"reasoning"} else []
     return [f"{space}{sign}" for sign in signs]
@@ -128,9 +133,9 @@ def _facts(space: int, asked: Criteria) -> list[str]:
         listed = [f'"{field_fact(space, field)}"' for field in sorted(asked.fields)]
         facts.append(f"({' OR '.join(listed)})")
     if asked.tool is not None:
-        named = f'"{tool_fact(space, asked.tool)}"'
-        facts.append(f'({named} OR "{unnamed_fact(space)}")' if asked.unnamed else named)
-    # A pattern has no code.
+        tool_term = f'"{tool_fact(space, asked.tool)}"'
+        facts.append(f'({tool_term} OR "{unnamed_fact(space)}")' if asked.unnamed else tool_term)
+    # The index has a checksum of the whole name, which cannot be matched with a pattern.
     if asked.model is not None and not any(each in asked.model for each in GLOB):
         facts.append(f'"{model_fact(space, last_part(asked.model))}"')
     return facts

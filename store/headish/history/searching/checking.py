@@ -1,7 +1,7 @@
-"""The part of verify that holds the search index to the turns.
+"""The part of verify that compares the search index with the turns.
 
-First the whole index is counted, each word by the turns that have it, and compared with what the turns say: two sums.
-Only where these differ is every word of every turn looked up, which tells the turns.
+First the whole index is summed up, and so are the words of all turns, and the sums are compared. Only if they differ,
+every word of every turn is looked up, to find out which turns differ.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _MODULUS = 2**64
 
 
 class Sum(NamedTuple):
-    """Words of turns: how many, over which commit numbers, and which."""
+    """A checksum of index entries: the number of words, the sum of their commit numbers, and the sum of their
+    hashes."""
 
     words: int
     seqs: int
@@ -35,7 +36,7 @@ class Sum(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What the index says that it holds, and what it holds."""
+    """The position of the index, the sums of its words, and the number of turns in the space."""
 
     known: Indexed
     total: Sum
@@ -43,17 +44,17 @@ class Held(NamedTuple):
 
 
 def check_index(backend: Backend, space: int) -> Iterator[Problem]:
-    """Turns that the index lacks, has too many, or has with other words.
+    """Report turns that the index lacks, has without reason, or has with other words.
 
-    Cost: the words of every turn once more, and each word of the index; memory for a page. Where something is wrong, a
+    Cost: cuts every turn into words and reads each word of the index; memory for a page. If something is wrong, a
     statement for each word of each 500 turns.
     """
     held = backend.read(partial(_held, space=space))
     if held is None:
         return
-    said = list(_position_problems(held))
-    yield from said
-    if said:
+    problems = list(_position_problems(held))
+    yield from problems
+    if problems:
         return
     expected = Sum(0, 0, 0)
     seq = 0
@@ -61,19 +62,20 @@ def check_index(backend: Backend, space: int) -> Iterator[Problem]:
         expected = _plus(expected, page)
         seq = page[-1][0].seq
     if expected == held.total or _has_moved(backend, space, held.known):
-        return  # what was erased meanwhile is no longer there to be compared
+        return  # an erasure changed the index after it was summed up, so a difference proves nothing
     try:
-        named = list(_named(backend, space, held.known))
+        differences = list(_named(backend, space, held.known))
     except DatabaseError as error:
         if type(error) is not DatabaseError:
             raise
-        # A damaged role or model makes words that no question can ask for.
-        named = [Problem(SUBJECT, f"its words cannot be compared with those of the turns ({error.reason})")]
-    yield from named or [Problem(SUBJECT, "it holds words that no turn says")]
+        # A damaged role or model makes words that the index's syntax refuses.
+        differences = [Problem(SUBJECT, f"its words cannot be compared with those of the turns ({error.reason})")]
+    yield from differences or [Problem(SUBJECT, "it holds words that no turn says")]
 
 
 def strange_spaces(connection: Connection) -> Iterator[int]:
-    """The spaces whose words the index holds, whether they exist or not. Cost: one seek for each."""
+    """The numbers of the spaces that the index has words of, whether the spaces exist or not. Cost: one seek for
+    each."""
     number = 0
     if not searches.can_index(connection):
         return
@@ -86,38 +88,38 @@ def strange_spaces(connection: Connection) -> Iterator[int]:
 
 
 def is_switch(connection: Connection) -> bool:
-    """Whether the row of the switch, if there is one, says that there is no index."""
-    known = searches.indexed(connection, searches.NO_SPACE)
-    return known is None or known.seq == searches.OFF
+    """Whether the row of the switch is sound: there is none, or it says that the index is off."""
+    indexed = searches.indexed(connection, searches.NO_SPACE)
+    return indexed is None or indexed.seq == searches.OFF
 
 
 def _held(connection: Connection, space: int) -> Held | None:
-    """None where there is nothing to be compared: no index, or one of an older version."""
-    known = searches.indexed(connection, space) or Indexed(0, WORDS_VERSION, 0)
-    if not searches.can_index(connection) or 0 < known.version < WORDS_VERSION:
+    """Sum up the index of a space; None if there is nothing to compare: no index, or one of an older version."""
+    indexed = searches.indexed(connection, space) or Indexed(0, WORDS_VERSION, 0)
+    if not searches.can_index(connection) or 0 < indexed.version < WORDS_VERSION:
         return None
     after, hashes, end = f"{space}{BEFORE}", 0, f"{space}{BEHIND}"
     words, seqs = matches.sums(connection, space, after, end)
     while page := matches.words_page(connection, space, after, end, PAGE_WORDS):
         hashes += sum(hash(word) * turns for word, turns in page)
         after = page[-1].word
-    return Held(known, Sum(words, seqs, hashes % _MODULUS), read_counter(connection, space).seq)
+    return Held(indexed, Sum(words, seqs, hashes % _MODULUS), read_counter(connection, space).seq)
 
 
 def _position_problems(held: Held) -> Iterator[Problem]:
-    known = held.known
-    if known.version != WORDS_VERSION:
-        yield Problem(SUBJECT, f"its version is {known.version!r}")
-    if not 0 <= known.seq <= held.turns:
-        yield Problem(SUBJECT, f"it is said to hold turns up to {known.seq}, and the last is {held.turns}")
+    indexed = held.known
+    if indexed.version != WORDS_VERSION:
+        yield Problem(SUBJECT, f"its version is {indexed.version!r}")
+    if not 0 <= indexed.seq <= held.turns:
+        yield Problem(SUBJECT, f"it is said to hold turns up to {indexed.seq}, and the last is {held.turns}")
 
 
 def _page(backend: Backend, space: int, seq: int, last: int) -> list[tuple[SearchedTurn, set[str]]]:
-    """Turns with the words that the index is to hold of them."""
+    """The next turns, each with the words that the index should have."""
 
     def work(connection: Connection) -> list[tuple[SearchedTurn, set[str]]]:
         sources = [each for each in matches.sources_after(connection, space, seq, PAGE_TURNS) if each.seq <= last]
-        return [(said.source, set(entry_of(space, said).split())) for said in read_said(connection, space, sources)]
+        return [(turn.source, set(entry_of(space, turn).split())) for turn in read_said(connection, space, sources)]
 
     return backend.read(work)
 
@@ -147,13 +149,13 @@ def _named(backend: Backend, space: int, known: Indexed) -> Iterator[Problem]:
 def _differences(
     connection: Connection, space: int, page: Sequence[tuple[SearchedTurn, set[str]]], low: int, high: int
 ) -> list[Problem]:
-    wanted: dict[str, set[int]] = {}
+    expected: dict[str, set[int]] = {}
     for source, words in page:
         for word in words:
-            wanted.setdefault(word, set()).add(source.seq)
+            expected.setdefault(word, set()).add(source.seq)
     present = _entries(connection, space, low, high)
     lacking, wrong = set(), set()
-    for word, seqs in wanted.items():
+    for word, seqs in expected.items():
         found = set(matches.matching(connection, space, f'"{word}"', low, high, high - low))
         lacking |= {seq for seq in seqs - found if seq not in present}
         wrong |= {seq for seq in seqs ^ found if seq in present}
@@ -168,5 +170,5 @@ def _differences(
 
 
 def _entries(connection: Connection, space: int, low: int, high: int) -> set[int]:
-    """The turns that the index holds: each of them has a fact."""
+    """The commit numbers in the index between two others. Each entry has at least one fact, so facts find all."""
     return set(matches.matching(connection, space, f'"{space}{FACT}" *', low, high, high - low))

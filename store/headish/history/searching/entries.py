@@ -1,14 +1,14 @@
-"""The index entry of a turn.
+"""Make the index entry of a turn.
 
-A word of the index is the number of the space, a sign, and a word: ``,`` before what is read by people, ``-`` before
-what is reasoning, ``.`` before a fact (``r`` a role, ``i`` a field that the turn has text in, ``t`` a tool, ``m`` a
-model; names by their CRC, since they may hold anything; ``n`` that a result names its call alone). A turn with more
-words than an entry takes has the fact ``x`` in their place, and every search looks into it.
+A word of the index is the number of the space, a sign, and a word. The sign is ``,`` before words that people read,
+``-`` before reasoning, ``.`` before a fact: ``r`` a role, ``i`` a field that has text, ``t`` a tool, ``m`` a model
+(tools and models as CRCs, since names may have any character), ``n`` a result that names only its call. A turn with
+more words than fit into an entry has the fact ``x`` instead, and every search reads it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
@@ -21,26 +21,25 @@ from headish.content.searching.pieces import FieldText, document_pieces, pieces_
 from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
-from headish.rows.upkeep import matches
-from headish.rows.upkeep.matches import SearchedTurn
+from headish.rows.upkeep.matches import LargePayloads, SearchedTurn
 from headish.values.blocks import ContentBlock, Text
 from headish.values.turns import DOCUMENT, reply_of
 
 READ, REASONED, FACT = ",", "-", "."
 BEFORE, BEHIND = "+", "/"
-"""Sort before and behind every sign."""
+"""Characters that sort before and after every sign."""
 ENTRY_BYTES = 900_000
-"""PostgreSQL takes a megabyte of words for a row."""
+"""The largest entry. PostgreSQL takes a megabyte of words for a row."""
 BYTES_AT_ONCE = 4 * 1024 * 1024
-"""How much of large payloads one statement reads, unless the first alone is larger."""
+"""The most bytes of large payloads that one statement reads, unless the first alone is larger."""
 LONG = 1_000_000
-"""A turn with more characters is cut into words in portions of so many."""
+"""The characters that are cut into words at once; a longer turn is cut in portions."""
 _decode_system = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class SearchableTurn(NamedTuple):
-    """A turn as it is searched: its texts, the tools that it names, in calls or results, and the ids of the calls whose
-    results name no tool."""
+    """A turn as a search reads it: its texts, the tools that its calls and results name, and the call ids of results
+    that name no tool."""
 
     source: SearchedTurn
     pieces: list[FieldText]
@@ -52,30 +51,32 @@ _NO_TOOLS: frozenset[str] = frozenset()
 
 
 def read_said(connection: Connection, space: int, sources: Iterable[SearchedTurn]) -> Iterator[SearchableTurn]:
-    """The texts of turns. What does not decode has none here: whoever reads it is told, and so is verify.
+    """Read the texts of turns. A turn that does not decode has none here; reading it and ``verify`` report the damage.
 
-    The turns are in the order of their commit numbers, or against it.
-    Cost: one statement for ``DECODED_TOGETHER`` turns with large payloads, and for each ``BYTES_AT_ONCE`` of these.
+    ``sources`` are in ascending or descending order of commit numbers.
+    Cost: one statement for each ``DECODED_TOGETHER`` turns with large payloads, and for each ``BYTES_AT_ONCE`` of
+    those.
     """
     listed = list(sources)
     for start in range(0, len(listed), DECODED_TOGETHER):
         portion = listed[start : start + DECODED_TOGETHER]
-        large = _LargePayloads(connection, space, portion)
+        large_ones = [each.seq for each in portion if each.data is None and each.erased is None]
+        large = LargePayloads(connection, space, large_ones, BYTES_AT_ONCE)
         small = [each for each in portion if each.data is not None and each.type != DOCUMENT]
         together = decode_payloads([each.data or b"" for each in small])
-        blocks = {} if together is None else {each.seq: found for each, found in zip(small, together, strict=True)}
+        blocks = {} if together is None else {each.seq: content for each, content in zip(small, together, strict=True)}
         for source in portion:
-            found = blocks.get(source.seq)
-            if found is None:
+            content = blocks.get(source.seq)
+            if content is None:
                 yield _read_alone(source, large)
-            elif len(found) == 1 and type(found[0]) is Text:  # as of most turns
-                yield SearchableTurn(source, [FieldText("text", found[0].text)], _NO_TOOLS)
+            elif len(content) == 1 and type(content[0]) is Text:  # most turns: skips three passes over the blocks
+                yield SearchableTurn(source, [FieldText("text", content[0].text)], _NO_TOOLS)
             else:
-                yield SearchableTurn(source, pieces_of(found), tools_of(found), unnamed_in(found))
+                yield SearchableTurn(source, pieces_of(content), tools_of(content), unnamed_in(content))
 
 
 def entry_of(space: int, said: SearchableTurn) -> str:
-    """The words of a turn for the index, separated by blanks. Empty for one that was erased, which has no entry."""
+    """The words of a turn for the index, separated by blanks. Empty for an erased turn, which has no entry."""
     if said.source.erased is not None:
         return ""
     facts = _facts(space, said)
@@ -87,35 +88,35 @@ def entry_of(space: int, said: SearchableTurn) -> str:
         if words:
             parts.append(words)
     entry = " ".join(parts)
-    # A character has four bytes at most: nearly every entry is known to fit without being encoded.
+    # A character has at most four bytes, so nearly every entry is known to fit without encoding it.
     if len(entry) < ENTRY_BYTES // 4 or len(" ".join(set(entry.split())).encode()) < ENTRY_BYTES:
         return entry
     return f"{facts} {unread_fact(space)}"
 
 
 def _long_entry(space: int, said: SearchableTurn, facts: str) -> str:
-    """The same of a long turn, in portions: its words at once would take twenty times the room of its text."""
-    known = set(facts.split())
-    size = sum(len(word.encode()) + 1 for word in known)
+    """``entry_of`` for a long turn, in portions: all words at once would take twenty times the memory of its text."""
+    words = set(facts.split())
+    size = sum(len(word.encode()) + 1 for word in words)
     for field, text in said.pieces:
         for portion in portions_of(text, LONG):
-            found = signed_words(portion, f"{space}{REASONED}" if field == "reasoning" else f"{space}{READ}")
-            new = set(found.split()) - known
-            known |= new
+            signed = signed_words(portion, f"{space}{REASONED}" if field == "reasoning" else f"{space}{READ}")
+            new = set(signed.split()) - words
+            words |= new
             size += sum(len(word.encode()) + 1 for word in new)
             if size > ENTRY_BYTES:
                 return f"{facts} {unread_fact(space)}"
-    return " ".join(sorted(known))
+    return " ".join(sorted(words))
 
 
 def model_of(source: SearchedTurn) -> str | None:
-    """The model that said it."""
+    """The model that gave the answer; None if the turn names none."""
     model = reply_of(_system(source)).get("model")
     return model if isinstance(model, str) else None
 
 
 def system_of(source: SearchedTurn) -> dict[str, object]:
-    """What headish itself says of the turn; empty where it does not decode."""
+    """The system keys of the turn; empty if they do not decode."""
     return _system(source)
 
 
@@ -151,12 +152,12 @@ def unread_fact(space: int) -> str:
 def _facts(space: int, said: SearchableTurn) -> str:
     source, pieces, tools, unnamed = said
     facts = _usual_facts(space, source.role, tuple([field for field, _ in pieces]))
-    if source.system is None and not tools and not unnamed:  # as of most turns
+    if source.system is None and not tools and not unnamed:  # most turns
         return facts
     facts = f"{facts} {unnamed_fact(space)}" if unnamed else facts
     model = model_of(source)
-    named = [model_fact(space, each) for each in {model, last_part(model)}] if model else []
-    return " ".join([facts, *(tool_fact(space, tool) for tool in tools), *named])
+    models = [model_fact(space, each) for each in {model, last_part(model)}] if model else []
+    return " ".join([facts, *(tool_fact(space, tool) for tool in tools), *models])
 
 
 @lru_cache(maxsize=1024)
@@ -165,28 +166,12 @@ def _usual_facts(space: int, role: str, fields: tuple[str, ...]) -> str:
 
 
 def _code(name: str) -> str:
-    # A name holds any character, and a word of the index letters and digits alone. Two names with one sum cost a look
-    # at most: each turn that the index names is checked.
+    # A name may have any character, a word of the index only letters and digits. Two names with the same CRC cost at
+    # most one look more: every candidate is checked.
     return f"{crc32(name.casefold().encode(errors='surrogatepass')):08x}"
 
 
-class _LargePayloads:
-    """The large payloads of a portion of turns, taken in its order; ``BYTES_AT_ONCE`` of them are held, or one."""
-
-    def __init__(self, connection: Connection, space: int, portion: Sequence[SearchedTurn]) -> None:
-        self._connection, self._space = connection, space
-        self._wanted = [each.seq for each in portion if each.data is None and each.erased is None]
-        self._held: dict[int, bytes | None] = {}
-
-    def take(self, seq: int) -> bytes | None:
-        """The next one; None where it is missing."""
-        if seq not in self._held:
-            wanted = self._wanted[self._wanted.index(seq) :]
-            self._held = matches.large_payloads(self._connection, self._space, wanted, BYTES_AT_ONCE)
-        return self._held.pop(seq, None)
-
-
-def _read_alone(source: SearchedTurn, large: _LargePayloads) -> SearchableTurn:
+def _read_alone(source: SearchedTurn, large: LargePayloads) -> SearchableTurn:
     if source.erased is not None:
         return SearchableTurn(source, [], set())
     payload = source.data if source.data is not None else large.take(source.seq)
@@ -208,7 +193,7 @@ def _document(source: SearchedTurn, payload: bytes) -> list[FieldText]:
         try:
             text = payload.decode("utf-8-sig")
         except UnicodeDecodeError:
-            text = None  # it says that it is text, and is not
+            text = None  # its content type says text, but its bytes are not UTF-8
     return document_pieces(name if isinstance(name, str) else None, text)
 
 

@@ -1,7 +1,7 @@
 """Check each candidate turn against the question, then rank the hits.
 
-The rank is BM25 over the words of the fields that are searched: a word that few turns of the space have counts more, a
-long turn less. It is the same on every database, since nothing of it is a database's own.
+The rank is BM25 over the words of the searched fields: a word that few turns of the space have counts more, a long turn
+less. It is computed here, so that it is the same on every database, and other spaces do not count.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from headish.history.searching.calls import may_use, using
 from headish.history.searching.candidates import PAGE, Criteria, IndexProgress, beginnings, candidates
 from headish.history.searching.entries import SearchableTurn, last_part, model_of, read_said, system_of
 from headish.history.searching.scopes import Ranges, is_within
+from headish.rows.elsewhere.arrivals import arrivals_among
 from headish.rows.upkeep.matches import SearchedTurn, count_matching
 from headish.rows.upkeep.searches import LAST
 from headish.values.ids import time_of
@@ -28,16 +29,17 @@ from headish.values.times import milliseconds_of
 from headish.values.turns import said_at_of
 
 RANKED = 1000
-"""A ranked search weighs so many matches, the newest, against each other."""
+"""The number of newest matches that a ranked search compares."""
 COUNTED = RANKED
-"""So many turns that have a word are counted, the newest; a commoner one is taken to be as common before them."""
+"""The most turns with a word that are counted, from the newest. A more common word is assumed to be as common before
+them."""
 _SATURATION, _LENGTH = 1.2, 0.75
-"""BM25's k1 and b, as everybody has them."""
+"""BM25's k1 and b, with the usual values."""
 
 
 class HitFilter(NamedTuple):
-    """What a hit must be. Times are Unix milliseconds, ``until`` left out; ``between`` are commit numbers, both left
-    out."""
+    """The conditions for a hit. ``since`` (inclusive) and ``until`` (exclusive) are Unix milliseconds; ``between`` are
+    commit numbers, both exclusive."""
 
     asked: Criteria
     since: int | None
@@ -49,7 +51,7 @@ class HitFilter(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A turn that matches, and the texts that were searched."""
+    """A turn that matches, the texts that were searched, and its rank."""
 
     source: SearchedTurn
     pieces: list[FieldText]
@@ -58,28 +60,30 @@ class Match(NamedTuple):
 
 
 def find_matches(connection: Connection, space: int, wanted: HitFilter, state: IndexProgress) -> list[Match]:
-    """The best matches, or those that were said last.
+    """The best matches, or with the order ``time`` those that were said last.
 
-    Cost: that of the candidates, and for each of them its words once more, until there are enough. Of matches that are
-    looked for by time, those that were stored after the last one of them was said are looked at, too.
+    Cost: that of the candidates, and cutting each into words, until there are enough. By time, all matches that were
+    stored since the last of the hits was said are read, too.
     """
     if wanted.order == "time" or wanted.asked.question == EVERYTHING:
-        return _said_last(connection, space, wanted, state)  # how common a word is would be counted for nothing
+        return _said_last(connection, space, wanted, state)  # without ranks, so no word is counted
     found = list(islice(each_match(connection, space, wanted, state), max(RANKED, wanted.limit)))
     scored = _scored(connection, space, wanted, found, state)
     return sorted(scored, key=lambda match: (-match.score, -match.source.seq))[: wanted.limit]
 
 
 def _said_last(connection: Connection, space: int, wanted: HitFilter, state: IndexProgress) -> list[Match]:
-    """The matches that were said last (rule R29, two times). An import stores today what was said years ago."""
+    """The matches that were said last (rule R29, two times). The commit order does not give them: an import stores
+    today what was said years ago."""
     best: list[tuple[int, int, Match]] = []
 
     def is_wanted(source: SearchedTurn) -> bool:
         return len(best) < wanted.limit or (_said_at(source), source.seq) > best[0][:2]
 
     def goes_on(page: Sequence[SearchedTurn]) -> bool:
-        # Nothing is said after it was stored, and what was stored before all of a page is older.
-        return len(best) < wanted.limit or any(milliseconds_of(time_of(each.id)) >= best[0][0] for each in page)
+        # Assumes that a turn is said before it is stored: then, once a whole page was stored before the oldest hit was
+        # said, no older page can have a better one.
+        return len(best) < wanted.limit or _has_stored_since(connection, space, page, best[0][0])
 
     for match in each_match(connection, space, wanted, state, is_wanted, goes_on):
         entry = (_said_at(match.source), match.source.seq, match)
@@ -88,6 +92,16 @@ def _said_last(connection: Connection, space: int, wanted: HitFilter, state: Ind
         elif entry > best[0]:
             heapreplace(best, entry)
     return [match for *_, match in sorted(best, key=lambda entry: entry[:2], reverse=True)]
+
+
+def _has_stored_since(connection: Connection, space: int, page: Sequence[SearchedTurn], moment: int) -> bool:
+    """Whether a turn of a page was stored at a moment or later. Cost: one statement, if its ids are all older."""
+    if any(milliseconds_of(time_of(each.id)) >= moment for each in page):
+        return True
+    # A turn from another store keeps its id, and is stored when it arrives: older pages may be younger than its id.
+    seqs = [each.seq for each in page]
+    arrivals = arrivals_among(connection, space, min(seqs), max(seqs)) if seqs else ()
+    return any(each.milliseconds >= moment for each in arrivals)
 
 
 def _said_at(source: SearchedTurn) -> int:
@@ -102,53 +116,55 @@ def each_match(
     is_wanted: Callable[[SearchedTurn], bool] = lambda source: True,
     goes_on: Callable[[Sequence[SearchedTurn]], bool] = lambda page: True,
 ) -> Iterator[Match]:
-    """All turns that match, the last stored first, as far as they are asked for. ``is_wanted`` is asked before a turn
-    is read, ``goes_on`` before a page of them. Cost: as ``find_matches``."""
+    """All turns that match, the last stored first, read lazily. ``is_wanted`` is called before a turn is read,
+    ``goes_on`` before a page of turns. Cost: as ``find_matches``."""
     asked = wanted.asked
     phrases = phrases_of(asked.question)
-    # Most of what an index finds for words is a hit, so little more is read than is wanted.
+    # Most candidates that the index finds for words are hits, so little more is read than is wanted.
     first = min(wanted.limit * 5 // 4 + 6, PAGE) if wanted.order == "time" else PAGE
     pages = takewhile(goes_on, candidates(connection, space, asked, state, first, wanted.between))
     likely = ([each for each in page if _may_be(each, wanted) and is_wanted(each)] for page in pages)
     for page in likely:
-        found = _matching(read_said(connection, space, page), asked, phrases)
+        matched = _matching(read_said(connection, space, page), asked, phrases)
         if asked.tool is None:
-            yield from (match for _, match in found)
+            yield from (match for _, match in matched)
         else:
-            yield from using(connection, space, found, asked.tool)
+            yield from using(connection, space, matched, asked.tool)
 
 
 def _matching(
     turns: Iterable[SearchableTurn], asked: Criteria, phrases: Sequence[Phrase]
 ) -> Iterator[tuple[SearchableTurn, Match]]:
-    """The turns that match. Results that name only their call, and not their tool, are not checked for their tools
-    here."""
-    for said in turns:
-        pieces = [piece for piece in said.pieces if piece.field in asked.fields]
-        if not pieces or not may_use(said, asked.tool, unnamed=asked.unnamed):
+    """The turns that match. The tools of results that name only their calls are not checked here: ``using`` does that
+    for many turns at once."""
+    for turn in turns:
+        pieces = [piece for piece in turn.pieces if piece.field in asked.fields]
+        if not pieces or not may_use(turn, asked.tool, unnamed=asked.unnamed):
             continue
-        # Where filters alone choose, no word has to be cut.
+        # If the question has no words, cutting the texts into words would be in vain.
         texts = [SearchedText(piece.text) for piece in pieces] if phrases else []
         if matches(asked.question, texts):
-            yield said, Match(said.source, pieces, texts)
+            yield turn, Match(turn.source, pieces, texts)
 
 
 def _may_be(source: SearchedTurn, wanted: HitFilter) -> bool:
-    """What can be said of a turn before its payload is read."""
+    """Whether a turn may be a hit, judged without reading its payload."""
     asked = wanted.asked
     if source.erased is not None or (asked.role is not None and source.role != asked.role):
         return False
     if not all(is_within(ranges, source.place) for ranges in wanted.within):
         return False
     if wanted.since is not None or wanted.until is not None:
-        said = _said_at(source)
-        if (wanted.since is not None and said < wanted.since) or (wanted.until is not None and said >= wanted.until):
+        said_at = _said_at(source)
+        if (wanted.since is not None and said_at < wanted.since) or (
+            wanted.until is not None and said_at >= wanted.until
+        ):
             return False
     return asked.model is None or _is_of(model_of(source), asked.model)
 
 
 def _is_of(model: str | None, wanted: str) -> bool:
-    """A model is named whole, or without the path before its name, or by a pattern of either."""
+    """Whether a model is the wanted one, which is a name with or without the path before it, or a pattern of either."""
     if model is None:
         return False
     pattern = wanted.casefold()
@@ -160,8 +176,8 @@ def _is_of(model: str | None, wanted: str) -> bool:
 def _scored(
     connection: Connection, space: int, wanted: HitFilter, found: list[Match], state: IndexProgress
 ) -> list[Match]:
-    """BM25. The commonness of each phrase is that of its words in the index; without one, or where there is no other,
-    among what was found."""
+    """Rank by BM25. The frequency of a phrase is that of its words in the index. Without an index, and for the only
+    phrase of a question, it is the frequency among what was found."""
     phrases = phrases_of(wanted.asked.question)
     weights = {phrase: _weight(connection, space, wanted.asked, phrase, state, found) for phrase in phrases}
     lengths = [sum(text.length for text in match.texts) for match in found]
@@ -173,7 +189,7 @@ def _scored(
 
 
 def _score(match: Match, weights: Mapping[Phrase, float], length: float) -> float:
-    """``length`` is that of the match by the mean of all."""
+    """The BM25 score of a match; ``length`` is its length divided by the mean length."""
     long = _SATURATION * (1 - _LENGTH + _LENGTH * length)
     counts = ((sum(text.count(phrase) for text in match.texts), weight) for phrase, weight in weights.items())
     return round(sum(weight * n * (_SATURATION + 1) / (n + long) for n, weight in counts), 6)
@@ -189,8 +205,8 @@ def _weight(
         question = as_match(phrase, beginnings(space, asked.fields))
         holders, first = count_matching(connection, space, question, COUNTED)
     if holders == COUNTED:
-        # Counting went only as far as ``first``; the share there is taken for the share of all.
+        # Counting stopped at ``first``: the share of turns with the word since then is assumed for the whole space.
         holders = max((holders - 1) * state.turns // max(state.turns - first, 1), holders)
-    # Else a word that more turns have than there are, by estimate, would push its matches down.
+    # An estimate above the number of turns would make the logarithm negative, and push matches of the word down.
     turns = max(state.turns, holders)
     return log(1 + (turns - holders + 0.5) / (holders + 0.5))

@@ -1,12 +1,12 @@
 """Bring the index of a space up to date: in commit order and in portions, each in a transaction of its own.
 
-A portion is read before its transaction begins, so that a writer waits for no more than its words being written. Two
-that catch up at once take turns: whoever moves the position on has stored the portion, and the other reads on from
-there. A process that dies between two portions loses nothing, and one that dies within one has stored nothing of it.
+A portion is read before its transaction begins, so that other writers wait only while its words are written. If two
+processes catch up at once, the one that moves the position on has stored the portion, and the other reads on from
+there. A process that dies between two portions loses nothing; one that dies within a portion has stored nothing of it.
 
-SQLite keeps a segment of each portion, and a search asks every segment. They are merged behind the last portion, in
-portions too: so each word is written twice, where merging on the way writes it three or four times. Who dies before
-that leaves it to the next that catches up.
+On SQLite each portion makes a segment, and a search asks every segment. They are merged after the last portion, in
+portions, too: so each word is written twice, while merging on the way would write it three or four times. If the
+process dies before that, the next one that catches up merges.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ Progress = Callable[[int], None]
 
 PORTION_TURNS, READ_TURNS = 1000, 250
 MERGED_AFTER = 250
-"""So many portions are merged before the next: FTS5 takes 2,000 segments, and a search asks all."""
+"""The number of portions after which segments are merged: FTS5 takes at most 2,000, and a search asks all of them."""
 PORTION_CHARACTERS = 1_000_000
-"""A portion ends behind the turn with which its words come to so much: some 50 ms of writing."""
+"""The size of a portion's words, which takes some 50 ms to write. It ends after the turn that exceeds it."""
 
 
 class Portion(NamedTuple):
-    """Turns that are to be indexed: how far the index was, how far it is then, and the entries. ``is_last`` says that
-    there were no others."""
+    """A portion to index: the index's position when it was read (``known``), the position after it (``seq``), the
+    number of turns, and the entries. ``is_last``: no turns are left after it."""
 
     known: Indexed
     seq: int
@@ -47,7 +47,7 @@ class Portion(NamedTuple):
 
 
 class PortionStored(NamedTuple):
-    """Whether a portion was stored, and whether there may be more to merge."""
+    """Whether a portion was stored, and whether more may be left to merge."""
 
     is_stored: bool
     merges: bool = False
@@ -57,7 +57,7 @@ def catch_up(backend: Backend, space: int, progress: Progress | None = None) -> 
     """Index every turn that is not indexed yet. Does nothing if the database is read-only, keeps no index, or cannot
     have one.
 
-    Cost: some 30 µs for each turn of half a KB; two statements where there is none.
+    Cost: some 30 µs for each turn of half a KB; two statements if there is none.
     """
     if backend.read_only:
         return
@@ -67,18 +67,21 @@ def catch_up(backend: Backend, space: int, progress: Progress | None = None) -> 
             return
         portions += 1
         merges = backend.has_segments and (portion.is_last or portions % MERGED_AFTER == 0)
-        stored = backend.write(partial(_store, space=space, portion=portion, merges=merges))
-        if stored.is_stored and progress:
+        outcome = backend.write(partial(_store, space=space, portion=portion, merges=merges))
+        if outcome.is_stored and progress:
             progress(portion.turns)
-        if stored.merges:
+        if outcome.merges:
             while backend.write(searches.merge_some):
                 pass
 
 
 def keeps_none(backend: Backend) -> bool:
-    """Whether the index is switched off. The switch is a row of its own space: on a database that is spread, it may lie
-    on a machine that is away. Then a space is indexed that need not be, and its search does not fail for another
-    machine's sake. Whoever was between two statements when it was switched off leaves words that nobody asks for."""
+    """Whether the index is switched off; False if that cannot be found out now.
+
+    The switch is a row with a space number of its own. On a distributed database it may be on a server that is down;
+    then the space is indexed needlessly, which is better than a search that fails because of another server. A process
+    that indexes while it is switched off may leave words that no search reads.
+    """
     try:
         return backend.read(searches.is_off)
     except DatabaseUnavailable:
@@ -86,37 +89,38 @@ def keeps_none(backend: Backend) -> bool:
 
 
 def index_anew(backend: Backend, space: int, progress: Progress | None = None) -> None:
-    """Empty the index of a space, and build it from the first turn on. On SQLite, other spaces build theirs at their
-    next search. If it is cut short, the next search goes on."""
+    """Empty the index of a space, and build it again from the first turn. On SQLite this empties the index of all
+    spaces; the others build theirs at their next search. If it is interrupted, the next search goes on."""
     backend.write(partial(_restart, space=space))
     catch_up(backend, space, progress)
 
 
 def forget_entries(connection: Connection, space: int, turns: Iterable[StoredTurn]) -> int:
-    """Take turns out of the index, in the caller's transaction and before their payloads go; returns how many it held.
+    """Remove turns from the index, in the caller's transaction and before their payloads are erased. Returns the number
+    of entries removed.
 
-    FTS5 has to be told the words that it is to forget: they are derived from the payloads once more. Then the index is
-    merged whole, with freed space overwritten, so that none of these words is left in the file; the write-ahead log
-    still has them until it is emptied. A later turn that nobody has indexed is left to ``erased``: it gets no entry.
-    Cost: the words of the turns, and on SQLite writing the whole index anew, a fifth of the text of all spaces.
+    FTS5 must be given the words to forget, so they are derived from the payloads once more. Then the whole index is
+    merged, and freed space is overwritten, so that none of these words is left in the file; the write-ahead log has
+    them until it is emptied. Turns that are not indexed yet need nothing: once erased, they get no entry.
+    Cost: cutting the turns into words, and on SQLite writing the whole index, a fifth of the text of all spaces.
     """
     if not searches.can_index(connection):
         return 0
-    # First: nobody who has read one of these turns stores its words behind our back from here on.
+    # First: the changed count makes any portion that was read before unstorable, so it cannot bring these words back.
     searches.begin(connection, space, WORDS_VERSION)
     searches.count_emptied(connection, space)
-    known = searches.indexed(connection, space)
-    if known is None:
+    indexed = searches.indexed(connection, space)
+    if indexed is None:
         return 0
-    if known.version != WORDS_VERSION:
-        # Nobody knows the old words any more, so all of them go.
+    if indexed.version != WORDS_VERSION:
+        # The words were made by other rules and cannot be derived any more, so the whole index is emptied.
         searches.restart(connection, space, WORDS_VERSION)
         return 0
-    # Turns behind the position have no words here, and FTS5 breaks when it is told to forget what it never had.
-    seqs = sorted({each.seq for each in turns if each.seq <= known.seq})
+    # Turns after the position have no entry, and FTS5 is damaged by forgetting words that it never had.
+    seqs = sorted({each.seq for each in turns if each.seq <= indexed.seq})
     sources = matches.sources_at(connection, space, seqs)
     entries = [
-        (said.source.seq, entry) for said in read_said(connection, space, sources) if (entry := entry_of(space, said))
+        (turn.source.seq, entry) for turn in read_said(connection, space, sources) if (entry := entry_of(space, turn))
     ]
     if entries:
         searches.remove_entries(connection, space, entries)
@@ -124,16 +128,17 @@ def forget_entries(connection: Connection, space: int, turns: Iterable[StoredTur
 
 
 def forget_space(connection: Connection, space: int) -> None:
-    """Take all words of a space out of the index, in the caller's transaction and before its turns go.
+    """Remove all words of a space from the index, in the caller's transaction and before its turns are removed.
 
-    FTS5 can be emptied, or told the words of each entry. So they are derived once more, as in ``forget_entries``. Where
-    words are left then, or nobody knows them any more, the whole index goes, and other spaces build theirs anew.
-    Cost: on SQLite reads the space once, and writes the whole index anew.
+    FTS5 can be emptied as a whole, or be given the words of each entry. So they are derived once more, as in
+    ``forget_entries``. If words are left after that, or were made by other rules, the whole index is emptied, and other
+    spaces build theirs again.
+    Cost: on SQLite reads the space once, and writes the whole index.
     """
-    known = searches.indexed(connection, space)
-    if known is not None and searches.can_index(connection):
-        if searches.is_shared(connection) and known.version == WORDS_VERSION:
-            _remove_all(connection, space, known.seq)
+    indexed = searches.indexed(connection, space)
+    if indexed is not None and searches.can_index(connection):
+        if searches.is_shared(connection) and indexed.version == WORDS_VERSION:
+            _remove_all(connection, space, indexed.seq)
         if not searches.is_shared(connection) or _holds_words(connection, space):
             searches.restart(connection, space, WORDS_VERSION)
     searches.forget_position(connection, space)
@@ -144,42 +149,43 @@ def _remove_all(connection: Connection, space: int, last: int) -> None:
     while is_more:
         sources = matches.sources_after(connection, space, seq, PORTION_TURNS)
         is_more = len(sources) == PORTION_TURNS and sources[-1].seq < last
-        said = read_said(connection, space, [each for each in sources if each.seq <= last])
-        entries = [(each.source.seq, entry) for each in said if (entry := entry_of(space, each))]
+        turns = read_said(connection, space, [each for each in sources if each.seq <= last])
+        entries = [(each.source.seq, entry) for each in turns if (entry := entry_of(space, each))]
         searches.remove_entries(connection, space, entries, merge=not is_more)
         seq = sources[-1].seq if sources else last
 
 
 def _holds_words(connection: Connection, space: int) -> bool:
-    """Every sign of a word is between these two."""
+    """Whether the index still has words of a space."""
     return bool(matches.words_page(connection, space, f"{space}{BEFORE}", f"{space}{BEHIND}", 1))
 
 
 def _next_portion(connection: Connection, space: int) -> Portion | None:
     last = read_counter(connection, space).seq
-    known = searches.indexed(connection, space)
-    if known is not None and known.version == WORDS_VERSION and known.seq >= last:
+    indexed = searches.indexed(connection, space)
+    if indexed is not None and indexed.version == WORDS_VERSION and indexed.seq >= last:
         return None
     if not last or not searches.can_index(connection):
         return None
-    if known is None or known.version != WORDS_VERSION:
-        return Portion(known or Indexed(0, 0, -1), 0, 0, [])
+    if indexed is None or indexed.version != WORDS_VERSION:
+        return Portion(indexed or Indexed(0, 0, -1), 0, 0, [])
     entries: list[tuple[int, str]] = []
-    seq, left, turns = known.seq, PORTION_CHARACTERS, 0
-    for said in _said_after(connection, space, known.seq):
-        entry = entry_of(space, said)
+    seq, room, turns = indexed.seq, PORTION_CHARACTERS, 0
+    for turn in _said_after(connection, space, indexed.seq):
+        entry = entry_of(space, turn)
         if entry:
-            entries.append((said.source.seq, entry))
-        seq, left, turns = said.source.seq, left - len(entry), turns + 1
-        if left < 0:
+            entries.append((turn.source.seq, entry))
+        seq, room, turns = turn.source.seq, room - len(entry), turns + 1
+        if room < 0:
             break
     else:
-        seq = seq if turns == PORTION_TURNS else max(last, seq)  # also where numbers are missing: verify names them
-    return Portion(known, seq, turns, entries, is_last=seq >= last)
+        # At the end even if commit numbers are missing there: ``verify`` reports them, and this must not loop for ever.
+        seq = seq if turns == PORTION_TURNS else max(last, seq)
+    return Portion(indexed, seq, turns, entries, is_last=seq >= last)
 
 
 def _said_after(connection: Connection, space: int, seq: int) -> Iterator[SearchableTurn]:
-    """The next ``PORTION_TURNS`` turns, read as they are asked for: long ones fill a portion before."""
+    """The next ``PORTION_TURNS`` turns, read lazily: long ones fill a portion earlier."""
     for start in range(0, PORTION_TURNS, READ_TURNS):
         limit = min(READ_TURNS, PORTION_TURNS - start)
         sources = matches.sources_after(connection, space, seq, limit)
@@ -190,12 +196,12 @@ def _said_after(connection: Connection, space: int, seq: int) -> Iterator[Search
 
 
 def _store(connection: Connection, space: int, portion: Portion, merges: bool) -> PortionStored:
-    """Store the portion, unless the index is elsewhere by now, and begin to merge."""
+    """Store the portion, unless the position of the index has changed since it was read, and begin to merge."""
     if portion.known.version != WORDS_VERSION:
         searches.begin(connection, space, WORDS_VERSION)
         searches.configure(connection)
-        known = searches.indexed(connection, space)
-        if known is not None and known.version != WORDS_VERSION:
+        indexed = searches.indexed(connection, space)
+        if indexed is not None and indexed.version != WORDS_VERSION:
             searches.restart(connection, space, WORDS_VERSION)
         return PortionStored(False)
     # Another process has stored this portion since it was read; the caller reads on from there.

@@ -1,4 +1,4 @@
-"""The names and the heads that reach a turn."""
+"""Find the names and the heads that reach a turn."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from headish.values.names import stored_name
 from headish.values.places import Place
 
 GROWN_LIMIT = 2000
-"""How many chains are followed from the turns of a page. Where more grew from them, only those names and heads are
-shown that were met."""
+"""The most chains that are followed from the turns of a page. If more grew from them, only names and heads of these are
+shown."""
 
 
 class Reached(NamedTuple):
-    """The names that have a turn in their thread, and the heads that grew from it."""
+    """The bookmarks whose threads contain a turn, and the heads that grew from it."""
 
     names: tuple[str, ...]
     heads: tuple[TurnId, ...]
 
 
 def grown_from(connection: Connection, space: int, places: Iterable[Place]) -> list[tuple[Place, int, int]]:
-    """The chains that grew from places, their own among them, and from which position on: ``(place, chain, low)``."""
+    """``(place, chain, low)`` for each chain that grew from a place, including the place's own, and the position from
+    which on it did."""
     return grown_chains(connection, space, list(dict.fromkeys(places)), GROWN_LIMIT)
 
 
 def reach(connection: Connection, space: int, places: Iterable[Place]) -> Mapping[Place, Reached]:
-    """What reaches each of the places.
+    """The names and heads that reach each of the places.
 
-    Cost: a statement for each 64 places, which takes a step for each fork behind them, and one for the chains that
+    Cost: a statement for each 64 places, which takes one step for each fork after them, and one for the chains that
     grew from them, which looks at every bookmark of the space.
     """
     grown = grown_from(connection, space, places)
@@ -43,13 +44,13 @@ def reach(connection: Connection, space: int, places: Iterable[Place]) -> Mappin
             names.setdefault(end.chain, []).append((end.pos, end.name))
         elif end.id is not None:
             heads[end.chain] = (end.pos, end.id)
-    found: dict[Place, tuple[set[str], dict[int, TurnId]]] = {}
+    collected: dict[Place, tuple[set[str], dict[int, TurnId]]] = {}
     for place, chain, low in grown:
-        reached_names, reached_heads = found.setdefault(place, (set(), {}))
+        reached_names, reached_heads = collected.setdefault(place, (set(), {}))
         reached_names.update(stored_name(name) for pos, name in names.get(chain, ()) if pos >= low)
         if chain in heads and heads[chain][0] >= low:
             reached_heads[chain] = heads[chain][1]
     return {
         place: Reached(tuple(sorted(reached_names)), tuple(id for _, id in sorted(reached_heads.items())))
-        for place, (reached_names, reached_heads) in found.items()
+        for place, (reached_names, reached_heads) in collected.items()
     }

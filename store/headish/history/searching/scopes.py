@@ -1,4 +1,4 @@
-"""The ranges of chains that a search by name or tag looks at."""
+"""Find the ranges of chains that a search by name or tag covers."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from headish.values.results.conversations import read_record
 
 PAGE = 500
 Ranges = Mapping[int, list[tuple[int, int]]]
-"""For each chain, the positions of its turns that are meant: from, and to, both included."""
+"""For each chain, ranges of positions: from and to, both included."""
 END = 2**63 - 1
 
 
 def is_within(ranges: Ranges, place: Place) -> bool:
-    """Whether a turn is meant."""
+    """Whether a place is in one of the ranges."""
     return any(low <= place.pos <= high for low, high in ranges.get(place.chain, ()))
 
 
 def of_names(connection: Connection, space: int, glob: str) -> Ranges:
-    """The turns that lead to a bookmark whose name is like ``glob``. Cost: every bookmark of the space is looked at."""
+    """The turns that lead to a bookmark whose name matches ``glob``. Cost: looks at every bookmark of the space."""
     return leading_to(
         connection, space, [place for name, place in _bookmarks(connection, space) if fnmatchcase(name, glob)]
     )
 
 
 def of_tag(connection: Connection, space: int, tag: str) -> Ranges:
-    """The turns of the conversations with a tag. Cost: all that is said of conversations is looked at."""
+    """The turns of the conversations with a tag. Cost: looks at every record of a conversation."""
     ends: list[Place] = []
     ranges: dict[int, list[tuple[int, int]]] = {}
     for subject in _tagged(connection, space, tag):
         first = as_turn_id(stored_name(subject))
-        stored = None if first is None else turn_by_id(connection, space, first)
-        if stored is not None:
-            for chain, grown in grown_into(connection, space, [stored.place]).items():
+        turn = None if first is None else turn_by_id(connection, space, first)
+        if turn is not None:
+            for chain, grown in grown_into(connection, space, [turn.place]).items():
                 ranges.setdefault(chain, []).extend(grown)
         elif (place := find_bookmark(connection, space, subject)) is not None:
             ends.append(place)
@@ -54,7 +54,7 @@ def of_tag(connection: Connection, space: int, tag: str) -> Ranges:
 
 
 def grown_into(connection: Connection, space: int, firsts: Iterable[Place]) -> Ranges:
-    """The turns that grew from places, these included."""
+    """The turns that grew from places, including the turns there."""
     ranges: dict[int, list[tuple[int, int]]] = {}
     for _, chain, low in grown_from(connection, space, firsts):
         ranges.setdefault(chain, []).append((low, END))
@@ -62,7 +62,7 @@ def grown_into(connection: Connection, space: int, firsts: Iterable[Place]) -> R
 
 
 def leading_to(connection: Connection, space: int, ends: Iterable[Place]) -> Ranges:
-    """The turns that lead to places, these included."""
+    """The turns that lead to places, including the turns there."""
     listed = list(dict.fromkeys(ends))
     links = read_links_of(connection, space, listed) if listed else {}
     top: dict[int, int] = {}
@@ -70,7 +70,7 @@ def leading_to(connection: Connection, space: int, ends: Iterable[Place]) -> Ran
         place = listed.pop()
         if place.pos <= top.get(place.chain, -1):
             continue
-        # What leads to the start of a chain leads to all of it: its links are followed once.
+        # The links belong to the start of the chain, so following them once is enough for all its turns.
         if place.chain not in top:
             listed += links.get(place.chain, ())
         top[place.chain] = place.pos
@@ -92,7 +92,7 @@ def _tagged(connection: Connection, space: int, tag: str) -> Iterator[bytes]:
             try:
                 record = read_record(data)
             except (msgspec.MsgspecError, UnicodeDecodeError):
-                continue  # verify names it
+                continue  # ``verify`` reports it
             if tag in record.tags:
                 yield subject
         after = page[-1][0]

@@ -1,4 +1,4 @@
-"""Whether a database keeps a search index at all."""
+"""Switch the search index of a database on and off."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from headish.rows.upkeep import matches, searches
 
 
 def keeps_index(connection: Connection) -> bool:
-    """Whether searches ask an index: it is not switched off, and the database can have one."""
+    """Whether searches use an index: it is not switched off, and the database can have one."""
     return not searches.is_off(connection) and searches.can_index(connection)
 
 
 def switch(backend: Backend, on: bool) -> None:
     """Switch the index of a database on or off. Either way it is empty afterwards.
 
-    First it is off, so that nobody fills it while it is emptied, one space at a time.
+    It is switched off first, so that no other process fills it while it is emptied, one space at a time.
     Raises: CannotIndex.
     """
     if on:
-        # The file may have been made by a SQLite that had no FTS5.
+        # The database may have been created by a SQLite without FTS5.
         with backend.schema_connection() as connection:
             if not create_index(backend.dialect, connection):
                 raise CannotIndex(backend.target)
@@ -36,7 +36,7 @@ def switch(backend: Backend, on: bool) -> None:
 
 
 def _drop(connection: Connection, space: int) -> None:
-    # SQLite empties the index of all spaces: from then on, no search takes it for one that holds anything.
+    # On SQLite the first space empties the index of all. Each position is removed, so that no search relies on it.
     if searches.can_index(connection):
         searches.restart(connection, space, WORDS_VERSION)
     searches.forget_position(connection, space)

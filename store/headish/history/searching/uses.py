@@ -17,7 +17,7 @@ from headish.values.results.conversations import Conversation
 
 
 class _Way(NamedTuple):
-    """The turns of a conversation, and the commit numbers that they lie between, both left out."""
+    """The turns of a conversation, and the commit numbers around them, both exclusive."""
 
     subject: str
     ranges: Ranges
@@ -26,39 +26,39 @@ class _Way(NamedTuple):
 
 
 def subjects_with(connection: Connection, space: int, tool: str, conversations: Iterable[Conversation]) -> set[str]:
-    """The subjects of those conversations in which a turn that leads to the bookmark, or any turn of one without a
-    bookmark, uses the tool.
+    """The subjects of the conversations that use the tool: in a turn that leads to the bookmark, or, without a
+    bookmark, in any turn.
 
-    Cost: two statements for each conversation, and a step for each fork on its way. Then turns that use the tool are
-    looked for from the newest turn of these conversations back to their first, as long as one is undecided. Only those
-    of an undecided conversation are read.
+    Cost: two statements for each conversation, and one step for each fork on its way. Then a search for turns that use
+    the tool, from the newest turn of these conversations back to their first, as long as one is undecided. It reads
+    only turns of undecided conversations.
     """
-    left = [way for each in conversations if (way := _way_of(connection, space, each)).ranges]
-    found: set[str] = set()
-    if not left:
-        return found
+    undecided = [way for each in conversations if (way := _way_of(connection, space, each)).ranges]
+    subjects: set[str] = set()
+    if not undecided:
+        return subjects
     merged: dict[int, list[tuple[int, int]]] = {}
-    for way in left:
+    for way in undecided:
         for chain, ranges in way.ranges.items():
             merged.setdefault(chain, []).extend(ranges)
-    # A result that names its call alone is behind the call, which is on the same way.
-    asked = Criteria(EVERYTHING, frozenset(FIELDS), tool=tool, unnamed=False)
-    between = min(way.low for way in left), max(way.high for way in left)
-    wanted = HitFilter(asked, None, None, (merged,), "time", len(left), between)
+    # Results that name only their calls need no look: the call is in the same conversation, and names the tool.
+    criteria = Criteria(EVERYTHING, frozenset(FIELDS), tool=tool, unnamed=False)
+    between = min(way.low for way in undecided), max(way.high for way in undecided)
+    wanted = HitFilter(criteria, None, None, (merged,), "time", len(undecided), between)
     for match in each_match(connection, space, wanted, state_of(connection, space)):
-        reached = [way for way in left if is_within(way.ranges, match.source.place)]
-        found |= {way.subject for way in reached}
-        # The others may begin before this turn, and no earlier one is of those that begin behind it.
-        left = [way for way in left if way not in reached and way.low < match.source.seq]
-        if not left:
+        reached = [way for way in undecided if is_within(way.ranges, match.source.place)]
+        subjects |= {way.subject for way in reached}
+        # Matches come newest first: a conversation that begins after this one can have no more of them.
+        undecided = [way for way in undecided if way not in reached and way.low < match.source.seq]
+        if not undecided:
             break
         for chain in [chain for way in reached for chain in way.ranges]:
-            merged[chain] = [each for way in left for each in way.ranges.get(chain, ())]
-    return found
+            merged[chain] = [each for way in undecided for each in way.ranges.get(chain, ())]
+    return subjects
 
 
 def _way_of(connection: Connection, space: int, conversation: Conversation) -> _Way:
-    # A chain has the number of its first turn.
+    # A chain's number is the commit number of its first turn, so the lowest chain is where the conversation begins.
     if conversation.name is not None:
         end = turn_by_id(connection, space, conversation.turn)
         ranges = leading_to(connection, space, [] if end is None else [end.place])

@@ -13,7 +13,7 @@ from headish.values.messages import Face
 
 
 def see_faces(walked: Sequence[Walked], contents: Contents) -> dict[TurnId, Face]:
-    """The turns of a walk that people see otherwise than they were stored. Raises: CorruptTurn."""
+    """The turns of a walk that people see differently from how they were stored. Raises: CorruptTurn."""
     thread = read_thread(walked, contents)
     lines = _boundaries(thread)
     return {
@@ -24,7 +24,7 @@ def see_faces(walked: Sequence[Walked], contents: Contents) -> dict[TurnId, Face
 
 
 def strictest(faces: Iterable[Mapping[TurnId, Face]]) -> dict[TurnId, Face]:
-    """The faces of several branches: what one of them hides stays hidden."""
+    """Join the faces of several branches: a turn that is hidden on one of them stays hidden."""
     joined: dict[TurnId, Face] = {}
     for each in faces:
         for turn, face in each.items():
@@ -39,8 +39,8 @@ def _face(thread: SeenThread, index: int, state: State, lines: Sequence[str]) ->
 
 
 def _boundaries(thread: SeenThread) -> dict[int, list[str]]:
-    """What stands above the first of the turns that an overlay changes, where they follow one another."""
-    found: dict[int, list[str]] = {}
+    """The lines above runs of changed turns, by the index of the first turn of each run."""
+    lines: dict[int, list[str]] = {}
     turns = [(index, state) for index, state in enumerate(thread.states) if state is not None]
     for (by, summarized), run in groupby(turns, lambda turn: _words_of(turn[1])):
         listed = [index for index, _ in run]
@@ -48,22 +48,22 @@ def _boundaries(thread: SeenThread) -> dict[int, list[str]]:
             words = (
                 "The model sees a summary instead of the {next}." if summarized else "Other words replace the {next}."
             )
-            found.setdefault(listed[0], []).append(words.format(next=_next(len(listed))))
+            lines.setdefault(listed[0], []).append(words.format(next=_next(len(listed))))
     for (people, model), run in groupby(turns, lambda turn: (turn[1].people, turn[1].model)):
         states = list(run)
-        # What is stored hidden from people was never meant for them: a page does not even say that it is there.
-        told = sum(
+        # A turn stored hidden from people was never meant for them: a page does not even mention it.
+        number = sum(
             state.hider is not None or thread.messages[index].attributes.hidden is None for index, state in states
         )
-        if people and told:
-            found.setdefault(states[0][0], []).append(f"{_count(told)} hidden here.")
+        if people and number:
+            lines.setdefault(states[0][0], []).append(f"{_count(number)} hidden here.")
         elif model and not people:
-            found.setdefault(states[0][0], []).append(f"The model does not see the {_next(len(states))}.")
-    return found
+            lines.setdefault(states[0][0], []).append(f"The model does not see the {_next(len(states))}.")
+    return lines
 
 
 def _words_of(state: State) -> tuple[TurnId | None, bool]:
-    """Whose words stand in the place of a turn, as far as somebody sees them; and whether they are a summary."""
+    """The overlay whose words replace a turn, and whether they are a summary; ``(None, False)`` if nobody sees them."""
     is_unseen = state.model if state.summarized else state.people
     return (None, False) if is_unseen else (state.by, state.summarized)
 

@@ -1,8 +1,8 @@
-"""A list that a client sends again, compared with the window that it was given (rule R34, overlays).
+"""Compare a list that a client sends again with the window that it was given (rule R34, overlays).
 
-A client that was shown a summary sends the summary, and knows nothing of what it stands for. So where the thread holds
-an overlay, or a turn that is stored hidden, the list is compared message by message with what a model sees, and
-continues the turn at which a model sees just the part that is known.
+A client that was shown a summary sends back the summary, not the turns that it covers. So if the thread contains an
+overlay or a turn that is stored hidden, the list is compared message by message with what a model sees. It continues
+the turn at which a model sees exactly the known part.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from headish.values.turns import OVERLAY, PREAMBLE
 def match_window(
     connection: Connection, space: int, place: Place, drafts: Sequence[Draft]
 ) -> tuple[int, StoredTurn] | None:
-    """How many messages of a list, from the first on, a model sees at the turn at a place, or at one before it that no
-    overlay follows; and that turn. None if the thread is seen as it was stored, or the list is another.
+    """The number of messages at the beginning of a list that a model sees, and the turn at which it sees exactly these:
+    the turn at ``place``, or an earlier one that no overlay follows. None if the thread is seen as it was stored, or no
+    such turn exists.
 
-    Cost: one statement that looks at every turn of the thread, without payloads; where it holds an overlay, a walk.
+    Cost: one statement that looks at every turn of the thread, without payloads; a walk if it contains an overlay.
     """
     if not holds_overlays(connection, space, place):
         return None
@@ -40,20 +41,20 @@ def match_window(
     if seen is None:
         return None
     pairs = zip(drafts, window.messages, strict=False)
-    known = sum(1 for _ in takewhile(lambda pair: _says(*pair), pairs))
+    matched = sum(1 for _ in takewhile(lambda pair: _says(*pair), pairs))
     places = places_of(arrange([place], links))
-    at = _turn_seeing(known, walked, seen, _last_line(walked, places, links))
-    stored = None if at is None else turn_at(connection, space, places[at])
-    return None if stored is None else (known, stored)
+    at = _turn_seeing(matched, walked, seen, _last_line(walked, places, links))
+    turn = None if at is None else turn_at(connection, space, places[at])
+    return None if turn is None else (matched, turn)
 
 
 def match_changed_prompt(
     connection: Connection, space: int, place: Place, drafts: Sequence[Draft]
 ) -> tuple[int, dict[int, bytes]] | None:
-    """How many messages a model sees at the turn at a place, if a list says all of them but for the words of
-    instructions that the thread begins with; and which messages those are, by index, each with the digest of the turn
-    that stands there. None if the list is another.
+    """Match a list that repeats the whole window at a place, except for the words of instructions at its beginning.
 
+    Returns the number of messages in the window, and the digests of the turns whose words changed, by the index of the
+    message. None if the list differs in anything else, or in nothing.
     Cost: that of a window.
     """
     walked = walk(connection, space, [place])
@@ -61,7 +62,7 @@ def match_changed_prompt(
     pairs = [*zip(drafts, window.messages, strict=False)]
     changed = [index for index, pair in enumerate(pairs) if not _says(*pair)]
     lead = sum(1 for _ in takewhile(lambda message: message.role in PREAMBLE, window.messages))
-    # Where nothing but instructions is known, the list is another conversation.
+    # A list that shares nothing but instructions with the thread is another conversation.
     if len(drafts) < len(window.messages) or not changed or not changed[-1] < lead < len(window.messages):
         return None
     if not all(_says_otherwise(*pairs[index]) for index in changed):
@@ -71,14 +72,14 @@ def match_changed_prompt(
 
 
 def _says_otherwise(draft: Draft, message: Message) -> bool:
-    """Whether a draft differs from a message by its words alone, so that an overlay can say them."""
+    """Whether a draft may differ from a message only in its words, so that an overlay can replace them."""
     said = draft.said
     is_plain = said.type is None and draft.facts.key is None
     return is_plain and said.role == message.role and said.attributes == encode_attributes(message.attributes)
 
 
 def _says(draft: Draft, message: Message) -> bool:
-    """Whether a draft says what a message does."""
+    """Whether a draft and a message are the same: role, content and attributes."""
     said = draft.said
     return (
         said.role == message.role
@@ -88,14 +89,15 @@ def _says(draft: Draft, message: Message) -> bool:
 
 
 def _turn_seeing(known: int, walked: Sequence[Walked], seen: Sequence[SeenMessage], first: int) -> int | None:
-    """The turn at which a model sees just the first ``known`` messages, by index; ``first`` begins the last line.
+    """The index of the turn at which a model sees exactly the first ``known`` messages; None if there is none.
+    ``first`` is the index at which the last line begins.
 
-    Behind the last overlay and the last merge each turn adds its own message, or none if it is hidden.
+    After the last overlay and the last merge, each turn adds its own message, or none if it is hidden.
     """
     if known == len(seen):
         return len(walked) - 1
-    # Only in a straight run without overlays does a count of messages name one turn: there the view at each turn is a
-    # prefix of the next one.
+    # A count of messages identifies a turn only in a straight run without overlays, where each view is a prefix of the
+    # next one.
     count = sum(each.at <= first for each in seen)
     if not known or known < count:
         return None
@@ -103,7 +105,8 @@ def _turn_seeing(known: int, walked: Sequence[Walked], seen: Sequence[SeenMessag
 
 
 def _last_line(walked: Sequence[Walked], places: Sequence[Place], links: Mapping[int, Sequence[Place]]) -> int:
-    """The first turn of the last stretch in which each turn continues only the one before it and none is an overlay."""
+    """The index at which the last line begins: from there each turn continues only the one before it, and none is an
+    overlay."""
     first = len(walked) - 1
     while first and walked[first].type != OVERLAY:
         if [*places_before(places[first], links)] != [places[first - 1]]:

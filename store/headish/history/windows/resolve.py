@@ -1,4 +1,4 @@
-"""Resolve: from walked turns to a context window. Pure, but for ``holds_overlays``, which looks before a walk."""
+"""Resolve walked turns into a context window; look for overlays before a walk (``holds_overlays``, ``is_covered``)."""
 
 from __future__ import annotations
 
@@ -25,26 +25,25 @@ if TYPE_CHECKING:
 
 
 def resolve_window(walked: Sequence[Walked], *, raw: bool = False) -> ContextWindow:
-    """The context window of a walk: one message per turn, and the options of all, merged in walk order (rule I8,
+    """The context window of a walk: one message per turn, and the options of all turns, merged in walk order (rule I8,
     options merge).
 
-    Overlays and hidden turns have their effect, with a note each (rule R34, overlays); ``raw`` shows every turn as it
-    was stored. Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls); so are
-    messages that were erased.
+    Overlays and hidden turns take effect, each with a note (rule R34, overlays); ``raw`` shows every turn as it was
+    stored. Blocks that were cut off (rule R21, cut-off calls) and erased messages are left out, with notes.
     Raises: CorruptTurn if a row does not decode.
     """
     return see_window(walked, raw=raw)[0]
 
 
 def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextWindow, list[SeenMessage] | None]:
-    """``resolve_window``, and which turns each of its messages shows; None if each turn is a message."""
+    """``resolve_window``, and for each message the turns that it shows; None if every turn is one message."""
     contents = read_all_blocks(walked)
     is_marked = is_overlaid(walked)
-    # The common thread, by far: it must not pay for overlays that it has not.
+    # Nearly every thread takes this way; it must not pay for overlays that it does not have.
     if not is_marked and Erased not in {type(turn.payload) for turn in walked}:
         messages = tuple(read_messages(walked, contents))
         return without_partial(ContextWindow(messages, resolve_options(walked))), None
-    from headish.history.windows.view import View, see, see_originals  # late: it brings the rules of overlays along
+    from headish.history.windows.view import View, see, see_originals  # late: it imports the rules of overlays
 
     view = see(walked, contents) if is_marked and not raw else View(see_originals(walked, contents), [])
     seen = [each for each in view.seen if erased_in(each.message.content) is None]
@@ -54,7 +53,7 @@ def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextW
 
 
 def _erased_notes(seen: Iterable[SeenMessage]) -> Iterator[Note]:
-    """What is said of each message that would be seen, had it not been erased. An erased overlay goes on hiding."""
+    """A note for each message that is left out because it was erased. The effect of an erased overlay remains."""
     for message in (each.message for each in seen):
         mark = erased_in(message.content)
         if mark is not None:
@@ -62,8 +61,9 @@ def _erased_notes(seen: Iterable[SeenMessage]) -> Iterator[Note]:
 
 
 def is_overlaid(walked: Sequence[Walked]) -> bool:
-    """Whether a walk holds an overlay, or a turn that is stored hidden. All that a thread without them pays."""
-    # A plain loop: every turn of every resolve passes here.
+    """Whether a walk contains an overlay or a turn that is stored hidden."""
+    # A plain loop that decodes nothing, because every turn of every resolve passes here. A false hit in the bytes, such
+    # as a name with these letters, only costs the slower way.
     for turn in walked:
         if turn.type == OVERLAY or (turn.attributes is not None and b'"hidden":' in turn.attributes):
             return True
@@ -71,7 +71,7 @@ def is_overlaid(walked: Sequence[Walked]) -> bool:
 
 
 def holds_overlays(connection: Connection, space: int, place: Place) -> bool:
-    """Whether the thread of a turn holds an overlay, or a turn that is stored hidden.
+    """Whether the thread of a turn contains an overlay or a turn that is stored hidden.
 
     Cost: one statement that looks at every turn of the thread, without payloads.
     """
@@ -79,8 +79,8 @@ def holds_overlays(connection: Connection, space: int, place: Place) -> bool:
 
 
 def is_covered(connection: Connection, space: int, digests: Set[str], segments: Iterable[Segment]) -> bool:
-    """Whether an overlay in some ranges of a thread covers a turn with one of these digests (hex). One that is damaged
-    counts as if it did.
+    """Whether an overlay in these ranges covers a turn with one of the digests (hex). A damaged overlay counts as
+    covering.
 
     Cost: one statement for each ``AT_ONCE`` ranges, which looks at every turn of them, without payloads.
     """
@@ -92,11 +92,11 @@ def _covers(attributes: bytes | None, digests: Set[str]) -> bool:
     try:
         overlay = None if attributes is None else msgspec.json.decode(attributes, type=Attributes).overlay
     except msgspec.MsgspecError:
-        return True
+        return True  # then the caller walks the whole thread, which reports the damage
     return overlay is None or not digests.isdisjoint(overlay.covers)
 
 
 def is_marked(row: Sequence[object]) -> bool:
-    """Whether a row that ends in the type and the attributes of a turn is that of an overlay, or of a hidden turn."""
+    """Whether a row belongs to an overlay or a hidden turn. Its last two columns are the turn's type and attributes."""
     type, attributes = row[-2], row[-1]
     return type == OVERLAY or (isinstance(attributes, bytes | memoryview) and b'"hidden":' in bytes(attributes))

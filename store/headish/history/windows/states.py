@@ -1,8 +1,7 @@
-"""The effect of overlays on the turns of a thread: read in walk order, a later overlay wins.
+"""Apply overlays to the turns of a thread, in walk order: a later overlay wins.
 
-Overlays name turns by their digests, so they hold in every store that has the thread. An overlay stands behind the
-turns that it covers: they lead to it. Where a turn merges branches, the overlays of all of them hold from there on, in
-walk order.
+Overlays name turns by their digests, so they apply in every store that has the thread. The turns that an overlay covers
+lead to it. After a merge the overlays of all branches apply, in walk order.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ SUMMARIZE, REPLACE, HIDE, KEEP, UNHIDE, ORIGINAL = "summarize", "replace", "hide
 
 
 class Facing(NamedTuple):
-    """What decides how a turn and others are seen. ``overlay`` is None for a turn that is no overlay."""
+    """The facts of a turn that decide how it is seen, or, for an overlay, how other turns are seen."""
 
     id: TurnId
     digest: str
@@ -30,9 +29,9 @@ class Facing(NamedTuple):
 
 @dataclass
 class State:
-    """How a turn is seen: from whom it is hidden, whose words it shows, and whether every budget keeps it. ``by`` is
-    the overlay whose blocks replace it; ``summarized``: they replace other turns, too. ``hider`` is the overlay that
-    hides it from the model; None if it is stored so.
+    """How a turn is seen. ``model`` and ``people``: it is hidden from them. ``by`` is the overlay whose blocks replace
+    it; with ``summarized`` they are a summary, which may replace other turns, too. ``kept``: no budget cuts it.
+    ``hider`` is the overlay that hides it from the model; None if it is stored hidden.
     """
 
     model: bool = False
@@ -49,21 +48,22 @@ class State:
 
     @property
     def words(self) -> str:
-        """How a list says it; empty for a turn that is seen as it was stored."""
+        """The state in words, for lists; empty for a turn that is seen as it was stored."""
         hidden = {(True, True): "hidden", (True, False): "hidden from the model", (False, True): "hidden from people"}
-        said = [hidden.get((self.model, self.people), "")]
-        said.append(
+        parts = [hidden.get((self.model, self.people), "")]
+        parts.append(
             "replaced" if self.by and not self.summarized else "summarized" if self.by and not self.model else ""
         )
-        said.append("kept" if self.kept else "")
-        return ", ".join(filter(None, said))
+        parts.append("kept" if self.kept else "")
+        return ", ".join(filter(None, parts))
 
 
 def facing(id: TurnId, digest: str, type: str | None, attributes: Attributes) -> Facing:
-    """A turn as ``read_states`` takes it.
+    """Make the input of ``read_states`` for a turn.
 
-    Raises: CorruptTurn for an overlay that says nothing, or what nobody knows.
+    Raises: CorruptTurn for an overlay without an effect, or with one that this version does not know.
     """
+    # Skipping an unknown effect could show what a newer version hid.
     overlay = attributes.overlay if type == OVERLAY else None
     if type == OVERLAY and (overlay is None or overlay.does not in _EFFECTS):
         does = "nothing" if overlay is None else repr(overlay.does)
@@ -72,12 +72,12 @@ def facing(id: TurnId, digest: str, type: str | None, attributes: Attributes) ->
 
 
 def facing_meta(id: TurnId, digest: str, meta: Meta) -> Facing:
-    """``facing`` of a turn that callers hold."""
+    """``facing`` for the meta of a ``Turn``."""
     return facing(id, digest, meta.type, meta.attributes)
 
 
 def read_states(turns: Iterable[Facing]) -> dict[str, State]:
-    """How the turns of a walk are seen at its end, by their digests; overlays are no keys."""
+    """The state in which each turn of a walk is seen at its end, by digest. Overlays themselves have none."""
     states: dict[str, State] = {}
     for turn in turns:
         if turn.overlay is None:
@@ -85,21 +85,21 @@ def read_states(turns: Iterable[Facing]) -> dict[str, State]:
             continue
         effect = _EFFECTS[turn.overlay.does]
         for digest in turn.overlay.covers:
-            # What is unknown here was left behind on the way (a copy, a damaged place): there is nothing to cover.
+            # A digest that is not in this walk was left behind, for example by a copy: there is nothing to cover.
             if digest in states:
                 effect(states[digest], turn.overlay, turn.id)
     return states
 
 
 def would_change(state: State, overlay: Overlay) -> bool:
-    """Whether one more overlay changes how a turn is seen; one with words of its own always does."""
+    """Whether one more overlay would change how a turn is seen. An overlay with words of its own always does."""
     after = replace(state)
     _EFFECTS[overlay.does](after, overlay, _NOBODY)
     return after != state
 
 
 def describe(overlay: Overlay, count: int | None = None) -> str:
-    """What an overlay does, in words: to all that it covers, or to ``count`` of them."""
+    """Describe what an overlay does to the turns that it covers, or to ``count`` of them."""
     count = len(overlay.covers) if count is None else count
     turns = f"{count:,} turn" if count == 1 else f"{count:,} turns"
     viewer = {"model": "the model", "people": "people"}.get(overlay.viewer or "", "the model and people")
@@ -111,6 +111,7 @@ def _stored(hidden: str | None) -> State:
 
 
 def _summarize(state: State, _overlay: Overlay, id: TurnId) -> None:
+    # A summary takes over what was hidden before; a later ``hide`` hides the summary itself.
     state.by, state.summarized, state.model = id, True, False
 
 
@@ -119,7 +120,7 @@ def _replace(state: State, _overlay: Overlay, id: TurnId) -> None:
 
 
 def _hide(state: State, overlay: Overlay, id: TurnId) -> None:
-    # A turn that is hidden from the model already keeps its hider, which notes name.
+    # The first overlay that hides a turn stays its hider: notes name it, and the second changes nothing.
     if overlay.viewer != "people" and not state.model:
         state.model, state.hider = True, id
     state.people = state.people or overlay.viewer != "model"
@@ -146,7 +147,7 @@ _EFFECTS: dict[str, Callable[[State, Overlay, TurnId], None]] = {
     ORIGINAL: _original,
 }
 _NOBODY = TurnId("")
-"""In the place of an overlay that is not laid."""
+"""The id of an overlay that is only tried, not stored."""
 _WORDS = {
     SUMMARIZE: "summary of {turns}",
     REPLACE: "replaces {turns}",

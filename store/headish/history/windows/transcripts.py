@@ -18,16 +18,16 @@ from headish.values.results.threads import TranscriptMessage
 from headish.values.turns import cut_off, reply_of
 
 _FORM = ("format", "header_raw", "form")
-"""The keys that say that a message is in its own form. Words that stand in its place are not."""
+"""The keys that describe the outside form of a message. They do not apply to words that replace the message."""
 _HEAD = ("header", "bos", "eos")
-"""What stood around an imported thread, and rides on its first turn."""
+"""The keys for what surrounded an imported transcript; they are stored with its first turn (rule R15)."""
 
 
 def kept_thread(walked: Sequence[Walked], *, raw: bool = False, for_people: bool = False) -> list[TranscriptMessage]:
-    """The messages of a walk with headish's own keys beside them: what a transcript is written from.
+    """The messages of a walk, each with headish's own keys of its turn: the input of a transcript.
 
-    An answer that was cut off is a message without its end (``stop`` ``none``), as a transcript says it. Of a thread
-    with overlays it is what a model sees, or with ``for_people`` what people see; ``raw`` shows every turn as it was
+    An answer that was cut off gets ``stop`` ``none``: a transcript writes it without an end mark. With overlays these
+    are the messages that a model sees, or with ``for_people`` those that people see; ``raw`` shows every turn as it was
     stored.
     """
     contents = read_all_blocks(walked)
@@ -40,7 +40,7 @@ def kept_thread(walked: Sequence[Walked], *, raw: bool = False, for_people: bool
 
 
 def as_ended(kept: TranscriptMessage) -> TranscriptMessage:
-    """A message that was cut off without its end."""
+    """Mark a message that was cut off as having no end (``stop`` ``none``)."""
     message, system = kept
     if message.attributes.stop is None and cut_off(reply_of(system), message.attributes):
         message = replace(message, attributes=replace(message.attributes, stop="none"))
@@ -48,23 +48,24 @@ def as_ended(kept: TranscriptMessage) -> TranscriptMessage:
 
 
 def see_kept(walked: Sequence[Walked], contents: Contents, *, raw: bool, for_people: bool) -> list[TranscriptMessage]:
-    """The messages that are seen, with headish's own keys of their turns. Raises: CorruptTurn."""
+    """The messages that are seen, each with headish's own keys of its turn. Raises: CorruptTurn."""
     if raw:
         seen = see_originals(walked, contents)
     elif for_people:
         seen = _for_people(read_thread(walked, contents))
     else:
         seen = see(walked, contents).seen
-    kept = [TranscriptMessage(each.message, _beside(walked[each.at], contents[each.at], each)) for each in seen]
-    if (kept and seen[0].at > 0) or (kept and seen[0].by is not None):
+    messages = [TranscriptMessage(each.message, _beside(walked[each.at], contents[each.at], each)) for each in seen]
+    # If the first turn is hidden or covered, the first message that is seen takes the header, or the export loses it.
+    if (messages and seen[0].at > 0) or (messages and seen[0].by is not None):
         head = {key: value for key, value in read_mapping(walked[0], "system").items() if key in _HEAD}
-        kept[0] = TranscriptMessage(kept[0].message, {**head, **kept[0].system})
-    return kept
+        messages[0] = TranscriptMessage(messages[0].message, {**head, **messages[0].system})
+    return messages
 
 
 def _for_people(thread: SeenThread) -> list[SeenMessage]:
-    """What people see: the turns that are not hidden from them, in the words that replace them. A summary is the
-    model's alone."""
+    """What people see: the turns that are not hidden from them, with replaced words. Only the model sees summaries;
+    people see the originals."""
     return [
         SeenMessage(replaced(thread, index), index, None if state.summarized else state.by)
         for index, state in enumerate(thread.states)
@@ -73,8 +74,8 @@ def _for_people(thread: SeenThread) -> list[SeenMessage]:
 
 
 def see_hidden(walked: Sequence[Walked], contents: Contents) -> tuple[set[TurnId], list[Note]]:
-    """The turns that are hidden from people, with the overlays whose words replace one of them; and a note for each
-    turn and overlay that the model does not see as it was stored. Raises: CorruptTurn."""
+    """The turns that are hidden from people, and the overlays with words for one of them; and a note for each hidden
+    turn and each overlay that changes what the model sees. Raises: CorruptTurn."""
     states = read_thread(walked, contents).states
     unseen = [(turn, state) for turn, state in zip(walked, states, strict=True) if state is not None and state.people]
     hidden = {turn.id for turn, _ in unseen} | {state.by for _, state in unseen if state.by is not None}
@@ -82,11 +83,12 @@ def see_hidden(walked: Sequence[Walked], contents: Contents) -> tuple[set[TurnId
 
 
 def _beside(turn: Walked, content: tuple[ContentBlock, ...], seen: SeenMessage) -> Mapping[str, Any]:
-    """The keys that hold for what is seen: all of a turn's, none for a summary."""
+    """The keys that apply to a seen message: all keys of its turn, none for a summary, and none about the form if the
+    content changed."""
     if seen.covers:
         return {}
     system = read_mapping(turn, "system")
-    # A layout counts blocks: it holds for all of them, or not at all.
+    # A form refers to blocks by position, so it applies to the unchanged content only.
     if seen.by is None and seen.message.content == content:
         return system
     return {key: value for key, value in system.items() if key not in _FORM}

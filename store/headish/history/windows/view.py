@@ -1,7 +1,7 @@
-"""A thread as a model sees it: the messages of its turns after overlays.
+"""Build a thread as a model sees it: the messages of its turns after overlays.
 
-Invariants: a call and its result are seen together, and the call decides; a turn that is added changes nothing of what
-was seen before it, unless it is an overlay.
+Invariants: a call and its result are seen together, and the call decides; a new turn does not change what was seen
+before it, unless it is an overlay.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ Contents = Sequence[tuple[ContentBlock, ...]]
 
 
 class SeenMessage(NamedTuple):
-    """A message that is seen, and its turn in the walk (for a summary, the first that it covers). ``by`` is the overlay
-    whose words it has. ``covers`` is how many turns it shows: more than one only for a summary.
+    """A message that is seen. ``at`` is the index of its turn in the walk (of a summary, the first turn that it
+    covers). ``by`` is the overlay that its words come from. ``covers`` is the number of turns that a summary covers; 0
+    for every other message.
     """
 
     message: Message
@@ -37,14 +38,15 @@ class SeenMessage(NamedTuple):
 
 
 class View(NamedTuple):
-    """What a model sees, and a note for each overlay that changes it, in walk order."""
+    """The messages that a model sees, and a note for each overlay that changes them and each turn that was stored
+    hidden, in walk order."""
 
     seen: list[SeenMessage]
     notes: list[Note]
 
 
 class SeenThread(NamedTuple):
-    """A walk with what its turns say, and how each is seen; None for an overlay."""
+    """A walk, its messages, and how each turn is seen (None for an overlay). ``overlays`` has the index of each."""
 
     walked: Sequence[Walked]
     messages: list[Message]
@@ -53,7 +55,7 @@ class SeenThread(NamedTuple):
 
 
 def read_thread(walked: Sequence[Walked], contents: Contents) -> SeenThread:
-    """How each turn of a walk is seen at its end. Raises: CorruptTurn."""
+    """Find out how each turn of a walk is seen at its end. Raises: CorruptTurn."""
     messages = read_messages(walked, contents)
     faces = [
         facing(turn.id, turn.digest.hex(), turn.type, message.attributes)
@@ -67,7 +69,7 @@ def read_thread(walked: Sequence[Walked], contents: Contents) -> SeenThread:
 
 
 def see_originals(walked: Sequence[Walked], contents: Contents) -> list[SeenMessage]:
-    """Every turn as it was stored, without the overlays."""
+    """Every turn as it was stored; the overlays are left out."""
     thread = read_thread(walked, contents)
     return [
         SeenMessage(message, index)
@@ -77,7 +79,7 @@ def see_originals(walked: Sequence[Walked], contents: Contents) -> list[SeenMess
 
 
 def see(walked: Sequence[Walked], contents: Contents) -> View:
-    """What a model sees of a walk. Raises: CorruptTurn."""
+    """Compute the view that a model has of a walk. Raises: CorruptTurn."""
     thread = read_thread(walked, contents)
     shown = _with_pairs(thread, [_put_in_place(thread, index) for index in range(len(walked))])
     summaries = _first_of_summaries(thread)
@@ -92,7 +94,7 @@ def see(walked: Sequence[Walked], contents: Contents) -> View:
 
 
 def _put_in_place(thread: SeenThread, index: int) -> Message | None:
-    """A turn with its present words; None for an overlay, and for a turn that a summary replaces."""
+    """The message of a turn with its present words; None for an overlay, and for a turn that a summary replaces."""
     state = thread.states[index]
     if state is None or state.summarized:
         return None
@@ -100,7 +102,7 @@ def _put_in_place(thread: SeenThread, index: int) -> Message | None:
 
 
 def replaced(thread: SeenThread, index: int) -> Message:
-    """A turn in the words of the overlay that replaces it, else in its own."""
+    """The message of a turn, with the words of the overlay that replaces it, if there is one."""
     state = thread.states[index]
     if state is None or state.by is None or state.summarized:
         return thread.messages[index]
@@ -109,35 +111,36 @@ def replaced(thread: SeenThread, index: int) -> Message:
 
 
 def _with_pairs(thread: SeenThread, placed: Sequence[Message | None]) -> list[Message | None]:
-    """What is seen of each message: a result exactly if its call is, whatever is said of its own turn."""
+    """The visible part of each message: a result is visible exactly if its call is, however its own turn is seen."""
     visible = [
         message is not None and state is not None and not state.model
         for message, state in zip(placed, thread.states, strict=True)
     ]
-    # A summary covers whole pairs, but a result may come after it: its call is looked for in what was stored.
-    said = [
+    # A summary covers whole pairs, but a result may be added after it: its call is found among the stored messages.
+    messages = [
         _NOTHING if state is None else message or thread.messages[index]
         for index, (message, state) in enumerate(zip(placed, thread.states, strict=True))
     ]
-    shown: dict[int, dict[int, bool]] = {}
-    for (index, position), (call, _) in pair_calls(said).items():
-        shown.setdefault(index, {})[position] = visible[call]
+    results: dict[int, dict[int, bool]] = {}
+    for (index, position), (call, _) in pair_calls(messages).items():
+        results.setdefault(index, {})[position] = visible[call]
     return [
-        None if message is None else _shown_part(message, visible[index], shown.get(index, {}))
+        None if message is None else _shown_part(message, visible[index], results.get(index, {}))
         for index, message in enumerate(placed)
     ]
 
 
 def _shown_part(message: Message, is_visible: bool, results: Mapping[int, bool]) -> Message | None:
-    """A message with the results that are seen; None if nothing of it is."""
-    if all(shown == is_visible for shown in results.values()):
+    """A message with its visible results; None if nothing of it is visible."""
+    if all(is_shown == is_visible for is_shown in results.values()):
         return message if is_visible else None
     content = without_form(block for at, block in enumerate(message.content) if results.get(at, is_visible))
     return replace(message, content=content) if content else None
 
 
 def _first_of_summaries(thread: SeenThread) -> dict[int, TurnId]:
-    """Where each summary stands: at the first turn that it still covers, unless all of them were hidden since."""
+    """The place of each summary: the index of the first turn that it still covers. A summary is left out if all its
+    turns were hidden later."""
     first: dict[TurnId, int] = {}
     visible: set[TurnId] = set()
     for index, state in enumerate(thread.states):
@@ -148,16 +151,17 @@ def _first_of_summaries(thread: SeenThread) -> dict[int, TurnId]:
 
 
 def _as_summary(thread: SeenThread, index: int, overlay: TurnId, covers: int) -> SeenMessage:
-    """A summary as a message of the user's: a model's words about a conversation are no instruction of its system."""
+    """Make a summary a user message: a model wrote it about text that may be hostile, so it must not have the authority
+    of a system message."""
     at, _ = thread.overlays[overlay]
     message = Message(role="user", content=thread.messages[at].content, turn=overlay)
     return SeenMessage(message, index, overlay, covers=covers, kept=True)
 
 
 def _notes(thread: SeenThread) -> list[Note]:
-    """A note for each overlay that holds, and one for each turn that is stored hidden."""
-    found = [state for state in thread.states if state is not None]
-    effective = Counter(state.hider if state.model else state.by for state in found)
+    """A note for each overlay that has an effect, and one for each turn that is stored hidden."""
+    states = [state for state in thread.states if state is not None]
+    effective = Counter(state.hider if state.model else state.by for state in states)
     notes: list[Note] = []
     for turn, state in zip(thread.walked, thread.states, strict=True):
         if state is not None and state.model and state.hider is None:
@@ -169,7 +173,7 @@ def _notes(thread: SeenThread) -> list[Note]:
 
 
 def _unhidden(message: Message) -> Message:
-    """A message without the word that hides it from others: who sees it need not know."""
+    """Remove the attribute that hides a message from others: the reader who sees the message does not need it."""
     if message.attributes.hidden is None:
         return message
     attributes = replace(message.attributes, hidden=None)

@@ -1,1 +1,1 @@
-"""From drafts to stored turns and moved names."""
+"""Write: from drafts to stored turns and moved names."""

@@ -1,8 +1,8 @@
 """Append: drafts become turns, in one transaction.
 
-Whoever writes has locked the space (``rows.counters.lock_space``), so one writer at a time is here: what is read of
-names, chains and the newest turn holds until the commit. Two writers that continue one name therefore follow one
-another. Of two that extend one chain the second sees what the first added, and starts a chain.
+The caller has locked the space (``rows.counters.lock_space``), so one writer at a time is here: what is read of names,
+chains and the newest turn stays true until the commit. Therefore two writers that continue one name follow one another.
+If two writers extend one chain, the second sees what the first added, and starts a new chain.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Appended(Struct, frozen=True, gc=False):
 class Written(Struct, frozen=True, gc=False):
     """What an append stored, and what a store may remember of it once it is committed.
 
-    ``moved``: the name that moved with the last turn, and where it was left. ``continued``: the stored turns that got
-    another one behind them.
+    ``before`` and ``after`` are the numbers of the space around it. ``moved``: the name that moved to the last turn,
+    and its position. ``continued``: the places of the stored turns that got a child.
     """
 
     built: list[Appended]
@@ -63,7 +63,7 @@ def append(
     stream: BatchPlace = ALONE,
     carries_names: bool = True,
 ) -> list[Appended]:
-    """``append_batch``: the stored turns alone."""
+    """``append_batch``, but returns only the stored turns."""
     return append_batch(connection, space, drafts, mint, stream=stream, carries_names=carries_names).built
 
 
@@ -78,11 +78,11 @@ def append_batch(
 ) -> Written:
     """Store the drafts in order, all or none.
 
-    A draft may continue earlier items of its ``stream`` by index. Without ``carries_names`` no bookmark moves but the
-    given ones.
-    Cost: seven statements for one turn that continues a bookmark; a batch adds no more than two for each turn that
-    says what it continues, two for each name that moves (four for a new one), one for each 64 names that it mentions
-    and one for its large payloads.
+    A draft may continue earlier items of its ``stream`` by index. Without ``carries_names`` only bookmarks that a draft
+    sets explicitly move.
+    Cost: seven statements for one turn that continues a bookmark. A batch adds at most two for each turn that names its
+    parents, two for each name that moves (four for a new one), one for each 64 names that it mentions, and one for its
+    large payloads.
     Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument; BarredContent.
     """
     planner = Planner(connection, space, drafts, stream, carries_names)
@@ -90,7 +90,7 @@ def append_batch(
         planner.plan(index, draft)
     plans = moves_once(planner.plans)
     add_payloads(connection, space, {draft.said.hash: draft.payload for draft in drafts})
-    # Read under the lock of the space: whoever extended one of these chains before has committed.
+    # Read under the lock of the space: a writer that extended one of these chains before has committed.
     tips = {place: tip_of(connection, space, place) for place in stored_parents(plans)}
     roots, heads = count_ends(plans, tips)
     given_bytes = sum(len(draft.payload) for draft in drafts)
@@ -106,19 +106,20 @@ def append_batch(
     moved = _move_bookmarks(connection, space, drafts, built, plans, planner)
     before = SpaceNumbers(after.seq - len(drafts), after.change)
     now = SpaceNumbers(after.seq, after.change)
-    # Of a batch only a name that was left at its last turn is remembered: that turn alone is known then.
+    # ``tips`` remembers only the last turn of a batch, so only a name at that turn is of use to it.
     ends = {name: named for name, named in moved.items() if named.place == built[-1].turn.place} if built else {}
     return Written(built, before, now, ends, frozenset(tips))
 
 
 def append_behind(connection: Connection, space: int, draft: Draft, parent_id: TurnId, mint: Mint) -> Written | None:
-    """``append_batch`` of a draft that asks only to continue one turn, by its id, in half of the steps. None, and
-    nothing is changed, where there is no such turn, or a name points at it.
+    """``append_batch`` in half of the steps, for a draft that only continues one turn by its id and whose payload fits
+    into its row. Returns None, and changes nothing, if there is no such turn, or if a bookmark points at it.
 
-    The row of the draft holds its payload. Cost: three statements, four where a chain begins.
+    Cost: three statements, four if a chain begins.
     Raises: QuotaExceeded, BarredContent.
     """
     parent = only_parent(connection, space, parent_id)
+    # A name there would have to move along (rule R2, one name moves), which takes the planner.
     if parent is None or parent.named:
         return None
     before, goes_on = Place(parent.chain, parent.pos), parent.pos == parent.last
@@ -127,12 +128,12 @@ def append_behind(connection: Connection, space: int, draft: Draft, parent_id: T
     if after.bars:
         refuse_barred(connection, space, [draft.said.hash])
     place = Place(parent.chain, parent.pos + 1) if goes_on else Place(after.seq, 0)
-    stored = make_stored(draft, place, after.seq, mint(), (parent.digest,), (parent_id,), None)
-    add_turns(connection, space, [stored], [draft.payload])
+    turn = make_stored(draft, place, after.seq, mint(), (parent.digest,), (parent_id,), None)
+    add_turns(connection, space, [turn], [draft.payload])
     if not goes_on:
         add_links(connection, space, [(place.chain, [before])])
     numbers = SpaceNumbers(after.seq - 1, after.change), SpaceNumbers(after.seq, after.change)
-    return Written([Appended(stored, (parent_id,))], *numbers, {}, frozenset([before]))
+    return Written([Appended(turn, (parent_id,))], *numbers, {}, frozenset([before]))
 
 
 def make_stored(
@@ -144,7 +145,7 @@ def make_stored(
     continues: Iterable[TurnId],
     name: bytes | None,
 ) -> StoredTurn:
-    """The row of a draft, its digest and seal derived from the digests and ids of what it continues."""
+    """Make the row of a draft; its digest and seal are derived from the digests and ids of its parents."""
     said, facts = draft.said, draft.facts
     inherited, system, app = draft.inherited, draft.system, draft.app
     digest = digest_turn(said, digests)
@@ -172,18 +173,19 @@ class _Builder:
         places, continues, digests = zip(*parents, strict=True) if parents else ((), (), ())
         seq = self._seq + len(self._built)
         place = self._place(seq, places)
-        stored = make_stored(draft, place, seq, self._mint(), digests, continues, plan.name)
-        self._built.append(stored)
-        return Appended(stored, continues)
+        turn = make_stored(draft, place, seq, self._mint(), digests, continues, plan.name)
+        self._built.append(turn)
+        return Appended(turn, continues)
 
     def _parent(self, parent: Known | int) -> tuple[Place, TurnId, bytes]:
         if isinstance(parent, int):
-            stored = self._built[parent]
-            return stored.place, stored.id, stored.digest
+            turn = self._built[parent]
+            return turn.place, turn.id, turn.digest
         return parent.place, parent.id, parent.digest
 
     def _place(self, seq: int, parents: Sequence[Place]) -> Place:
-        """After the only parent, if that is the last of its chain; otherwise it begins one, numbered by its ``seq``."""
+        """The place after the only parent, if that is the last of its chain; otherwise the start of a new chain, whose
+        number is the turn's ``seq``."""
         if len(parents) == 1 and self._tips[parents[0].chain] == parents[0].pos:
             place = Place(parents[0].chain, parents[0].pos + 1)
         else:
@@ -209,7 +211,7 @@ def _move_bookmarks(
     }
     moved: dict[bytes, Named] = {}
     for name in sorted(moves):
-        # A name that moves because it was alone at its turn was not looked up: nobody mentioned it.
+        # A name that moves because it is the only one at the parent was not looked up: no draft mentions it.
         before = planner.found.get(name)
         if before is None and name not in planner.mentioned:
             before = find_named(connection, space, name)

@@ -1,7 +1,7 @@
-"""Store a page of turns that came from elsewhere, in one transaction that has the space to itself.
+"""Store a page of turns that came from elsewhere, in one transaction under the lock of the space.
 
-Ids, seals, times and keys stay as they are. No name moves, nothing becomes ``@``, and a turn that is here already is
-left as it is, whatever is said of it.
+Ids, seals, times and keys stay as they are. No name moves, ``@`` does not change, and a turn that is here already stays
+as it is, whatever the sender says about it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from headish.values.results.erasures import Receipt
 from headish.values.turns import OVERLAY
 
 Erasing = TurnId | int
-"""Why a turn comes without its payload: the receipt of the sender, or the number of the erasure here that barred it."""
+"""Why a turn is stored without its payload: the id of a receipt of the sender, or the number of the erasure here that
+barred it."""
 
 
 class Sender(NamedTuple):
-    """Who brings turns: ``file`` names it in errors; ``find`` gives the receipts that came with them, by id. ``erased``
-    are turns that another store has erased, each with the id of the receipt that says so."""
+    """The source of turns. ``file`` names it in errors; ``find`` looks up the receipts that came with them, by id.
+    ``erased`` maps turns that another store has erased to the ids of the receipts."""
 
     file: str
     origin: ArrivalOrigin
@@ -45,22 +46,22 @@ class Sender(NamedTuple):
 
 
 class PageStored(NamedTuple):
-    """How many turns of a page are new here, and how many were here."""
+    """The numbers of turns of a page that are new here, and that were here already."""
 
     stored: int
     known: int
 
 
 def missing_parents(connection: Connection, space: int, ids: Sequence[TurnId]) -> list[TurnId]:
-    """Those of the ids that are not here. Cost: one statement."""
-    here = turns_by_ids(connection, space, ids)
-    return [each for each in ids if each not in here]
+    """The ids that no turn of this space has. Cost: one statement."""
+    present = turns_by_ids(connection, space, ids)
+    return [each for each in ids if each not in present]
 
 
 def store_page(
     connection: Connection, space: int, turns: Sequence[TurnRecord], sender: Sender, mint: Mint, limit_bytes: int
 ) -> PageStored:
-    """Store those turns of a page that are not here. The space is locked.
+    """Store the turns of a page that are not here yet. The space is locked.
 
     Cost: one statement for each 64 turns, one for each new branch, and about eight.
     Raises: InvalidBundle, ForeignConflict, MissingParents, QuotaExceeded, TooLarge.
@@ -74,7 +75,7 @@ def store_page(
 
 
 class _Page:
-    """A page on its way in."""
+    """A page while it is stored."""
 
     def __init__(self, connection: Connection, space: int, sender: Sender, mint: Mint) -> None:
         self._target, self._sender = (connection, space), sender
@@ -84,14 +85,15 @@ class _Page:
         self._continued: dict[Place, bool] = {}
 
     def sift(self, turns: Sequence[TurnRecord]) -> list[TurnRecord]:
-        """Those that are not here. Raises: ForeignConflict, MissingParents, InvalidBundle."""
+        """The turns that are not here yet. Raises: ForeignConflict, MissingParents, InvalidBundle."""
         own = {each.id for each in turns}
         if len(own) != len(turns):
             raise InvalidBundle(self._sender.file, "a page has a turn twice")
         outside = set().union(*[each.parents for each in turns]) - own
-        # Nearly always nothing was said here while the turns of a page were said elsewhere: then none is looked up.
-        wanted = own | outside if own and has_between(*self._target, min(own), max(own)) else outside
-        self._here = here = placed_with(*self._target, sorted(wanted))
+        # Ids are in order of time. Nearly always nothing was written here while the turns of a page were written
+        # elsewhere; then none of them can be here, and none is looked up.
+        ids = own | outside if own and has_between(*self._target, min(own), max(own)) else outside
+        self._here = here = placed_with(*self._target, sorted(ids))
         missing = sorted(outside - here.keys())
         if missing:
             raise MissingParents(self._sender.file, tuple(missing))
@@ -106,13 +108,13 @@ class _Page:
         rows, payloads = self._prove_all(new, limit_bytes)
         given_bytes = sum([len(data) for data in payloads if data is not None])
         roots, heads = self._count([each.parents for each in new])
-        # After the proof: nothing is numbered before everything on the page is known to be sound.
+        # After the proof: commit numbers are taken only when the whole page is known to be sound.
         last = take_arrived(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes)
         first = last - len(new) + 1
         places, links = self._place_all(new, first)
         inline = [data and split_payload(data) for data in payloads]
         beside = zip(new, payloads, inline, strict=True)
-        large = {each.hash: data for each, data, kept in beside if data is not None and kept is None}
+        large = {each.hash: data for each, data, small in beside if data is not None and small is None}
         add_payloads(*self._target, large)
         add_placed_turns(*self._target, places, rows, inline)
         add_links(*self._target, links)
@@ -120,7 +122,7 @@ class _Page:
         self._note_arrivals(new, first)
 
     def _note_arrivals(self, new: Sequence[TurnRecord], first: int) -> None:
-        """Note from where the turns came: a row for each run of them that is of one origin."""
+        """Record where the turns came from: one row for each run of turns of one origin."""
         origin = self._sender.origin
         for foreign, run in groupby([each.foreign for each in new]):
             last = first + len(list(run)) - 1
@@ -130,19 +132,19 @@ class _Page:
     def _prove_all(
         self, new: Sequence[TurnRecord], limit_bytes: int
     ) -> tuple[list[StoredTurn], Sequence[bytes | None]]:
-        """The rows in order, without their places; and the payload of each."""
+        """The proven rows in order, without their places; and their payloads."""
         proven = self._prove(new, limit_bytes)
         payloads = [each.payload for each in new]
-        # Nearly no space bars anything: this spares a statement for each 64 turns.
-        said = [each.hash for each in new if each.payload is not None] if has_barred(*self._target) else []
-        barred = barred_among(*self._target, said)
-        # Shadowed after the proof: the seal covers the key that is then left out.
+        # Nearly no space bars anything: this saves a statement for each 64 turns.
+        hashes = [each.hash for each in new if each.payload is not None] if has_barred(*self._target) else []
+        barred = barred_among(*self._target, hashes)
+        # After the proof, because the seal covers the key that is left out now.
         rows = self._shadow(proven)
         if barred or self._sender.erased or None in payloads:
             self._check_erased(new, proven)
             for at, record in enumerate(new):
-                told = record.erased or self._sender.erased.get(record.id)
-                erased: Erasing | None = barred.get(record.hash) if told is None else told
+                claimed = record.erased or self._sender.erased.get(record.id)
+                erased: Erasing | None = barred.get(record.hash) if claimed is None else claimed
                 if erased is not None:
                     rows[at] = self._tombstones.take(self._without(record, rows[at], erased), erased)
                     payloads[at] = None
@@ -154,7 +156,7 @@ class _Page:
         return RecordProver(digests, self._sender.file, limit_bytes).prove(new)
 
     def _without(self, record: TurnRecord, stored: StoredTurn, erased: Erasing) -> StoredTurn:
-        """What an erasure leaves of a turn that comes whole."""
+        """Remove from a turn that arrived whole what the erasure removed from it."""
         receipt = self._find_receipt(erased)
         if record.erased is not None or receipt is None or not receipt.meta:
             return stored
@@ -163,44 +165,45 @@ class _Page:
         return replace(stored, attributes=attributes, inherited=None, system=None, head=None, app=None, key=key)
 
     def _check_erased(self, new: Sequence[TurnRecord], proven: Sequence[StoredTurn]) -> None:
-        for record, stored in zip(new, proven, strict=True):
+        for record, turn in zip(new, proven, strict=True):
             if record.erased is None:
                 continue
             try:
-                lost_meta = self._tombstones.is_proven(stored, record.erased)
+                lost_meta = self._tombstones.is_proven(turn, record.erased)
             except CorruptTurn as error:
                 raise InvalidBundle(self._sender.file, str(error)) from None
             if lost_meta != (record.left is not None):
                 raise InvalidBundle(self._sender.file, f"turn {record.id}: its receipt says otherwise what it lost")
 
     def _shadow(self, proven: Sequence[StoredTurn]) -> list[StoredTurn]:
-        """A key that another turn has stays under the seal alone (rule R45, shadowed keys)."""
+        """Remove the keys that other turns have from the rows; they stay under the seal (rule R45, shadowed keys)."""
         keys = [each.key for each in proven if each.key is not None]
         if not keys:
             return [*proven]
         taken = set(turns_by_keys(*self._target, keys))
         rows: list[StoredTurn] = []
-        for stored in proven:
-            rows.append(replace(stored, key=None) if stored.key in taken else stored)
-            if stored.key is not None:
-                taken.add(stored.key)
+        for turn in proven:
+            rows.append(replace(turn, key=None) if turn.key in taken else turn)
+            if turn.key is not None:
+                taken.add(turn.key)
         return rows
 
     def _find_receipt(self, erased: Erasing) -> Receipt | None:
         if isinstance(erased, int):
             receipt = read_receipt(*self._target, erased)
+            # A bar removes the payload only, even if the erasure that set it removed its own turns' meta.
             return None if receipt is None else replace(receipt, meta=False)
         return self._sender.find(erased)
 
     def _count(self, parents: Sequence[tuple[TurnId, ...]]) -> tuple[int, int]:
-        """How many of the turns that continue these continue nothing, and how many heads there are more."""
+        """Count the roots and heads that turns with these parents add."""
         continued: set[TurnId] = set().union(*parents)
-        here = [self._here[each].place for each in continued if each in self._here]
-        heads = len(parents) - len(continued) + sum(map(self._is_continued, here))
+        places = [self._here[each].place for each in continued if each in self._here]
+        heads = len(parents) - len(continued) + sum(map(self._is_continued, places))
         return parents.count(()), heads
 
     def _is_continued(self, place: Place) -> bool:
-        """Whether a turn that is here continues the one at a place; looked up once."""
+        """Whether a stored turn continues the one at a place. Looked up once for each place."""
         if place not in self._continued:
             tip = tip_of(*self._target, place)
             self._continued[place] = tip.continued
@@ -210,13 +213,13 @@ class _Page:
     def _place_all(
         self, new: Sequence[TurnRecord], first: int
     ) -> tuple[list[tuple[int, int, int]], list[tuple[int, list[Place]]]]:
-        """The chain, the position and the commit number of each, and the links of the chains that they begin."""
+        """The chain, position and commit number of each turn, and the links of the chains that they begin."""
         at: dict[TurnId, tuple[int, int]] = {id: each.place for id, each in self._here.items()}
         placed: list[tuple[int, int, int]] = []
         links: list[tuple[int, list[Place]]] = []
         for seq, record in enumerate(new, first):
             chain, pos = at[record.parents[0]] if len(record.parents) == 1 else (seq, -1)
-            # `_count` has looked up where the chains that are continued end, and `_ends` follows what is placed here.
+            # `_count` has put the ends of continued chains into `_ends`, and this loop keeps them up to date.
             if self._ends.get(chain, -1) != pos:
                 chain, pos = seq, -1
             if pos < 0 and record.parents:

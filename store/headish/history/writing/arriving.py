@@ -1,4 +1,4 @@
-"""Prove turns that came from elsewhere, before anything is stored: nothing of what a sender says is believed."""
+"""Verify turns that came from elsewhere, before anything is stored: nothing that a sender says is trusted."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from headish.values.names import refusal
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, OVERLAY
 
 NOWHERE = -1
-"""The place and the commit number of a turn that is not stored yet."""
+"""Stands for the place and the commit number of a turn that is not stored yet."""
 SYSTEM = "system"
 _NOTHING: Mapping[str, object] = {}
 _ROLE, _ERASED = TurnRecord._fields.index("role"), TurnRecord._fields.index("erased")
 _WORDS = slice(_ROLE, _ERASED)
-"""All that ``prove_record`` checks of a turn without ``system`` but its id, its payload, and what it continues."""
+"""The fields that ``prove_record`` checks of a turn without ``system``, besides its id, payload and parents."""
 _UNKNOWN = b"", ""
 
 
 def check_payloads(turns: Sequence[TurnRecord], file: str) -> None:
-    """Whether each payload of blocks decodes: what cannot be read later is refused now. Raises: InvalidBundle."""
-    # Each place of a page by itself. Those that share a place have one object.
-    said = {id(each.payload): each for each in turns if each.payload is not None and each.type != DOCUMENT}
-    listed = [*said.values()]
+    """Check that each payload of blocks decodes, so that nothing unreadable is stored. Raises: InvalidBundle."""
+    # By identity: a page has equal payloads once, as one object, which is decoded once.
+    distinct = {id(each.payload): each for each in turns if each.payload is not None and each.type != DOCUMENT}
+    listed = [*distinct.values()]
     for start in range(0, len(listed), DECODED_TOGETHER):
         some = listed[start : start + DECODED_TOGETHER]
         together = [each.payload or b"" for each in some]
-        # Large ones each by itself: together they would take their memory twice more. So is each by itself where one of
-        # them is not plain, or is none.
+        # Large payloads are decoded one by one, because joining them would take three times their memory; and so are
+        # those of a portion in which one is not plain or not valid, to name the faulty turn.
         if sum(map(len, together)) > FRAME_BYTES or decode_payloads(together) is None:
             for each in some:
                 _check_payload(each.payload or b"", each.id, file)
@@ -53,11 +53,11 @@ def _check_payload(payload: bytes, turn: TurnId, file: str) -> None:
 
 
 class RecordProver:
-    """Proves the turns of a bundle, as ``prove_record`` does. ``digests`` has those of the turns that they may
-    continue, and takes those of the proven ones.
+    """Proves the turns of a bundle as ``prove_record`` does, but faster. ``digests`` has the digests of the turns that
+    they may continue; those of proven turns are added.
 
-    Turns without ``system`` have the same few words again and again: these are checked once, and what the hashes have
-    of them is put together once.
+    Turns without ``system`` repeat the same few roles, types and attributes. So these are checked once, and the parts
+    of the hashes that are made of them are built once.
     """
 
     def __init__(self, digests: dict[TurnId, bytes], file: str, payload_limit_bytes: int) -> None:
@@ -65,48 +65,50 @@ class RecordProver:
         self._sound: dict[tuple[object, ...], tuple[bytes, str]] = {}
 
     def prove(self, records: Sequence[TurnRecord]) -> list[StoredTurn]:
-        """The rows of turns in order, without their places.
+        """Make the rows of turns in order, without their places.
 
-        Raises: as ``prove_record``; InvalidBundle where one continues a turn that was not proven before.
+        Raises: as ``prove_record``; InvalidBundle if a turn continues one that was not proven before.
         """
         if not records:
             return []
-        columns = [*zip(*records, strict=True)]  # by columns, because this runs for every turn
+        columns = [*zip(*records, strict=True)]  # by columns: work per turn is what applying a bundle costs
         careful: dict[int, StoredTurn] = {}
         digests: list[bytes] = []
         last: tuple[TurnId, ...] | None = None
         in_hex = ""
-        said = zip(*columns[_WORDS], strict=True)
-        for id, parents, payload, hash, seal, words in zip(*columns[:_ROLE], said, strict=True):
+        all_words = zip(*columns[_WORDS], strict=True)
+        for id, parents, payload, hash, seal, words in zip(*columns[:_ROLE], all_words, strict=True):
             before = (in_hex,) if parents == last else self._in_hex(parents)
             beginning, beside = self._sound.get(words, _UNKNOWN)
             digest: bytes | None = None
             if beside and before is not None and payload is not None and len(payload) <= self._limit_bytes:
                 digest = digest_behind(beginning, hash, before)
                 in_hex = digest.hex()
+            # A turn that is not proven by the quick way is proven with care, which also finds the fault to name.
             if digest is None or seal_from(id, in_hex, beside, parents) != seal:
-                stored = careful[len(digests)] = self._prove_carefully(records[len(digests)], words)
-                digest = stored.digest
+                row = careful[len(digests)] = self._prove_carefully(records[len(digests)], words)
+                digest = row.digest
                 in_hex = digest.hex()
             last = (id,)
             self._digests[id] = digest
             digests.append(digest)
         rows = [*_rows_of(columns, digests)]
-        for at, stored in careful.items():
-            rows[at] = stored
+        for at, row in careful.items():
+            rows[at] = row
         return rows
 
     def _in_hex(self, parents: Sequence[TurnId]) -> list[str] | None:
-        """The digests of turns; None where one of them was not proven."""
-        known = [self._digests.get(each) for each in parents]
-        return None if None in known else [each.hex() for each in known if each is not None]
+        """The digests of turns in hex; None if one of them was not proven."""
+        digests = [self._digests.get(each) for each in parents]
+        return None if None in digests else [each.hex() for each in digests if each is not None]
 
     def _prove_carefully(self, record: TurnRecord, words: tuple[object, ...]) -> StoredTurn:
         for each in record.parents:
             if each not in self._digests:
                 raise InvalidBundle(self._file, f"turn {record.id} continues what comes behind it")
-        stored = prove_record(record, self._digests, self._file, self._limit_bytes)
+        row = prove_record(record, self._digests, self._file, self._limit_bytes)
         if record.system is None and record.left is None:
+            # Bounded: a bundle may have other words in every turn.
             if len(self._sound) == PAGE_TURNS:
                 self._sound.clear()
             attributes = record.attributes or b""
@@ -115,11 +117,11 @@ class RecordProver:
                 b"%b%d:%b," % (beginning, len(attributes), attributes),
                 seal_beside(record.head, record.cache, record.inherited, None, record.app),
             )
-        return stored
+        return row
 
 
 def _rows_of(columns: Sequence[Sequence[Any]], digests: Sequence[bytes]) -> Iterator[StoredTurn]:
-    """The rows of turns without ``system``, from the columns of their records."""
+    """Make the rows of turns without ``system`` from the columns of their records."""
     ids, _, _, hashes, seals, roles, types, content_types, caches, attributes, inherited, _, apps, heads, *_ = columns
     flags = [1 if each else None for each in caches]
     nowhere, none = repeat(NOWHERE), repeat(None)
@@ -132,33 +134,33 @@ def _rows_of(columns: Sequence[Sequence[Any]], digests: Sequence[bytes]) -> Iter
 def prove_record(
     record: TurnRecord, parents: Mapping[TurnId, bytes], file: str, payload_limit_bytes: int
 ) -> StoredTurn:
-    """The row of a turn, without its place, once its digest and seal derive from what it says.
+    """Verify a record against its seal, and make its row, without its place.
 
-    ``parents`` has the digests of what it continues. One that lost its meta is as its receipt says, and the digest is
-    the sender's word.
+    ``parents`` has the digests of its parents. A record whose meta was erased cannot be verified: its digest is taken
+    from the sender, and the caller compares it with its receipt.
     Raises: InvalidBundle, TooLarge.
     """
     if record.payload is not None and len(record.payload) > payload_limit_bytes:
         raise TooLarge("a payload that arrived", len(record.payload), payload_limit_bytes)
     system = _read_system(record, file)
     if record.left is not None:
-        stored = _row(record, system, file, record.left.digest)
-        _check_words(stored, file)
+        row = _row(record, system, file, record.left.digest)
+        _check_words(row, file)
         _check_left(record, file)
-        return stored
+        return row
     name = _text(system, "document_name", record, file) if system else None
     digest = derive_digest(record, name, [parents[each] for each in record.parents])
-    stored = _row(record, system, file, digest)
-    _check_words(stored, file)
+    row = _row(record, system, file, digest)
+    _check_words(row, file)
     if system:
-        _check_copies(stored, system, file)
+        _check_copies(row, system, file)
     if derive_seal(record, digest, record.parents) != record.seal:
         raise InvalidBundle(file, f"turn {record.id} was altered: its seal disagrees with what it says")
-    return stored
+    return row
 
 
 def read_row(record: TurnRecord, file: str) -> StoredTurn:
-    """The row of a turn, without its place and digest, of which nothing is proven. Raises: InvalidBundle."""
+    """Make the row of a record, without its place and digest, and without verifying it. Raises: InvalidBundle."""
     return _row(record, _read_system(record, file), file, b"" if record.left is None else record.left.digest)
 
 
@@ -199,20 +201,23 @@ def _row(record: TurnRecord, system: Mapping[str, object], file: str, digest: by
 
 
 def _check_left(record: TurnRecord, file: str) -> None:
-    """A turn that lost its meta has none: nothing could prove it."""
+    """Check that a record whose meta was erased has none, because nothing could verify it. Raises: InvalidBundle."""
     attributes = None if record.type == OVERLAY else record.attributes
     if any(each is not None for each in (attributes, record.inherited, record.system, record.app, record.head)):
         raise InvalidBundle(file, f"turn {record.id} lost its meta, and still has some")
 
 
 def _check_copies(stored: StoredTurn, system: Mapping[str, object], file: str) -> None:
-    """What columns copy of the sealed facts is what those say."""
+    """Check that the columns that copy sealed facts agree with them. Raises: InvalidBundle."""
     for problem in copy_problems_of(stored, system):
         raise InvalidBundle(file, f"turn {stored.id}: {problem}")
 
 
 def _check_words(stored: StoredTurn, file: str) -> None:
-    """What a record says is within every rule and limit of a turn that is written here. Its ``system`` was decoded."""
+    """Check that a record keeps every rule and limit of turns that are written here. Its ``system`` is decoded already.
+
+    Raises: InvalidBundle.
+    """
     problems = [*record_problems(stored, decoded=SYSTEM)]
     if stored.key is not None and len(stored.key) > KEY_LIMIT_BYTES:
         problems.append("its key is longer than any may be")

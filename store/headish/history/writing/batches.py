@@ -1,7 +1,7 @@
-"""Batches: an iterable of any length, drained in bounded portions before each transaction opens (rule R3, whole
+"""Batches: drain an iterable of any length in bounded portions, each before its transaction opens (rule R3, whole
 batches).
 
-No transaction is held while the caller's iterable runs, and memory holds one batch at a time.
+No transaction is open while the caller's iterable runs, and only one batch is in memory.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from headish.values.turns import Turn
 
 
 def read_item(item: object) -> tuple[Any, Mapping[str, Any]]:
-    """The content and the options of an item of ``add_turns``: a mapping of both, or content alone.
+    """Split an item of ``add_turns`` into content and options. An item is a mapping of both, or content alone.
 
     Raises: InvalidArgument for a mapping without content.
     """
-    # A block is a mapping, too; only a block has a type.
+    # A content block is a mapping, too, but only a block has a ``type``.
     if not (type(item) is dict or isinstance(item, Mapping)) or "type" in item:
         return item, {}
     if "content" not in item:
@@ -32,9 +32,9 @@ def read_item(item: object) -> tuple[Any, Mapping[str, Any]]:
 
 
 class DraftBatch:
-    """Drafts that become one transaction: at most ``BATCH_TURNS`` turns, and about ``BATCH_BYTES`` bytes.
+    """Collects drafts for one transaction: at most ``BATCH_TURNS`` turns, and about ``BATCH_BYTES`` bytes.
 
-    A draft that names what it continues by a suffix begins a batch: what the suffix counts from must be stored.
+    A draft that names its parent with a suffix begins a new batch: the turns that the suffix counts must be stored.
     """
 
     def __init__(self) -> None:
@@ -42,23 +42,23 @@ class DraftBatch:
         self._size_bytes = 0
 
     def add(self, draft: Draft) -> list[Draft]:
-        """Take a draft; the batch that ends before it, if one does."""
+        """Add a draft. Returns the batch that ends before it; empty if none does."""
         count = len(self._drafts)
         is_full = count == BATCH_TURNS or self._size_bytes >= BATCH_BYTES
-        # Full is noticed at the next draft, so a last batch that is exactly full leaves no empty one behind.
+        # A full batch ends at the next draft, so that no empty batch follows a last one that is exactly full.
         ended = self.take() if count and (is_full or _needs_stored(draft)) else []
         self._drafts.append(draft)
         self._size_bytes += draft.size_bytes
         return ended
 
     def take(self) -> list[Draft]:
-        """What was added since the last batch ended."""
+        """End the batch, and return its drafts."""
         drafts, self._drafts, self._size_bytes = self._drafts, [], 0
         return drafts
 
 
 def in_batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
-    """The drafts, each in its batch."""
+    """Group drafts into batches, lazily."""
     batch = DraftBatch()
     for draft in drafts:
         if ended := batch.add(draft):
@@ -75,10 +75,10 @@ def _needs_stored(draft: Draft) -> bool:
 
 
 class StoredTurns(Sequence[Turn]):
-    """The turns that ``add_turns`` stored, in order: a sequence that reads from the store when it is asked.
+    """The turns that ``add_turns`` stored, in order: a sequence that reads from the store on access.
 
-    It holds a pair of numbers per batch, not one per turn; of a batch with known keys one per turn. ``revisions`` are
-    those of the objects that were stored with the turns, in the order in which they were given.
+    It keeps two numbers per batch, and one per turn only for batches with known keys. ``revisions`` are those of the
+    objects that were stored with the turns, in the order given.
     """
 
     def __init__(
@@ -110,14 +110,14 @@ class StoredTurns(Sequence[Turn]):
         return self._between(0, self._count)
 
     def _slice(self, positions: range) -> list[Turn]:
-        """A slice without gaps is read in pages; of any other, turn by turn, only what it holds."""
+        """Read a slice without gaps in pages, and any other turn by turn."""
         if abs(positions.step) != 1:
             return [self[each] for each in positions]
-        found = list(self._between(min(positions, default=0), max(positions, default=-1) + 1))
-        return found if positions.step == 1 else found[::-1]
+        turns = list(self._between(min(positions, default=0), max(positions, default=-1) + 1))
+        return turns if positions.step == 1 else turns[::-1]
 
     def _between(self, low: int, high: int) -> Iterator[Turn]:
-        """The turns of these positions, without the last; batch by batch, each when it is reached."""
+        """The turns from position ``low`` to before ``high``, read lazily, batch by batch."""
         # A batch ends where the next begins; only the last one needs the count.
         ends = [*(each.first_index for each in self._batches[1:]), self._count] if self._batches else []
         for batch, end in zip(self._batches, ends, strict=True):

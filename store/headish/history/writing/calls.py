@@ -1,6 +1,6 @@
-"""A call that passed the gateway: its list, its answer, its lane's name and its row, in one transaction.
+"""Store a call that passed the gateway: its list, its answer, its lane's name and its row, in one transaction.
 
-A call is stored once: whoever stores it again finds its row, and nothing is stored.
+A call is stored once: storing it again finds its row, and does nothing.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from headish.values.results.conversations import read_record
 
 
 class CallPlan(NamedTuple):
-    """A call that is to be stored. ``entries`` is None for one whose list nobody read. ``previous`` is the id of the
-    response that it goes on from, and ``before`` the call of that, if it is stored; ``is_kept`` says that the provider
-    keeps the conversation of the lane."""
+    """A call to store. ``entries`` are the messages of its list, the first ``lead`` of which are instructions; None if
+    the list was not read. ``previous`` is the id of the response that the request continues, ``before`` the call of
+    that response, if it is stored. ``is_kept``: the provider keeps the conversation of the lane."""
 
     id: str
     milliseconds: int
@@ -59,8 +59,8 @@ class CallPlan(NamedTuple):
 
 
 class LaneMemory(NamedTuple):
-    """What is remembered of a lane between two requests: its turns, how many the last request sent, how many tokens
-    those were, and which tools it named. ``name`` is its bookmark."""
+    """A lane as it is remembered between two requests: its turns, its bookmark (``name``), and the number of turns, the
+    tokens, and the tools of the last request."""
 
     lane: Lane
     name: str | None = None
@@ -72,7 +72,7 @@ class LaneMemory(NamedTuple):
 
 
 class RecordedCall(NamedTuple):
-    """A call that was stored, and what is to be remembered of its lane."""
+    """A stored call, the memory of its lane for the next one, and the lane's bookmark."""
 
     call: StoredCall
     memory: LaneMemory | None
@@ -82,14 +82,15 @@ class RecordedCall(NamedTuple):
 def record_call(
     connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None, mint: Mint
 ) -> RecordedCall | None:
-    """Store a call; None where it is stored already.
+    """Store a call. Returns None if it is stored already.
 
-    Cost: some ten statements beside those of ``place_list`` and of the answer.
-    Raises: as ``place_list``; KeyTaken where a turn has the key of the answer and says something else.
+    Cost: some ten statements, and those of ``place_list`` and of the answer.
+    Raises: as ``place_list``; KeyTaken if a turn has the key of the answer and says something else.
     """
     # The spool hands a call over again if the recorder died after its commit.
     if find_call(connection, space, plan.id) is not None:
         return None
+    # Tools and parameters are stored under their hashes: those that are here are the same.
     for put in plan.objects:
         if find_object(connection, space, put.kind, put.key) is None:
             put_object(connection, space, put)
@@ -112,17 +113,17 @@ def record_call(
     row = _add_row(connection, space, plan, facts, tip and tip.id, None if answer is None else answer.id)
     turns = placed.lane.turns if answer is None else (*placed.lane.turns, _answered(answer, plan))
     used = sum(facts.usage.get(each, 0) for each in _INPUT)
-    kept = LaneMemory(
+    remembered = LaneMemory(
         placed.lane._replace(turns=turns), name, len(placed.lane.turns), used, facts.tools, facts.tools_bytes, is_folded
     )
-    return RecordedCall(row, kept, name)
+    return RecordedCall(row, remembered, name)
 
 
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def _recall(connection: Connection, space: int, plan: CallPlan) -> LaneMemory | None:
-    """What is stored of the lane of a call; None for the first call of a lane."""
+    """Read the memory of a call's lane from the database; None for the first call of a lane."""
     if plan.lane is None or plan.writes is None:
         return None
     record = record_by_key(connection, space, plan.lane.key.encode())
@@ -141,7 +142,8 @@ def _recall(connection: Connection, space: int, plan: CallPlan) -> LaneMemory | 
 def _place(
     connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None, mint: Mint
 ) -> tuple[PlacedList, int, str | None]:
-    """The list of a call in its lane, how many turns stand before it that it did not send, and a note."""
+    """Place the list of a call in its lane. Returns it, the number of turns before it that it did not send, and a
+    note."""
     assert plan.writes is not None
     assert plan.entries is not None
     behind, note = _find_behind(connection, space, plan, memory)
@@ -155,24 +157,24 @@ def _place(
 def _find_behind(
     connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None
 ) -> tuple[Lane | None, str | None]:
-    """The lane that a list goes on behind, because the provider keeps what was before; None for a list that begins at
-    the beginning. And a note."""
+    """The lane that a list is appended to, because the provider keeps the earlier messages; None for a list that is
+    complete. And a note."""
     assert plan.writes is not None
     note = None
     if plan.before is not None and (end := end_of(plan.before)) is not None:
         if memory is not None and memory.lane.turns and memory.lane.turns[-1].id == end:
             return memory.lane, None
-        stored = turn_by_id(connection, space, end)
-        if stored is not None:
-            return load_lane(connection, space, plan.writes, stored.place), None
+        turn = turn_by_id(connection, space, end)
+        if turn is not None:
+            return load_lane(connection, space, plan.writes, turn.place), None
     if plan.previous is not None and (plan.before is None or end_of(plan.before) is not None):
         note = "it goes on from a response that is not stored here"
     return None if memory is None or not plan.is_kept else memory.lane, note
 
 
 def end_of(call: StoredCall) -> TurnId | None:
-    """The turn that a request which names the response of a call goes on from: its answer, else the last that it sent.
-    None for one that said nothing and got nothing: a client only warmed up its connection."""
+    """The last turn of a call, which a request that names its response continues: the answer, else the last message
+    that was sent. None if the call had neither: clients open a connection with an empty one."""
     if call.answer is not None:
         return call.answer
     facts = decode_facts(call.data)
@@ -180,10 +182,10 @@ def end_of(call: StoredCall) -> TurnId | None:
 
 
 def find_known_turn(connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None) -> TurnId | None:
-    """The turn that what is new in a call will continue, once it is stored; None where nothing but the system prompt of
-    its list is.
+    """The turn that the new messages of a call will continue once it is stored; None if at most its system prompt is
+    known.
 
-    Cost: that of the messages that the lane's memory does not know. Raises: as ``record_call``.
+    Cost: that of the messages that the lane's memory does not have. Raises: as ``record_call``.
     """
     if plan.writes is None or not plan.entries:
         return None
@@ -197,7 +199,7 @@ def find_known_turn(connection: Connection, space: int, plan: CallPlan, memory: 
 
 
 def _add_answer(connection: Connection, space: int, plan: CallPlan, lane: Lane, mint: Mint) -> StoredTurn | None:
-    """The answer, behind the last message that was sent (rule R5, a reply follows its request)."""
+    """Store the answer after the last message that was sent (rule R5, a reply follows its request)."""
     if plan.answer is None:
         return None
     base = lane.base(len(lane.turns))
@@ -223,7 +225,7 @@ def _say_resent(connection: Connection, space: int, call: str, how: dict[str, An
 
 
 def _tell(plan: CallPlan, memory: LaneMemory | None, placed: PlacedList, begins: int, note: str | None) -> CallFacts:
-    """What the row says of the list."""
+    """The facts of the call for its row, with those of its list."""
     turns = placed.lane.turns
     overlaid = {str(at): turn.overlay for at, turn in enumerate(turns) if turn.overlay is not None}
     return replace(
@@ -239,8 +241,9 @@ def _tell(plan: CallPlan, memory: LaneMemory | None, placed: PlacedList, begins:
 
 
 def find_break(facts: CallFacts, memory: LaneMemory, placed: PlacedList) -> PrefixBreak | None:
-    """The place at which a list differs from what the request before it in the lane sent; None if one of them begins
-    with the other."""
+    """The place at which a list first differs from the previous request of the lane, where a prompt cache ends; None if
+    one of them begins with the other."""
+    # Tools come before the messages in a provider's prompt: if they differ, nothing after them is cached.
     if facts.tools != memory.tools and memory.sent:
         return PrefixBreak("tools", tokens=memory.tokens or None)
     before = memory.lane.turns[: memory.sent]

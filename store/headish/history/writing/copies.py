@@ -1,10 +1,10 @@
-"""Copies: the threads that lead to some turns, from one space into another, of the same database or of another one.
+"""Copy threads from one space into another, of the same database or another one.
 
-Ids, digests and seals say nothing of the space, so a copy keeps them, and each record is proven on the way. What a turn
-says of the name that moved with it is under its seal: the log of that name says so in the other space, too.
+Ids, digests and seals do not depend on the space, so a copy keeps them, and each record is verified on the way. A turn
+has the name that moved with it under its seal, so the log of that name gets the move in the other space, too.
 
-Turns go in portions of a chain. What the other space has of a portion comes first in it: no turn is anywhere without
-the turns that it continues (rule I5, every parent exists).
+Turns are copied in portions of a chain. The turns of a portion that the other space already has come first in it,
+because no turn is stored without its parents (rule I5, every parent exists).
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from headish.values.results.plain import PlainResult
 from headish.values.turns import DOCUMENT
 
 PORTION = 500
-"""How many turns go together. Small payloads are in memory with them, large ones one at a time."""
+"""The number of turns that are copied together. Their small payloads are in memory, large ones one at a time."""
 
 
 class Copied(PlainResult, frozen=True):
-    """What a copy did. ``tips`` are the ids that were asked for; ``stored`` turns are new in the other space, ``known``
-    ones were there already. ``names`` went along, and so did what is said of the conversations ``records`` (names, or
-    the first turns of nameless ones). ``pointers`` and ``servers`` are what the threads name and the other space does
-    not have; ``streams`` are answers to these turns that are still arriving here. ``documents`` are turns that messages
-    refer to and that stay here, since they continue others which are not part of the copy."""
+    """The result of a copy. ``tips`` are the ids at the ends of the threads; ``stored`` turns are new in the other
+    space, ``known`` ones were there already. ``names`` were copied, and so were the records of the conversations
+    ``records`` (names, or first turns of nameless ones). ``pointers`` and ``servers`` are named by the threads but
+    missing in the other space; ``streams`` are answers to these turns that are still arriving here. ``documents`` are
+    turns that messages refer to and that stay here, since they continue others that are not part of the copy."""
 
     tips: tuple[TurnId, ...]
     stored: int
@@ -68,14 +68,14 @@ class Copied(PlainResult, frozen=True):
 
 
 class Side(NamedTuple):
-    """A space, and the transaction in which it is read or written."""
+    """A space, and the connection with the transaction in which it is read or written."""
 
     connection: Connection
     space: int
 
 
 class Arrived(NamedTuple):
-    """A turn of the source, as it stands in the target."""
+    """A turn of the source, with its place in the target."""
 
     place: Place
     id: TurnId
@@ -83,7 +83,7 @@ class Arrived(NamedTuple):
 
 
 class Copier:
-    """Copies turns in walk order, parents before children. Memory holds a portion, and a few words for each turn."""
+    """Copies turns in walk order, parents before children. Keeps a portion in memory, and a little of each turn."""
 
     def __init__(self, source: Side, target: Side, mint: Mint) -> None:
         self._source, self._target = source, target
@@ -100,7 +100,7 @@ class Copier:
         self._is_continued: dict[Place, bool] = {}
 
     def copy(self, ends: Sequence[Place]) -> list[Segment]:
-        """Copy what leads to the ends. Returns the ranges of the source's chains that were walked.
+        """Copy the threads that lead to the ends. Returns the ranges of the source's chains that were walked.
 
         Raises: TurnTaken, CorruptTurn, BarredContent, QuotaExceeded.
         """
@@ -119,80 +119,81 @@ class Copier:
         return segments
 
     def _take_documents(self) -> None:
-        """Take along the documents that new turns refer to. One that continues something else would bring that, too:
-        it stays, and is named.
+        """Copy the documents that new turns refer to. A document that continues turns outside of the copy would bring
+        these, too: it stays, and is listed in ``documents``.
 
         Cost: two statements for each 64 of them, and about six for each that is new in the target.
         """
-        here = turns_by_ids(*self._source, self._referred)
-        there = turns_by_ids(*self._target, here)
-        asked = [each for id, each in here.items() if id not in there and each.type == DOCUMENT]
-        parents = parents_of_turns(*self._source, [each.place for each in asked])
+        referred = turns_by_ids(*self._source, self._referred)
+        present = turns_by_ids(*self._target, referred)
+        new = [each for id, each in referred.items() if id not in present and each.type == DOCUMENT]
+        parents = parents_of_turns(*self._source, [each.place for each in new])
         arrived = {each.id for each in self.arrived.values()}
-        for stored in asked:
-            if arrived.issuperset(parents.get(stored.place, ())):
-                self._walk([stored.place])
+        for turn in new:
+            if arrived.issuperset(parents.get(turn.place, ())):
+                self._walk([turn.place])
             else:
-                self.documents.append(stored.id)
+                self.documents.append(turn.id)
 
     def _copy_portion(self, portion: Segment, links: Mapping[int, Sequence[Place]]) -> None:
-        read = turns_of(*self._source, portion)
-        check_gapless(portion, read)
-        there = turns_by_ids(*self._target, [each.id for each in read])
-        known = [each for each in read if each.id in there]
-        for stored in read:
-            self._note_names(stored)
-        # The target must have a prefix of the portion: a turn cannot be there without what it continues.
-        for stored, same in zip(known, read, strict=False):
-            if stored is not same:
-                raise CorruptTurn(stored.id, "the other space has it without what it continues")
-            arrived = there[stored.id]
-            if arrived.seal != stored.seal:
-                raise TurnTaken(stored.id, "with another seal")
-            self.arrived[stored.place] = Arrived(arrived.place, arrived.id, arrived.digest)
-        new = read[len(known) :]
+        turns = turns_of(*self._source, portion)
+        check_gapless(portion, turns)
+        in_target = turns_by_ids(*self._target, [each.id for each in turns])
+        known = [each for each in turns if each.id in in_target]
+        for turn in turns:
+            self._note_names(turn)
+        # What the target has must be a prefix of the portion: a turn cannot be there without its parents.
+        for turn, same in zip(known, turns, strict=False):
+            if turn is not same:
+                raise CorruptTurn(turn.id, "the other space has it without what it continues")
+            arrived = in_target[turn.id]
+            if arrived.seal != turn.seal:
+                raise TurnTaken(turn.id, "with another seal")
+            self.arrived[turn.place] = Arrived(arrived.place, arrived.id, arrived.digest)
+        new = turns[len(known) :]
         if new:
             first = new[0]
             before = [Place(first.chain, first.pos - 1)] if first.pos else links.get(first.chain, ())
             self._add(new, [self.arrived[place] for place in before])
         if self._is_signed:
-            signatures = signatures_of(*self._source, [each.id for each in read])
+            signatures = signatures_of(*self._source, [each.id for each in turns])
             own = [as_sent(each) for each in signatures if not each.remote]
             store_signatures(*self._target, own)
             others = [as_sent(each) for each in signatures if each.remote]
             store_signatures(*self._target, others, ArrivalOrigin(COPY).bringer)
 
     def _add(self, new: Sequence[StoredTurn], parents: Sequence[Arrived]) -> None:
-        """Store turns of a chain that follow one another; the parents are those of the first."""
+        """Store successive turns of a chain; ``parents`` are those of the first."""
         given_bytes, rows = self._prove_all(new, parents)
         # Each but the last is continued by the next, so one head is added, less those that the first continues.
         heads = 1 - sum(not self._continued(parent.place) for parent in parents)
         roots = int(not parents)
-        taken = take_seq(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes)
-        if taken.bars:
-            refuse_barred(*self._target, [stored.hash for stored, _ in rows if stored.erased is None])
-        seq = taken.seq - len(new) + 1
+        after = take_seq(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes)
+        if after.bars:
+            refuse_barred(*self._target, [turn.hash for turn, _ in rows if turn.erased is None])
+        seq = after.seq - len(new) + 1
         place, begins = self._place(seq, parents)
         placed = [
-            (replace(stored, chain=place.chain, pos=place.pos + index, seq=seq + index), data)
-            for index, (stored, data) in enumerate(rows)
+            (replace(turn, chain=place.chain, pos=place.pos + index, seq=seq + index), data)
+            for index, (turn, data) in enumerate(rows)
         ]
         add_turns(*self._target, [turn for turn, _ in placed], [data for _, data in placed])
         add_links(*self._target, begins)
         self._is_continued.update(dict.fromkeys((parent.place for parent in parents), True))
-        for stored, (there, _) in zip(new, placed, strict=True):
-            self.arrived[stored.place] = Arrived(there.place, there.id, there.digest)
+        for turn, (copy, _) in zip(new, placed, strict=True):
+            self.arrived[turn.place] = Arrived(copy.place, copy.id, copy.digest)
             # Each turn but the last is continued by the next one of this portion.
-            self._is_continued[there.place] = there is not placed[-1][0]
-            if there.head is not None:
-                step = NameMove(there.place, there.digest, own=True, seq=there.seq)
-                self.moves.setdefault(bytes(there.head), []).append(step)
+            self._is_continued[copy.place] = copy is not placed[-1][0]
+            if copy.head is not None:
+                step = NameMove(copy.place, copy.digest, own=True, seq=copy.seq)
+                self.moves.setdefault(bytes(copy.head), []).append(step)
         self._ends[place.chain] = place.pos + len(new) - 1
         self.stored += len(new)
         self._note_strangers(new, seq)
 
     def _note_strangers(self, new: Sequence[StoredTurn], first: int) -> None:
-        """Note which of the turns are a stranger's: they are here, too. A row for each run of them."""
+        """Record which of the turns came from a stranger to the source: they are a stranger's in the target, too. One
+        row for each run of them."""
         numbers = [each.seq for each in new]
         arrivals = arrivals_among(*self._source, min(numbers), max(numbers))
         strangers = arrived_with([each for each in arrivals if each.kind != OWN], numbers)
@@ -205,39 +206,40 @@ class Copier:
     def _prove_all(
         self, new: Sequence[StoredTurn], parents: Sequence[Arrived]
     ) -> tuple[int, list[tuple[StoredTurn, bytes | None]]]:
-        """The bytes of the payloads, and the records with those that stand in their rows. Large ones are stored.
+        """Verify the turns. Returns the size of all payloads, and the rows, each with its payload if that is small;
+        stores the large ones.
 
-        An erased turn comes without bytes, with the number of the receipt that will list it in the target.
+        An erased turn has no payload, but the number of the receipt that will list it in the target.
         """
         small = small_payloads(*self._source, Segment(new[0].chain, new[0].pos, new[-1].pos))
         taken = turns_by_keys(*self._target, [each.key for each in new if each.key is not None])
         before: Sequence[Arrived | StoredTurn] = parents
         given_bytes = 0
         rows: list[tuple[StoredTurn, bytes | None]] = []
-        for stored in new:
-            payload = small.get(stored.pos)
-            if payload is None and stored.erased is None:
-                payload = read_payload_at(*self._source, stored.place)
-            data = self._prove(stored, before, payload)
-            before = [stored]
-            if stored.key in taken:  # it stays under the seal (rule R45, shadowed keys)
-                stored = replace(stored, key=None)
+        for turn in new:
+            payload = small.get(turn.pos)
+            if payload is None and turn.erased is None:
+                payload = read_payload_at(*self._source, turn.place)
+            data = self._prove(turn, before, payload)
+            before = [turn]
+            if turn.key in taken:  # the key stays under the seal (rule R45, shadowed keys)
+                turn = replace(turn, key=None)
             if data is None:
-                assert stored.erased is not None
-                rows.append((self._tombstones.take(stored, stored.erased), None))
+                assert turn.erased is not None
+                rows.append((self._tombstones.take(turn, turn.erased), None))
             else:
-                add_payloads(*self._target, {stored.hash: data})
-                if stored.type != DOCUMENT:
+                add_payloads(*self._target, {turn.hash: data})
+                if turn.type != DOCUMENT:
                     self._referred |= dict.fromkeys(referred_by(data))
-                rows.append((stored, split_payload(data)))
+                rows.append((turn, split_payload(data)))
                 given_bytes += len(data)
         return given_bytes, rows
 
     def _prove(
         self, stored: StoredTurn, parents: Sequence[Arrived | StoredTurn], payload: bytes | None
     ) -> bytes | None:
-        """The payload of a record that is as its seal says, None of an erased one; one that lost its meta is as its
-        receipt says. Raises: CorruptTurn."""
+        """Verify a record against its seal, or, if its meta was erased, against its receipt. Returns its payload, None
+        if it is erased. Raises: CorruptTurn."""
         if stored.erased is None:
             if payload is None or hash_payload(payload) != stored.hash:
                 raise CorruptTurn(stored.id, "its payload is missing or disagrees with its hash")
@@ -249,7 +251,7 @@ class Copier:
         return None
 
     def _continued(self, place: Place) -> bool:
-        """Whether a turn of the target continues the one at a place; looked up once."""
+        """Whether a turn of the target continues the one at a place. Looked up once for each place."""
         if place not in self._is_continued:
             tip = tip_of(*self._target, place)
             self._is_continued[place] = tip.continued
@@ -257,13 +259,13 @@ class Copier:
         return self._is_continued[place]
 
     def _place(self, seq: int, parents: Sequence[Arrived]) -> tuple[Place, list[tuple[int, list[Place]]]]:
-        """Where a turn goes, and the links of the chain that it begins: as ``history.append`` places a turn."""
+        """The place of a new turn, and the links of the chain that it begins, by the same rule as in ``append``."""
         if len(parents) == 1 and self._ends[parents[0].place.chain] == parents[0].place.pos:
             return Place(parents[0].place.chain, parents[0].place.pos + 1), []
         return Place(seq, 0), [(seq, [parent.place for parent in parents])] if parents else []
 
     def _note_names(self, stored: StoredTurn) -> None:
-        """What the options of a turn name that no copy takes along."""
+        """Note the pointers and servers that the options of a turn name, because they are not copied."""
         if stored.inherited is None:
             return
         options = read_mapping(stored, "inherited")
@@ -273,18 +275,18 @@ class Copier:
 
 
 def copy_threads(source: Side, target: Side, ends: Sequence[Place], mint: Mint, *, keep: bool) -> tuple[Copier, Copied]:
-    """Copy the threads that lead to the ends, the names that point at their turns, and what is said of them. The target
-    is locked, and without ``keep`` the source, too.
+    """Copy the threads that lead to the ends, the bookmarks that point at their turns, and the records of their
+    conversations. The target is locked, and without ``keep`` the source, too.
 
-    Without ``keep`` the names leave the source; its turns stay. What was erased arrives as erased, with a receipt.
-    Cost: one statement for about fifty turns; one for each
-    large payload; about five for each name.
+    Without ``keep`` the bookmarks are removed from the source; its turns stay. Erased turns arrive erased, with a
+    receipt.
+    Cost: one statement for about fifty turns, one for each large payload, about five for each name.
     Raises: TurnTaken, BookmarkTaken, KeyTaken, CorruptTurn, CorruptRecord, BarredContent, QuotaExceeded.
     """
     copier = Copier(source, target, mint)
     segments = copier.copy(ends)
-    found = names_of_segments(*source, segments)
-    names = {name: copier.arrived[place] for place, at in found.items() if place in copier.arrived for name in at}
+    names_at = names_of_segments(*source, segments)
+    names = {name: copier.arrived[place] for place, at in names_at.items() if place in copier.arrived for name in at}
     for name in sorted(copier.moves.keys() | names.keys()):
         _settle_name(target, name, copier.moves.get(name, []), names.get(name))
     records = [name for name in sorted(names) if copy_record(*source, name, *target)]
@@ -303,18 +305,18 @@ def copy_threads(source: Side, target: Side, ends: Sequence[Place], mint: Mint, 
 
 
 def _nameless(source: Side, target: Side, ends: Sequence[Place]) -> list[bytes]:
-    """The first turns of the conversations of the ends that have no name, neither here nor there."""
+    """The first turns of the conversations of the ends that have no name in either space."""
     firsts = dict.fromkeys(first for end in ends if (first := find_first(*source, end)) is not None)
-    there = turns_by_ids(*target, [first.id for first in firsts])
+    in_target = turns_by_ids(*target, [first.id for first in firsts])
     return [
         first.id.encode()
         for first in firsts
-        if not names_in(*source, first.place, 1) and not names_in(*target, there[first.id].place, 1)
+        if not names_in(*source, first.place, 1) and not names_in(*target, in_target[first.id].place, 1)
     ]
 
 
 def _check_seal(stored: StoredTurn, parents: Sequence[Arrived | StoredTurn]) -> None:
-    """Whether a record is as its digest and seal say. Raises: CorruptTurn."""
+    """Check a record against its digest and seal. Raises: CorruptTurn."""
     document_name = read_mapping(stored, "system").get("document_name")
     digest = derive_digest(stored, document_name, [parent.digest for parent in parents])
     seal = derive_seal(stored, digest, [parent.id for parent in parents])
@@ -323,8 +325,8 @@ def _check_seal(stored: StoredTurn, parents: Sequence[Arrived | StoredTurn]) -> 
 
 
 def _settle_name(target: Side, name: bytes, steps: Sequence[NameMove], at: Arrived | None) -> None:
-    """Log in the target what its new turns say of a name, and leave the name where it belongs: where it is in the
-    source, if that is a turn of the copy, else where it was in the target. It also stays at a twin of its turn."""
+    """Log the moves of a name that the new turns record, then set the name: to its turn in the source, if that was
+    copied, else back to where it was in the target. It also stays if it is at a twin of that turn."""
     before = find_named(*target, name)
     if at is not None and before is not None and not _leads_on(target, name, before, at):
         at = None
@@ -335,18 +337,19 @@ def _settle_name(target: Side, name: bytes, steps: Sequence[NameMove], at: Arriv
     if end is None:
         remove_bookmark(*target, name)
     elif (steps[-1].place if steps else was) != end:
-        stored = turn_at(*target, end)
-        assert stored is not None
-        set_bookmark(*target, name, stored)
+        turn = turn_at(*target, end)
+        assert turn is not None
+        set_bookmark(*target, name, turn)
 
 
 def _leads_on(target: Side, name: bytes, before: Named, at: Arrived) -> bool:
-    """Whether a turn of the copy continues the turn where a name is, or a twin of it: both spaces may have imported
-    one session. False if it is that twin itself. Raises: BookmarkTaken."""
+    """Whether a name may move on to a copied turn: the turn continues the name's turn, or a twin of that, because both
+    spaces may have imported one session. False if it is such a twin itself, so the name stays. Raises:
+    BookmarkTaken."""
     if leads_to(*target, before.place, at.place):
         return True
-    stored = turn_at(*target, before.place)
-    twins = [] if stored is None else places_by_digest(*target, [stored.digest])
+    turn = turn_at(*target, before.place)
+    twins = [] if turn is None else places_by_digest(*target, [turn.digest])
     if not any(leads_to(*target, each.place, at.place) for each in twins):
-        raise BookmarkTaken(stored_name(name), stored.id if stored else str(before.place), is_copy=True)
-    return stored is None or stored.digest != at.digest
+        raise BookmarkTaken(stored_name(name), turn.id if turn else str(before.place), is_copy=True)
+    return turn is None or turn.digest != at.digest

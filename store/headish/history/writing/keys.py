@@ -1,6 +1,6 @@
-"""Keys: another system's name for a turn, by which headish stores the turn once (rule R35, keys).
+"""Keys: another system's names for turns, by which headish stores each turn once (rule R35, keys).
 
-The space is locked, so a key that was looked up stays free, or known, until the commit.
+The space is locked, so a key that was looked up stays free or taken until the commit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headish.values.places import Place
 from headish.values.turns import BLOCKS_TYPE
 
 Where: TypeAlias = "int | StoredTurn"
-"""A draft by its index among the new ones, or the turn that has its key."""
+"""The index of a draft among the new ones, or the stored turn that has its key."""
 
 
 def append_once(
@@ -37,11 +37,11 @@ def append_once(
     stream: BatchPlace = ALONE,
     carries_names: bool = True,
 ) -> list[Appended | StoredTurn]:
-    """``append``, except that for a draft whose key is known nothing is stored and no name moves: the result is the
-    turn that has the key.
+    """``append``, except for drafts whose keys are known: these are not stored, no name moves for them, and the result
+    has the turn with the key.
 
-    Cost: as ``append``; one statement more for each 64 keys, and one for each 64 turns that are superseded or copied.
-    Raises: KeyTaken where that turn says something else; as ``append``.
+    Cost: as ``append``, one statement more for each 64 keys, and one for each 64 turns that are superseded or copied.
+    Raises: KeyTaken if that turn says something else; as ``append``.
     """
     keys = [draft.facts.key for draft in drafts if draft.facts.key is not None]
     known: dict[bytes, Where] = {**turns_by_keys(connection, space, keys)}
@@ -52,7 +52,7 @@ def append_once(
         same = None if key is None else known.get(key)
         if same is None:
             same = len(new)
-            # Items that were known are not stored again, so those behind them move up.
+            # Known items are not stored again, so the indexes of later ones change.
             continues = tuple(_renumbered(each, where, stream.first_index, index) for each in draft.continues)
             new.append(replace(draft, continues=continues) if continues != draft.continues else draft)
             if key is not None:
@@ -68,7 +68,7 @@ def append_once(
 
 
 def refuse_known(connection: Connection, space: int, drafts: Sequence[Draft]) -> None:
-    """Refuse drafts that would have to be stored under a key that a turn has, or that two of them give.
+    """Refuse drafts whose key a stored turn or another draft has.
 
     Raises: KeyTaken.
     """
@@ -82,22 +82,22 @@ def refuse_known(connection: Connection, space: int, drafts: Sequence[Draft]) ->
 
 
 def check_referred(connection: Connection, space: int, drafts: Sequence[Draft]) -> None:
-    """Refuse drafts that supersede or repeat turns which this space does not hold. Raises: UnknownTurn."""
+    """Refuse drafts that supersede or copy turns that are not in this space. Raises: UnknownTurn."""
     facts = [draft.facts for draft in drafts]
-    named = dict.fromkeys(each for fact in facts for each in (fact.supersedes, fact.copy_of) if each is not None)
-    known = known_ids(connection, space, named)
-    for turn_id in named:
+    referred = dict.fromkeys(each for fact in facts for each in (fact.supersedes, fact.copy_of) if each is not None)
+    known = known_ids(connection, space, referred)
+    for turn_id in referred:
         if turn_id not in known:
             raise UnknownTurn(turn_id, "what a turn supersedes or repeats is stored before it")
 
 
 def find_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
-    """The turn with a key; of one that was superseded by ``KEY;2``, ``KEY;3`` …, the newest of them.
+    """The turn with a key; if it was superseded by ``KEY;2``, ``KEY;3`` …, the newest of these.
 
     Cost: two statements, and one more for each version.
     """
-    found = turn_by_key(connection, space, key)
-    return None if found is None else versions_of(connection, space, key, found)[-1]
+    first = turn_by_key(connection, space, key)
+    return None if first is None else versions_of(connection, space, key, first)[-1]
 
 
 def versions_of(connection: Connection, space: int, key: bytes, first: StoredTurn) -> list[StoredTurn]:
@@ -106,24 +106,24 @@ def versions_of(connection: Connection, space: int, key: bytes, first: StoredTur
     Cost: one statement for each.
     """
     version = re.compile(re.escape(key) + rb";[0-9]+")
-    found = [first]
+    versions = [first]
     while True:
-        newer = superseding(connection, space, found[-1].id)
-        # Later ones alone: a damaged row must not lead in a circle.
-        fitting = [each for each in newer if each.seq > found[-1].seq and version.fullmatch(each.key or b"")]
+        newer = superseding(connection, space, versions[-1].id)
+        # Only later turns: a damaged row must not lead in a circle.
+        fitting = [each for each in newer if each.seq > versions[-1].seq and version.fullmatch(each.key or b"")]
         if not fitting:
-            return found
-        found.append(fitting[-1])
+            return versions
+        versions.append(fitting[-1])
 
 
 def next_version(key: bytes, last: bytes | None) -> bytes:
-    """The key of what supersedes the last version of the turn with a key."""
+    """The key for a new version of the turn with a key; ``last`` is the key of the newest version so far."""
     number = (last or b"").removeprefix(key + b";")
     return b"%b;%d" % (key, int(number) + 1 if number.isdigit() else 2)
 
 
 def _renumbered(reference: Reference, where: Sequence[Where], first_index: int, index: int) -> Reference:
-    """A reference to an item of this batch, as a reference to the draft or turn that is taken for it."""
+    """Translate a reference to an item of this batch into one to the new draft or stored turn that stands for it."""
     if not isinstance(reference, int) or reference < first_index:
         return reference
     if reference >= first_index + index:
@@ -133,21 +133,22 @@ def _renumbered(reference: Reference, where: Sequence[Where], first_index: int, 
 
 
 def _check_equal(draft: Draft, same: Where, new: Sequence[Draft]) -> None:
-    """Equal is what says the same; parents, options and meta are not compared. What an erasure left is."""
+    """Refuse a draft that says something else than what has its key. Parents, options and meta are not compared; an
+    erased turn is compared by what is left of it. Raises: KeyTaken."""
     said = new[same].said if isinstance(same, int) else _said(same, draft)
     if said != draft.said:
         raise KeyTaken((draft.facts.key or b"").decode(), EARLIER_ITEM if isinstance(same, int) else same.id)
 
 
 def _said(stored: StoredTurn, draft: Draft) -> DigestFields:
-    if stored.key != draft.facts.key:  # found by the hash of its key: it lost its meta
-        given = draft.said
-        return replace(given, role=stored.role, hash=bytes(stored.hash), type=stored.type)
+    if stored.key != draft.facts.key:  # found by the hash of its key, so its meta was erased
+        fields = draft.said
+        return replace(fields, role=stored.role, hash=bytes(stored.hash), type=stored.type)
     return said_by(stored)
 
 
 def said_by(stored: StoredTurn) -> DigestFields:
-    """What a turn says: all that is compared under a key. Raises: CorruptTurn."""
+    """The digest fields of a turn, which are what keys compare. Raises: CorruptTurn."""
     name = read_mapping(stored, "system").get("document_name") if stored.type is not None else None
     return DigestFields(
         role=stored.role,

@@ -1,7 +1,7 @@
-"""The messages of ``record`` as drafts: those of an API, or headish's own.
+"""Make drafts of the messages of ``record``, which are in the form of an API or headish's own.
 
 A client sends its whole list again with every message. So this process remembers the drafts of entries that it has
-read, by a hash of their bytes, and reads only what is new.
+read, by a hash of the entries, and reads only new ones.
 """
 
 from __future__ import annotations
@@ -24,40 +24,41 @@ _OPTIONS = ("role", "cache", "attributes", "meta", "said_at", "key")
 _KEYS = frozenset(("content", *_OPTIONS))
 _PLAIN_KEYS = {"role", "content"}
 _READ_ANEW = frozenset(("cache", "attributes", "meta", "said_at", "key", "message"))
-"""Keys of an entry with options of headish's own. Such an entry is read each time: a time may be too far ahead now and
-not tomorrow."""
+"""Keys that only headish's own entries have. Such an entry is read each time, because the result may change: a time may
+be too far ahead now, but not tomorrow."""
 _SPELLING = 2
-"""The edition of ``marshal`` that writes equal values alike, whatever else refers to them."""
+"""The last version of ``marshal`` without references to repeated objects: it writes equal values alike."""
 
 KNOWN: Recent[bytes, Draft] = Recent(half_bytes=8 * 1024 * 1024)
-"""Drafts by the hash of the entries that they were made of."""
+"""Drafts by the hash of the entries that they were made from."""
 
 
 def forget_known() -> None:
-    """Forget all, once an erasure is stored."""
+    """Forget all after an erasure was committed: drafts have the erased words."""
     KNOWN.clear()
 
 
 class _Reading(NamedTuple):
-    """How the entries of one call become drafts."""
+    """Reads the entries of one call into drafts."""
 
     limit_bytes: int
     author: str | None
 
     def draft(self, way: str, run: list[Any], read: Callable[[list[Any]], Read | Any]) -> Draft:
-        """The draft of the entries of one turn. ``way`` names what ``read`` does beside what the entries say."""
+        """The draft of the entries of one turn, remembered or made by ``read``. ``way`` names how ``read`` reads,
+        because the same entries may be read in several forms."""
         key = self._key(way, run)
-        known = None if key is None else KNOWN.get(key)
-        if known is not None:
-            return known
+        remembered = None if key is None else KNOWN.get(key)
+        if remembered is not None:
+            return remembered
         draft = self._made(read(run))
         if key is not None:
             KNOWN.put_all({key: draft}, draft.size_bytes)
         return draft
 
     def _key(self, way: str, run: list[Any]) -> bytes | None:
-        """What only equal entries have, type by type: a byte string is no text, and 1 no 1.0. None where they hold
-        anything but plain values, or options."""
+        """A key that only equal entries have, with equal types: bytes differ from text, and 1 from 1.0. None if they
+        have options of headish's own, or values that are not plain."""
         if any(type(entry) is dict and not _READ_ANEW.isdisjoint(entry) for entry in run):
             return None
         try:
@@ -76,7 +77,7 @@ class _Reading(NamedTuple):
 def message_drafts(
     messages: Iterable[Any] | Mapping[str, Any], form: str | None, limit_bytes: int, author: str | None
 ) -> list[Draft]:
-    """The drafts of a list, or of the body that holds it.
+    """Make the drafts of a list, or of a request body that contains it.
 
     Raises: InvalidContent (TooDeep, TooLarge), InvalidArgument, InvalidRole, UnknownFormat.
     """
@@ -90,7 +91,7 @@ def message_drafts(
 
 
 def _is_plain_text(message: Any) -> bool:
-    """Whether a message is a text that every form writes so."""
+    """Whether a message is just a role and text, which every form writes the same way."""
     return type(message) is dict and message.keys() == _PLAIN_KEYS and type(message["content"]) is str
 
 

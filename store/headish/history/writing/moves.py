@@ -1,4 +1,4 @@
-"""Set, remove and undo names. The space is locked, so a name stays where this module found it until the commit."""
+"""Set, remove, undo and rename names. The space is locked, so a name that was found does not move until the commit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headish.values.places import Place
 
 
 class Moved(NamedTuple):
-    """A move of a name: its number in the log, and where the name is since (None: removed)."""
+    """A move of a name: its number in the log, and the place of the name after it (None: removed)."""
 
     number: int
     place: Place | None
@@ -32,8 +32,8 @@ def set_name(
 ) -> Moved:
     """Set a name, or move it. Raises: UnknownTurn, BookmarkMoved."""
     check_expected(name, expect, _id_of(connection, space, name) if expect is not None else None)
-    stored = find_turn(connection, space, headish)
-    return Moved(set_bookmark(connection, space, name, stored), stored.place, stored.id)
+    turn = find_turn(connection, space, headish)
+    return Moved(set_bookmark(connection, space, name, turn), turn.place, turn.id)
 
 
 def remove_name(connection: Connection, space: int, name: bytes, expect: TurnId | Absent | None) -> Moved:
@@ -48,7 +48,8 @@ def remove_name(connection: Connection, space: int, name: bytes, expect: TurnId 
 def undo_name(
     connection: Connection, space: int, name: bytes, turns: int, expect: TurnId | Absent | None
 ) -> tuple[Moved, list[StoredTurn]]:
-    """Move a name back by so many turns along first parents; the turns that left it, oldest first.
+    """Move a name back by ``turns`` turns along first parents. Returns the move, and the turns that the name no longer
+    leads to, oldest first.
 
     Past the root the name is removed. Raises: UnknownBookmark, BookmarkMoved.
     """
@@ -56,7 +57,7 @@ def undo_name(
     if place is None:
         raise UnknownBookmark(stored_name(name))
     check_expected(name, expect, _id_of(connection, space, name) if expect is not None else None)
-    # One more than is undone: the name goes back onto it.
+    # One more than is undone: the turn that the name moves back to.
     walked = list(islice(walk_first_parents(connection, space, place), turns + 1))
     if len(walked) <= turns:
         return remove_name(connection, space, name, None), walked[::-1]
@@ -67,7 +68,7 @@ def undo_name(
 def rename_name(connection: Connection, space: int, old: bytes, new: bytes, expect: TurnId | Absent | None) -> Moved:
     """Rename a name; its log goes with it.
 
-    Raises: UnknownBookmark; BookmarkMoved also where the new name exists; InvalidArgument where it did once.
+    Raises: UnknownBookmark; BookmarkMoved, also if the new name exists; InvalidArgument if it existed before.
     """
     before = find_named(connection, space, old)
     turn = None if before is None else parent_at(connection, space, before.place)
@@ -84,7 +85,7 @@ def rename_name(connection: Connection, space: int, old: bytes, new: bytes, expe
 
 
 def is_logged(connection: Connection, space: int, name: bytes, moved: Moved) -> bool:
-    """Whether the log has this very move: what is asked if the answer to its commit was lost."""
+    """Whether the log has this move. Tells whether a commit succeeded whose answer was lost."""
     return logged_place(connection, space, name, moved.number) == (True, moved.place)
 
 

@@ -1,4 +1,4 @@
-"""Planning: what each draft continues, and which name moves with it, before a row is written.
+"""Plan an append: find the parents of each draft, and the name that moves with it, before a row is written.
 
 Every name that a batch mentions is looked up first, all of them at once.
 """
@@ -28,10 +28,10 @@ EARLIER_ITEM = "an earlier item of this batch"
 
 
 class Earlier(Struct, frozen=True, gc=False):
-    """How the items of earlier batches of one stream are found: their first index, and its commit number.
+    """An earlier batch of a stream: the index of its first item, and that item's commit number.
 
-    ``seqs`` has the commit number of each item of a batch that named turns which were known by their keys; of any other
-    batch the numbers follow one another.
+    ``seqs`` has the commit number of each item if the batch had items that were known by their keys; otherwise the
+    numbers follow one another.
     """
 
     first_index: int
@@ -45,18 +45,18 @@ class Earlier(Struct, frozen=True, gc=False):
 
 
 class BatchPlace(Struct, frozen=True, gc=False):
-    """The stream that a batch is a part of: the index of the batch's first item, and how the items before are found."""
+    """The place of a batch in its stream: the index of its first item, and the earlier batches."""
 
     first_index: int = 0
     earlier: Sequence[Earlier] = ()
 
 
 ALONE = BatchPlace()
-"""A batch that is all there is."""
+"""The place of a batch that is a whole stream."""
 
 
 class Known(Struct, frozen=True, gc=False):
-    """What a child needs to know of a stored parent. A parent in this batch is known by its index alone.
+    """The facts of a stored parent that a child needs. A parent in the same batch is just an index.
 
     ``head`` is the name that moved with it.
     """
@@ -68,14 +68,14 @@ class Known(Struct, frozen=True, gc=False):
 
 
 class AppendPlan(Struct, frozen=True, gc=False):
-    """What a draft continues, and the name that moves with it."""
+    """The parents of a draft, and the name that moves with it."""
 
     parents: tuple[Known | int, ...]
     name: bytes | None
 
 
 class Planner:
-    """Finds what each draft continues and which name moves with it, as if the drafts came one by one."""
+    """Finds the parents of each draft and the name that moves with it, as if the drafts were stored one by one."""
 
     def __init__(
         self,
@@ -89,9 +89,9 @@ class Planner:
         self._first_index, self._earlier = stream.first_index, stream.earlier
         self.mentioned = _mentioned(drafts)
         self.found = find_bookmarks(connection, space, self.mentioned)
-        """Where the names that the batch mentions were before it, of those that there are."""
-        # Where names are after the drafts so far: a later draft must see the move of an earlier one, which is in no row
-        # yet.
+        """The positions before the batch of those mentioned names that exist."""
+        # The positions after the drafts so far: a later draft must see the move of an earlier one, which is not in the
+        # database yet.
         self._names: dict[bytes, Known | int | None] = {}
         self.plans: list[AppendPlan] = []
 
@@ -99,7 +99,7 @@ class Planner:
         found = [self._find(reference, index) for reference in draft.continues]
         if draft.respond:
             found.append(self._newest(index))
-        # Two references may name one turn. A link of it twice would walk it once and digest it twice.
+        # Two references may name one turn. Two links to it would be walked once, but count twice in the digest.
         parents = tuple(dict.fromkeys(found))
         name = self._moving_name(draft, parents)
         self._check_expected(draft, name)
@@ -122,11 +122,11 @@ class Planner:
         # The newest turn is the draft before this one, which the database cannot find yet.
         elif reference.name == "@" and index and not reference.steps:
             return index - 1
-        stored = find_turn(self._connection, self._space, reference)
-        return self._known(stored, reference.text)
+        turn = find_turn(self._connection, self._space, reference)
+        return self._known(turn, reference.text)
 
     def _find_item(self, item: int, index: int) -> Known | int:
-        """An earlier item: of this batch by its own index, of a former one by its commit number."""
+        """Find an earlier item: in this batch by its index, in an earlier batch by its commit number."""
         if not 0 <= item < self._first_index + index:
             raise UnknownTurn(shown(item), "an item can continue only the items before it")
         if item >= self._first_index:
@@ -144,7 +144,7 @@ class Planner:
         return Known(stored.place, stored.id, stored.digest, stored.head)
 
     def _position(self, name: bytes) -> Known | int | None:
-        """Where a name that the batch mentions points at this moment of the batch."""
+        """The turn that a mentioned name points at after the drafts so far."""
         if name not in self._names:
             found = self.found.get(name)
             self._names[name] = None if found is None else self._stored(found.place)
@@ -155,8 +155,8 @@ class Planner:
         return None if parent is None else Known(place, parent.id, parent.digest, parent.head)
 
     def _moving_name(self, draft: Draft, parents: tuple[Known | int, ...]) -> bytes | None:
-        """The one name that moves with a turn (rule R2, one name moves): the given one, else that of the first turn it
-        continues."""
+        """The one name that moves with a turn (rule R2, one name moves): the given one, else the one that its first
+        reference names, else the only one at its first parent."""
         if draft.bookmark is not None or not parents or not (self._carries_names and draft.moves):
             return draft.bookmark
         first = draft.continues[0] if draft.continues else None
@@ -164,37 +164,37 @@ class Planner:
             name = first.bookmark.encode()
             if self._position(name) is not None:
                 return name
-        # Of several names at one turn none moves: headish cannot know on which of them the caller goes on.
+        # If there are several, none moves: headish cannot know which of them the caller continues.
         names = self._names_at(parents[0])
         return names[0] if len(names) == 1 else None
 
     def _names_at(self, parent: Known | int) -> list[bytes]:
-        here = [name for name, where in self._names.items() if where == parent]
+        names = [name for name, where in self._names.items() if where == parent]
         if isinstance(parent, Known):
-            # Two more than the batch may have moved away: it only matters whether none, one or several are left.
-            stored = bookmarks_at(self._connection, self._space, parent.place, parent.head, len(self._names) + 2)
-            here += [name for name in stored if name not in self._names]
-        return here
+            # The batch may have moved any of its names away. Two more are enough to tell none, one and several apart.
+            in_database = bookmarks_at(self._connection, self._space, parent.place, parent.head, len(self._names) + 2)
+            names += [name for name in in_database if name not in self._names]
+        return names
 
     def _check_expected(self, draft: Draft, moving: bytes | None) -> None:
         if draft.expect is None:
             return
         first = draft.continues[0] if draft.continues else None
-        named = draft.bookmark or (first.bookmark.encode() if isinstance(first, Headish) and first.bookmark else None)
-        if named is None or moving != named:
+        name = draft.bookmark or (first.bookmark.encode() if isinstance(first, Headish) and first.bookmark else None)
+        if name is None or moving != name:
             raise InvalidArgument("expect needs a bookmark: give bookmark=, or continue a bookmark by its name")
-        actual = self._position(named)
+        actual = self._position(name)
         if isinstance(actual, int):  # an earlier draft of this batch moved it
-            raise BookmarkMoved(stored_name(named), expected_id(draft.expect), EARLIER_ITEM)
-        check_expected(named, draft.expect, None if actual is None else actual.id)
+            raise BookmarkMoved(stored_name(name), expected_id(draft.expect), EARLIER_ITEM)
+        check_expected(name, draft.expect, None if actual is None else actual.id)
 
     def _check_forward(self, name: bytes, parents: tuple[Known | int, ...]) -> None:
-        """Refuse to take a name away from turns that these parents do not continue (rule R24, not taken away)."""
-        from headish.history.reading.walk import leads_to  # late: most names move to what continues them
-
+        """Refuse to move a name to a turn that does not continue the name's turn (rule R24, not taken away)."""
         position = self._position(name)
         if position is None:
             return
+        from headish.history.reading.walk import leads_to  # late: few drafts move a name from where it is
+
         # A list, not a recursion: a batch may be one chain that is longer than the stack is deep.
         ahead, seen = list(parents), set[Known | int]()
         while ahead:
@@ -212,7 +212,7 @@ class Planner:
 
 
 def check_draft(connection: Connection, space: int, draft: Draft) -> None:
-    """Refuse what an append of a draft alone would refuse, before anything is stored.
+    """Refuse a draft that an append would refuse, without storing anything.
 
     Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument.
     """
@@ -220,18 +220,19 @@ def check_draft(connection: Connection, space: int, draft: Draft) -> None:
 
 
 def check_expected(name: bytes, expect: TurnId | Absent | None, actual: TurnId | None) -> None:
-    """Raises: BookmarkMoved where a name is not where it is expected."""
+    """Check that a name is where it is expected. Raises: BookmarkMoved."""
     if expect is not None and expected_id(expect) != actual:
         raise BookmarkMoved(stored_name(name), expected_id(expect), actual)
 
 
 def expected_id(expect: TurnId | Absent | None) -> TurnId | None:
-    """The id that is expected; None for no such name."""
+    """The expected id; None if the name must not exist."""
     return None if isinstance(expect, Absent) else expect
 
 
 def moves_once(plans: Sequence[AppendPlan]) -> list[AppendPlan]:
-    """The plans of a batch: only the last turn that a name moves to says that it moved the name (rule R39, one row)."""
+    """Keep each name only in the last plan of the batch that moves it, so that its log gets one row (rule R39, one
+    row)."""
     last = {plan.name: index for index, plan in enumerate(plans)}
     return [
         plan if plan.name is None or last[plan.name] == index else replace(plan, name=None)
@@ -245,7 +246,7 @@ def stored_parents(plans: Iterable[AppendPlan]) -> set[Place]:
 
 
 def count_ends(plans: Sequence[AppendPlan], tips: Mapping[Place, Tip]) -> tuple[int, int]:
-    """How many roots and heads the drafts add. ``tips`` has the stored turns that they continue."""
+    """Count the roots and heads that the drafts add. ``tips`` has the stored turns that they continue."""
     heads: set[Place | int] = {place for place, tip in tips.items() if not tip.continued}
     before = len(heads)
     for index, plan in enumerate(plans):

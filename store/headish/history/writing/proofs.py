@@ -1,4 +1,4 @@
-"""Check that a record is as its digest and seal say, and says nothing that no record can say."""
+"""Check a record: derive its digest and seal, and find values that no record may have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROLES = {*ROLES, ""}
 
 
 def mappings_of(stored: StoredTurn) -> tuple[tuple[str, bytes | None], ...]:
-    """The columns of a record that hold a JSON object, by name; none of them where the record has none."""
+    """The columns of a record for JSON objects, by name; empty if the record has no such object."""
     if stored.attributes is stored.inherited is stored.system is stored.app is None:
         return ()  # nearly every turn
     return (
@@ -31,13 +31,13 @@ def mappings_of(stored: StoredTurn) -> tuple[tuple[str, bytes | None], ...]:
 
 
 def derive_digest(stored: StoredTurn | TurnRecord, document_name: str | None, parents: Iterable[bytes]) -> bytes:
-    """The digest of what a record says, behind parents with these digests."""
+    """Derive the digest of a record whose parents have these digests."""
     beginning = begin_digest(stored.role, stored.type, stored.content_type or BLOCKS_TYPE, document_name)
     return digest_from(beginning, stored.attributes or b"", stored.hash, parents)
 
 
 def derive_seal(stored: StoredTurn | TurnRecord, digest: bytes, parents: Iterable[TurnId]) -> bytes:
-    """The seal of a record with a digest that continues the turns with these ids."""
+    """Derive the seal of a record with a digest, whose parents have these ids."""
     return seal_turn(
         stored.id, digest, parents, head=stored.head, cache=bool(stored.cache), inherited=stored.inherited,
         system=stored.system, app=stored.app,
@@ -45,16 +45,16 @@ def derive_seal(stored: StoredTurn | TurnRecord, digest: bytes, parents: Iterabl
 
 
 def record_problems(stored: StoredTurn, *, decoded: str = "") -> Iterator[str]:
-    """What a record says that none can say. ``decoded`` is a column that the caller has decoded."""
+    """Describe the values of a record that no record may have. ``decoded`` is a column that the caller has decoded."""
     if not is_turn_id(stored.id):
         yield "its id is not a SCRU128 id"
     if stored.cache not in (1, None):
         yield f"its cache is {stored.cache}"
-    if stored.role not in _ROLES:  # a bare sequence of a transcript has none
+    if stored.role not in _ROLES:  # the empty role is allowed: a bare sequence of a transcript has none
         yield f"its role is {stored.role!r}"
-    if stored.type == "" or stored.content_type == "":  # a hash cannot tell these from none
+    if stored.type == "" or stored.content_type == "":  # the hashes are the same with and without an empty one
         yield "its type or content type is empty"
-    if stored.type is not None and "\0" in stored.type:  # no server keeps one
+    if stored.type is not None and "\0" in stored.type:  # PostgreSQL's text cannot store it
         yield "its type holds a NUL"
     if stored.key == b"" or stored.supersedes == "":  # likewise
         yield "its key, or what it supersedes, is empty"
@@ -67,7 +67,7 @@ def record_problems(stored: StoredTurn, *, decoded: str = "") -> Iterator[str]:
 
 
 def system_of(stored: StoredTurn) -> Mapping[str, Any] | None:
-    """What a turn has under its seal; None where that is no JSON object, which ``record_problems`` tells."""
+    """The sealed ``system`` of a turn; None if it is not a JSON object, which ``record_problems`` reports."""
     try:
         system = {} if stored.system is None else strictjson.decode(stored.system, "system")
     except InvalidContent:
@@ -76,13 +76,13 @@ def system_of(stored: StoredTurn) -> Mapping[str, Any] | None:
 
 
 def copy_problems_of(stored: StoredTurn, system: Mapping[str, object]) -> Iterator[str]:
-    """What the sealed ``system`` says of the turn otherwise than the columns that copy it (rule R36, sealed facts).
+    """Describe the differences between the sealed ``system`` and the columns that copy it (rule R36, sealed facts).
 
-    A key may stand under the seal alone: another turn had it when this one arrived (rule R45, shadowed keys).
+    A key may be missing in its column: another turn had it when this one arrived (rule R45, shadowed keys).
     """
     if system.get(CACHE_TTL) not in (None, *TTLS):
         yield "the time of its cache flag is none"
-    # Whoever reads a turn derives its digest without a name then.
+    # The digest covers the name, but readers derive it with a name for documents only.
     if system.get("document_name") and stored.type != DOCUMENT:
         yield "it has the name of a document and is none"
     if "said_at" in system and said_of(system) is None:
@@ -96,6 +96,6 @@ def copy_problems_of(stored: StoredTurn, system: Mapping[str, object]) -> Iterat
 
 
 def shadowed_key(stored: StoredTurn, system: Mapping[str, Any]) -> bytes | None:
-    """The key that a turn has under its seal and not in its column; None where it has none."""
+    """The key that a turn has under its seal, but not in its column; None if there is none."""
     key = system.get("key") if stored.key is None else None
     return key.encode(errors="surrogatepass") if isinstance(key, str) else None

@@ -1,9 +1,8 @@
 """Record: a client sends its whole message list again, and only the new tail is stored (rule I4, digest and seal;
 rule R4, only the new tail).
 
-A stored turn's parents are stored, and its digest covers theirs. So the messages of a list that are stored are its
-first ones, and the last of them is found by looking at a few digests, wherever in the list it stands. No thread is
-read.
+A stored turn's parents are stored, and its digest covers theirs. So the stored messages of a list are its first ones,
+and looking up a few digests finds the last of them, wherever in the list it is. No thread is read.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ from headish.values.places import Place, Segment
 from headish.values.turns import PREAMBLE, said_of
 
 TWINS_TRIED = 4
-"""How many equal turns are looked at one by one. Where there are more, every message is looked up."""
+"""The most turns with one digest that are examined one by one. If there are more, every message is looked up."""
 
 
 Matched = tuple[int, StoredTurn | None]
-"""How many messages of a list are stored, and the turn of the last of them."""
+"""The number of messages of a list that are stored, and the turn of the last of them."""
 
 
 class ListMatch(NamedTuple):
-    """A list that may be stored: the digest of each message, the first one behind ``base``.
+    """A list to look for: the digest of each message. The first message continues ``base``.
 
-    ``roots`` are the turns that it may begin with. Without base and roots only turns match whose whole thread sets no
+    ``roots`` are the turns that it may begin with. Without base and roots only turns match whose whole threads set no
     options, because the list sets none either (rule R4, only the new tail).
     """
 
@@ -61,12 +60,13 @@ def record_list(
     name: bytes | None,
     mint: Mint,
 ) -> tuple[Appended, int, int]:
-    """Store what is new of a list; returns the turn of its last message, how many turns were new, and how many of the
-    known ones are erased: what they said does not come back.
+    """Store the new messages of a list. Returns the turn of its last message, the number of new turns, and the number
+    of known turns that are erased (their words are not stored again).
 
-    A list that was not found as it stands is compared with what a model sees of the thread. Instructions that changed
-    at its beginning are laid over those that stand there, if the list says all else that the name's thread does.
-    Cost: as ``match_recorded`` and ``append``; then as ``match_window``, and as ``match_changed_prompt``.
+    If the list is not found as it is, it is compared with what a model sees of the thread. Instructions that changed at
+    its beginning are laid over the stored ones, if the list repeats everything else of the name's thread.
+    Cost: as ``match_recorded`` and ``append``; if the list is not found, as ``match_window`` and
+    ``match_changed_prompt``, too.
     """
     before = None if name is None else find_bookmark(connection, space, name)
     stored_base = None if base is None else find_turn(connection, space, base)
@@ -74,7 +74,7 @@ def record_list(
     wanted = ListMatch(digests_of_list(drafts, stored_base), stored_base, roots)
     matched, tip = match_recorded(connection, space, wanted)
     end = before if stored_base is None else stored_base.place
-    # A client of a thread with overlays re-sends what it was shown, and that has other digests than the stored turns.
+    # In a thread with overlays a client sends back what it was shown, which has other digests than the stored turns.
     if end is not None and (not matched if base is not None else tip is None or tip.place != end):
         matched, tip = _match_seen(connection, space, drafts, end, (matched, tip))
     laid = 0
@@ -92,8 +92,9 @@ def record_list(
 
 
 def _match_seen(connection: Connection, space: int, drafts: Sequence[Draft], end: Place, matched: Matched) -> Matched:
-    """The same, if the thread holds overlays and the list says what a model sees of it (rule R34, overlays)."""
-    from headish.history.windows.resent import match_window  # late: it reads windows, which record does not
+    """Match the list with what a model sees, if the thread contains overlays (rule R34, overlays); else return
+    ``matched``."""
+    from headish.history.windows.resent import match_window  # late: few lists need a window
 
     found = match_window(connection, space, end, drafts)
     if found is None:
@@ -107,15 +108,16 @@ def _match_seen(connection: Connection, space: int, drafts: Sequence[Draft], end
 def _lay_prompt(
     connection: Connection, space: int, drafts: Sequence[Draft], end: Place, matched: Matched, mint: Mint
 ) -> tuple[int, int, StoredTurn | None]:
-    """How many overlays were stored for instructions that changed, and how far the list is known then. As it was, if
-    the list is another."""
+    """Store overlays for instructions that changed. Returns their number, and the new match; zero and ``matched`` if
+    the list differs in more than that."""
     from headish.history.windows.resent import match_changed_prompt  # late: as in ``_match_seen``
     from headish.history.windows.resolve import holds_overlays
 
     known, tip = matched
     is_edit = any(draft.said.role not in PREAMBLE for draft in drafts[: known + 1])
     found = None
-    # Behind its instructions, the list of a thread without overlays differs because somebody edited it.
+    # Without overlays, a list that differs only after its instructions was edited: its own branch is right, and reading
+    # the thread would be in vain.
     if (tip is None or tip.place != end) and (not is_edit or holds_overlays(connection, space, end)):
         found = match_changed_prompt(connection, space, end, drafts)
     if found is None:
@@ -130,16 +132,16 @@ def _lay_prompt(
 
 
 def match_recorded(connection: Connection, space: int, wanted: ListMatch) -> tuple[int, StoredTurn | None]:
-    """How many messages of a list, from the first on, are stored where it belongs; and the turn of the last of them.
+    """The number of messages at the beginning of a list that are stored where it belongs, and the turn of the last one.
 
     Among equal turns the one with the lowest commit number is taken.
-    Cost: a statement or two to find the last known message, however long the list; three or four to see that it belongs
-    there. If it does not, as ``match_stored``.
+    Cost: one or two statements to find the last known message, however long the list; three or four to see that it
+    belongs there. If it does not, as ``match_stored``.
     """
     last, twins = find_last_known(connection, space, wanted.digests)
     if not twins:
         return 0, wanted.base
-    # Each twin costs a walk of links. A thousand threads that all begin with one greeting would take a thousand.
+    # Each twin costs a walk of links: a greeting with which a thousand threads begin would cost a thousand walks.
     for twin in twins if len(twins) <= TWINS_TRIED else ():
         if _belongs(connection, space, wanted, last, twin.place):
             return last + 1, turn_at(connection, space, twin.place)
@@ -147,30 +149,29 @@ def match_recorded(connection: Connection, space: int, wanted: ListMatch) -> tup
 
 
 def match_by_each(connection: Connection, space: int, wanted: ListMatch) -> tuple[int, StoredTurn | None]:
-    """``match_recorded`` by looking every message up. Cost: as ``match_stored``."""
+    """``match_recorded`` by looking up every message. Cost: as ``match_stored``."""
     return match_stored(connection, space, wanted.digests, wanted.base, _fits(wanted))
 
 
 def find_last_known(connection: Connection, space: int, digests: Sequence[bytes]) -> tuple[int, list[At]]:
-    """The index of the last digest that is stored, and the places of the turns that have it, in commit order; empty if
-    none is.
+    """The index of the last digest that is stored, and the places of the turns that have it, in commit order; -1 and no
+    places if none is.
 
     Cost: one statement if the last known message is among the last ``LOOKED_UP // 2``; else one more for each time that
-    the length of the list can be divided by half of that.
+    the length of the list can be divided by that number.
     """
     low, high = 0, len(digests)  # those before low are known, those from high on are not
     last, twins = -1, list[At]()
     while low < high:
         probed = _spread(low, high)
-        found: dict[bytes, list[At]] = {}
+        by_digest: dict[bytes, list[At]] = {}
         for at in places_by_digest(connection, space, [digests[index] for index in probed]):
-            found.setdefault(at.digest, []).append(at)
-        known = [index for index in probed if digests[index] in found]
+            by_digest.setdefault(at.digest, []).append(at)
+        known = [index for index in probed if digests[index] in by_digest]
         if known:
             last = known[-1]
-            low, twins = last + 1, sorted(found[digests[last]], key=lambda at: at.seq)
-        # A digest covers its parents, so if one is unknown all later ones are: the probe may search as in a sorted
-        # list.
+            low, twins = last + 1, sorted(by_digest[digests[last]], key=lambda at: at.seq)
+        # A digest covers its parents, so after an unknown one all are unknown, and the list can be bisected.
         high = min((index for index in probed if index > last), default=high)
     return last, twins
 
@@ -182,34 +183,33 @@ def match_stored(
     base: StoredTurn | None,
     fits: Callable[[int, StoredTurn], bool],
 ) -> tuple[int, StoredTurn | None]:
-    """How many of a list's digests, from the first on, are stored below ``base``; and the last turn that matches.
+    """The number of digests at the beginning of a list that are stored after ``base``, and the last turn that matches.
 
-    Without a base the list begins with turns that continue nothing. ``fits`` says for each index which turns with its
-    digest may be taken for it; among equals, the one with the lowest commit number is.
-    Cost: one statement for every 64 digests, and one for each match that begins a chain.
+    Without a base the list must begin at a root. ``fits`` decides for an index whether a turn with its digest may
+    match; among several, the one with the lowest commit number is taken.
+    Cost: one statement for each 64 digests, and one for each match that begins a chain.
     """
     parents = None if base is None else {base.place}
     matched, tip = 0, base
     for start in range(0, len(digests), LOOKED_UP):
         portion = digests[start : start + LOOKED_UP]
         candidates: dict[bytes, list[StoredTurn]] = {}
-        for stored in turns_by_digest(connection, space, dict.fromkeys(portion)):
-            candidates.setdefault(stored.digest, []).append(stored)
+        for turn in turns_by_digest(connection, space, dict.fromkeys(portion)):
+            candidates.setdefault(turn.digest, []).append(turn)
         for digest in portion:
             level = [
-                stored
-                for stored in candidates.get(digest, [])
-                if fits(matched, stored) and _continues_one(connection, space, stored, parents)
+                turn
+                for turn in candidates.get(digest, [])
+                if fits(matched, turn) and _continues_one(connection, space, turn, parents)
             ]
             if not level:
                 return matched, tip
-            matched, tip, parents = matched + 1, level[0], {stored.place for stored in level}
+            matched, tip, parents = matched + 1, level[0], {turn.place for turn in level}
     return matched, tip
 
 
 def thread_roots(connection: Connection, space: int, place: Place | None) -> set[Place] | None:
-    """The turns without parents that the thread of a place begins with, and their other versions; None if there is no
-    place."""
+    """The roots of the thread of a place, and their other versions; None if there is no place."""
     if place is None:
         return None
     links = read_links(connection, space, place)
@@ -218,7 +218,7 @@ def thread_roots(connection: Connection, space: int, place: Place | None) -> set
 
 
 def digests_of_list(drafts: Sequence[Draft], base: StoredTurn | None) -> list[bytes]:
-    """The digest of each draft, if each continues the one before, the first one ``base``."""
+    """The digests that the drafts would have if each continued the one before, and the first one ``base``."""
     digests: list[bytes] = []
     parents = [] if base is None else [base.digest]
     for draft in drafts:
@@ -228,7 +228,8 @@ def digests_of_list(drafts: Sequence[Draft], base: StoredTurn | None) -> list[by
 
 
 def _spread(low: int, high: int) -> list[int]:
-    """Which indexes of a range to look at: the last ones, because a client adds a few messages; some of the rest."""
+    """The indexes of a range to look up: the last ones, because a client mostly adds a few messages, and an even spread
+    of the rest."""
     near = max(low, high - LOOKED_UP // 2)
     # Rounded up: one digest too many would not fit into one statement.
     step = -(-(near - low) // (LOOKED_UP // 2)) or 1
@@ -236,7 +237,8 @@ def _spread(low: int, high: int) -> list[int]:
 
 
 def _belongs(connection: Connection, space: int, wanted: ListMatch, last: int, place: Place) -> bool:
-    """Whether the turn at a place, which has the digest of the message ``last``, is where the list belongs."""
+    """Whether the turn at a place, which has the digest of message ``last``, is in a thread that the list may
+    continue."""
     segments = arrange([place], read_links(connection, space, place))
     if wanted.base is not None:
         return _place_before(segments, last + 1) == wanted.base.place
@@ -246,7 +248,7 @@ def _belongs(connection: Connection, space: int, wanted: ListMatch, last: int, p
 
 
 def _count_erased(connection: Connection, space: int, matched: int, tip: StoredTurn) -> int:
-    """How many of the matched turns are erased. Cost: one statement, more only where anything was erased."""
+    """Count the matched turns that are erased. Cost: one statement; more only if anything in the space was erased."""
     if not matched or not has_erasures(connection, space):
         return 0
     segments = arrange([tip.place], read_links(connection, space, tip.place))
@@ -254,7 +256,7 @@ def _count_erased(connection: Connection, space: int, matched: int, tip: StoredT
 
 
 def _place_before(segments: Sequence[Segment], steps: int) -> Place | None:
-    """The place so many turns before the last one of a thread without merges."""
+    """The place ``steps`` turns before the last one of a thread without merges; None if the thread is shorter."""
     for chain, low, high in reversed(segments):
         if steps <= high - low:
             return Place(chain, high - steps)
@@ -263,7 +265,8 @@ def _place_before(segments: Sequence[Segment], steps: int) -> Place | None:
 
 
 def _fits(wanted: ListMatch) -> Callable[[int, StoredTurn], bool]:
-    """What the messages of a list may match, one by one: as ``ListMatch`` says."""
+    """Return a test for the turns that a message of the list may match, by the rule of ``ListMatch``. It takes the
+    message's index and the turn."""
 
     def fits(index: int, stored: StoredTurn) -> bool:
         if wanted.base is not None:
@@ -276,13 +279,13 @@ def _fits(wanted: ListMatch) -> Callable[[int, StoredTurn], bool]:
 
 
 def _continues_one(connection: Connection, space: int, stored: StoredTurn, parents: set[Place] | None) -> bool:
-    """Whether a turn continues exactly one of the matched ones; if none is matched yet, whether it is a root."""
+    """Whether a turn continues one of the matched ones and nothing else; or, if none is matched yet, is a root."""
     own = parents_of(connection, space, stored)
     return not own if parents is None else len(own) == 1 and own[0] in parents
 
 
 def _follow(draft: Draft, index: int, tip: StoredTurn | None) -> Draft:
-    """The draft, continuing the one before it; the first continues the matched tip."""
+    """Make a draft continue the one before it; the first continues the matched tip."""
     before: tuple[int | Place, ...] = (index - 1,) if index else () if tip is None else (tip.place,)
     return replace(draft, continues=before)
 

@@ -1,4 +1,4 @@
-"""Replies: the turns that a request pins, and the reply that continues them.
+"""Replies: pin the turns of a request, and store the reply that continues them.
 
 A request pins what its reply will continue. The bookmark of the request moves only if it still points there (rule R5, a
 reply follows its request); otherwise the reply is a branch without a name.
@@ -24,14 +24,14 @@ from headish.values.places import Place
 
 
 class Pinned(NamedTuple):
-    """What a reply will continue: the turns, and the bookmark that points at the first of them, if one was named."""
+    """The turns that a reply will continue, and the bookmark that points at the first of them, if one was named."""
 
     turns: tuple[TurnId, ...]
     bookmark: str | None
 
 
 def pin_turns(connection: Connection, space: int, places: Sequence[Place], name: str | None) -> Pinned:
-    """The turns at these places; and the name, if it is a bookmark that points at the first.
+    """Pin the turns at these places; and the name, if it is a bookmark that points at the first.
 
     Raises: UnknownTurn.
     """
@@ -41,7 +41,7 @@ def pin_turns(connection: Connection, space: int, places: Sequence[Place], name:
 
 
 def pin_headishes(connection: Connection, space: int, headishes: Sequence[Headish]) -> tuple[list[Place], Pinned]:
-    """The turns that headishes name, and what is pinned there: ``pin_turns``, with each name looked up once.
+    """``pin_turns`` for headishes, with each name looked up once. Returns their places, too.
 
     Raises: UnknownTurn, Ambiguous.
     """
@@ -62,7 +62,7 @@ def append_reply(
     replaces: TurnId | None,
     mint: Mint,
 ) -> Appended:
-    """``write_reply``: the stored turn alone."""
+    """``write_reply``, but returns only the stored turn."""
     return write_reply(connection, space, draft, turns, bookmark, replaces, mint).built[0]
 
 
@@ -77,9 +77,9 @@ def write_reply(
 ) -> Written:
     """Append the draft, continuing these turns.
 
-    Without a bookmark the one that points at the first turn moves, if there is exactly one (rule R2, one name moves).
+    Without ``bookmark`` the one that points at the first turn moves, if there is exactly one (rule R2, one name moves).
     An answer that ``replaces`` another takes over that answer's bookmark.
-    Raises: UnknownTurn if a turn is not of this space.
+    Raises: UnknownTurn if a turn is not in this space.
     """
     name = None if bookmark is None else bookmark.encode()
     at = None if name is None else find_bookmark(connection, space, name)
@@ -87,6 +87,7 @@ def write_reply(
     # A retry moves the name off the answer that it replaces; any other reply moves it off the question.
     expected = places[0] if replaces is None else _place(connection, space, replaces)
     moves = at is not None and at == expected
+    # Forced, because a retry continues the question, not the answer that the name is at.
     draft = replace(draft, continues=tuple(places), bookmark=name if moves else None, force=True)
     return append_batch(connection, space, [draft], mint, carries_names=name is None and replaces is None)
 

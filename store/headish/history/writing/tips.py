@@ -1,10 +1,10 @@
-"""The plainest append: one turn that continues an end which this store itself wrote last.
+"""The simplest append: a turn that continues an end that this store itself wrote.
 
-A store remembers the ends that it left: the last turn of a chain, and the name that moved with it, if one did. It
-remembers, too, how the space's counter stood then. Whatever anybody writes into the space changes the counter. So one
-conditional UPDATE of its row, which looks at the name or the turn as well, locks the space and proves that everything
-remembered still holds: nothing is read before the rows are written. Where it proves nothing, nothing was changed, and
-the careful way (``append``) runs.
+A store remembers the ends that it wrote: the last turn of a chain, and the name that moved with it, if one did. It also
+remembers the space's counter. Every write into the space changes the counter. So one conditional UPDATE of its row,
+which also compares the name or the turn, locks the space and proves that everything remembered is still true: nothing
+is read before the rows are written. If the UPDATE changes no row, nothing was written, and the careful way (``append``)
+runs.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from headish.values.limits import INLINE_BYTES
 from headish.values.places import Place
 
 End = bytes | TurnId
-"""What an end is continued by: its name, as it is stored, or the id of its turn."""
+"""How a draft refers to an end: by its stored name, or by the id of its turn."""
 NAMES, ENDS = 64, 16
-"""How many names and how many ids a store remembers; what was written longest ago is forgotten first."""
+"""The most names and ids that a store remembers; the one written longest ago is forgotten first."""
 
 
 class Left(Struct, frozen=True, gc=False):
-    """An end as it was left: the last turn of a chain, which nothing continues, and its only name.
+    """An end as it was written: the last turn of a chain, which nothing continues, and its only name.
 
-    ``named`` is where the name is and the end of its log; None where the turn has no name.
+    ``named`` has the position of the name and the end of its log; None if the turn has no name.
     """
 
     place: Place
@@ -45,8 +45,8 @@ class Left(Struct, frozen=True, gc=False):
 
 
 class Remembered(Struct, frozen=True, gc=False):
-    """What a store knows of a space as long as its counter says ``numbers``: ends by their names, and by the ids of
-    their turns."""
+    """The ends that a store remembers, by name and by turn id. Valid as long as the space's counter says
+    ``numbers``."""
 
     numbers: SpaceNumbers
     names: Mapping[bytes, Left]
@@ -57,20 +57,20 @@ NOTHING = Remembered(SpaceNumbers(-1, -1), {}, {})
 
 
 def is_plain(draft: Draft) -> End | None:
-    """The end that a draft continues, if that is all it asks for and its row holds its payload."""
+    """The end that a draft continues, if it asks for nothing else and its payload fits into its row; else None."""
     return None if len(draft.payload) > INLINE_BYTES else is_line([draft], 0)
 
 
 def is_line(drafts: Sequence[Draft], first_index: int) -> End | None:
-    """The end that the first draft continues and whose name moves along, if each other draft continues the one before
-    it by its index, and the drafts have no further options. ``first_index`` is the index of the first."""
+    """The end that the first draft continues, if each other draft continues the one before it by index, and none has
+    further options; else None. ``first_index`` is the index of the first draft."""
     reference = drafts[0].continues[0] if drafts[0].continues else None
     if not isinstance(reference, Headish):
         return None
     bookmark = reference.bookmark
     name = None if bookmark is None else bookmark.encode()
     for index, draft in enumerate(drafts, first_index - 1):
-        # Each of these needs something to be read or written that the conditional UPDATE does not prove.
+        # Each of these options needs a read or a write that the conditional UPDATE does not cover.
         if draft.respond or draft.expect is not None or draft.facts.is_looked_up or not draft.moves:
             return None
         if draft.continues != (index if index >= first_index else reference,) or draft.bookmark not in (None, name):
@@ -81,24 +81,24 @@ def is_line(drafts: Sequence[Draft], first_index: int) -> End | None:
 def append_remembered(
     space: int, draft: Draft, left: Left, numbers: SpaceNumbers, connection: Connection, mint: Mint
 ) -> Written | None:
-    """Append a plain draft to a remembered end, as all that its transaction does. None, and nothing is changed, where
-    the counter has moved on.
+    """Append a plain draft to a remembered end, in a transaction of its own. Returns None, and changes nothing, if the
+    counter has changed.
 
-    Cost: four statements, two where the end has no name; a server gets them, and the commit, as one message.
+    Cost: four statements, two if the end has no name; a server gets them, and the commit, as one message.
     """
     place = Place(left.place.chain, left.place.pos + 1)
-    stored = make_stored(draft, place, numbers.seq + 1, mint(), [left.digest], (left.id,), left.name)
-    proof, moved, moves = _go_on(space, numbers, left, stored, place, draft, len(draft.payload))
-    after = SpaceNumbers(stored.seq, numbers.change)
-    written = Written([Appended(stored, (left.id,))], numbers, after, moved, frozenset([left.place]))
-    return connection.run_whole(written, proof, add_turn(space, stored, draft.payload), *moves)
+    turn = make_stored(draft, place, numbers.seq + 1, mint(), [left.digest], (left.id,), left.name)
+    proof, moved, moves = _go_on(space, numbers, left, turn, place, draft, len(draft.payload))
+    after = SpaceNumbers(turn.seq, numbers.change)
+    written = Written([Appended(turn, (left.id,))], numbers, after, moved, frozenset([left.place]))
+    return connection.run_whole(written, proof, add_turn(space, turn, draft.payload), *moves)
 
 
 def append_all_remembered(
     space: int, drafts: Sequence[Draft], left: Left, numbers: SpaceNumbers, connection: Connection, mint: Mint
 ) -> Written | None:
     """``append_remembered`` for several drafts, each of which continues the one before and has no further options. The
-    name moves with the last. The transaction may go on afterwards.
+    name moves to the last. The caller may go on with the transaction.
 
     Cost: three statements, and one for each draft and each large payload.
     """
@@ -115,8 +115,8 @@ def append_all_remembered(
 def _go_on(
     space: int, numbers: SpaceNumbers, left: Left, last: StoredTurn, place: Place, draft: Draft, given_bytes: int
 ) -> tuple[Statement, dict[bytes, Named], tuple[Statement, ...]]:
-    """The proof that an end is as it was left, which takes the numbers up to the last turn; where its name is then, and
-    the statements that move it."""
+    """The statement that proves that an end is unchanged, and takes the numbers up to the last turn; the position of
+    the name afterwards; and the statements that move it."""
     count = last.seq - numbers.seq
     if left.name is None or left.named is None:
         end = (left.place.chain, left.place.pos, left.id, left.digest)
@@ -131,7 +131,7 @@ def _go_on(
 def _build_line(
     space: int, drafts: Sequence[Draft], left: Left, seq: int, mint: Mint
 ) -> tuple[list[Appended], list[Statement]]:
-    """The turns of a line and the statements that store them, in one pass: id, digest, seal and row of each."""
+    """Make the turns of a line, and the statements that store them, in one pass."""
     built, rows = list[Appended](), list[Statement]()
     digest, parent, (chain, pos) = left.digest, left.id, left.place
     for number, draft in enumerate(drafts, 1):
@@ -145,26 +145,26 @@ def _build_line(
 
 
 def remember(known: Remembered, written: Written) -> Remembered:
-    """What a store knows once a write of its own is committed.
+    """Update a store's memory of ends after a write of its own was committed.
 
-    What it knew stays, less the ends that were continued, unless somebody else wrote in between.
+    Ends that were continued are forgotten, and all earlier ones if somebody else wrote in between.
     """
-    # Somebody else wrote in between, and may have moved any name.
+    # If somebody else wrote in between, any name may have moved.
     kept = known if known.numbers == written.before else NOTHING
     # A turn that something else continues may no longer be the last of its chain.
-    names = {name: left for name, left in kept.names.items() if left.place not in written.continued}
-    ends = {id: left for id, left in kept.ends.items() if left.place not in written.continued}
+    names = {name: end for name, end in kept.names.items() if end.place not in written.continued}
+    ends = {id: end for id, end in kept.ends.items() if end.place not in written.continued}
     last = written.built[-1].turn
     if last.head is not None and (elsewhere := names.pop(last.head, None)) is not None:
         ends.pop(elsewhere.id, None)
-    # A new turn has the name that moved with it and no other: to set one onto it counts as a change.
+    # A new turn has no name but the one that moved with it: setting another one onto it would change the counter.
     named = None if last.head is None else written.moved.get(last.head)
     if last.head is None or named is not None:
-        # Put in last: the order of a dict is that of the last moves.
+        # Put in last, so that the dict is in the order of the last moves, and the oldest is forgotten first.
         place = Place(last.chain, last.pos) if named is None else named.place
-        ends[last.id] = left = Left(place, last.id, last.digest, last.head, named)
+        ends[last.id] = end = Left(place, last.id, last.digest, last.head, named)
         if last.head is not None:
-            names[last.head] = left
+            names[last.head] = end
     if len(names) > NAMES:
         del names[next(iter(names))]
     if len(ends) > ENDS:

@@ -1,1 +1,1 @@
-"""What an import keeps: its trees as turns, the names of their tips, and what it knows of exports."""
+"""Keep what an import read: store its trees as turns, name their tips, and remember what is known of exports."""

@@ -1,7 +1,7 @@
-"""The name and the record of an imported conversation (rule R33, conversations).
+"""Set the name and the record of an imported conversation (rule R33, conversations).
 
-The tip that the source shows gets a name, and nothing else does. The record says which turn an import named last: while
-the name is still there, a later import moves it to the source's new tip. Once somebody has moved it, it stays.
+Only the tip that the source shows gets a name. The record says which turn an import named last: while the name is still
+there, a later import moves it to the source's new tip. Once somebody has moved it, imports leave it alone.
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ from headish.values.turns import said_of
 
 
 def name_conversation(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
-    """Name the tip of a conversation, or move its name there; whether a name was set or moved."""
-    found = find_named(connection, space, about)
-    if found is None:
+    """Name the tip of a conversation, or move its name there. Returns whether a name was set or moved."""
+    earlier = find_named(connection, space, about)
+    if earlier is None:
         return _name_new(connection, space, about, tip)
-    conversation = read_conversation(connection, space, found)
+    conversation = read_conversation(connection, space, earlier)
     record = conversation.record
     noted = shapes.record(record.app.get("import"))
-    moves = found.name is not None and noted.get("tip") == found.turn != tip.id
-    if moves and found.name is not None:
-        set_bookmark(connection, space, found.name, tip, _recent(tip))
+    # The name is where the last import left it: nobody has moved it since.
+    moves = earlier.name is not None and noted.get("tip") == earlier.turn != tip.id
+    if moves and earlier.name is not None:
+        set_bookmark(connection, space, earlier.name, tip, _recent(tip))
     changes = _changes(about, record, noted, tip if moves else None)
     if changes:
-        change_record(connection, space, found, changes, None)
+        change_record(connection, space, earlier, changes, None)
     return moves
 
 
 def find_named(connection: Connection, space: int, about: ImportedConversation) -> ListedConversation | None:
-    """The conversation that an import made of the same one before."""
+    """Find the record that an earlier import made for the same conversation; None if there is none."""
     try:
         return None if about.key is None else find_by_key(connection, space, about.key.encode())
     except UnknownConversation:
@@ -52,9 +53,9 @@ def find_named(connection: Connection, space: int, about: ImportedConversation) 
 def _name_new(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
     candidates = _candidates(about)
     name = next(candidates)
-    while (place := find_bookmark(connection, space, name.encode())) is not None:
-        if about.key is None and place == tip.place:
-            return False  # it has no key that could say that it was imported before
+    while (taken_by := find_bookmark(connection, space, name.encode())) is not None:
+        if about.key is None and taken_by == tip.place:
+            return False  # without a key, only the name at the same tip shows that it was imported before
         name = next(candidates)
     set_bookmark(connection, space, name.encode(), tip, _recent(tip))
     changes = {
@@ -66,7 +67,7 @@ def _name_new(connection: Connection, space: int, about: ImportedConversation, t
 
 
 def _candidates(about: ImportedConversation) -> Iterator[str]:
-    """The names that a conversation may get, without end: where all of its own are taken, they are numbered."""
+    """Yield names for a conversation, without end: after its own candidates, numbered ones."""
     names = about.names or (about.format,)
     yield from names
     longest = max(names, key=len)
@@ -76,7 +77,8 @@ def _candidates(about: ImportedConversation) -> Iterator[str]:
 def _changes(
     about: ImportedConversation, record: Record, noted: Mapping[str, Any], tip: StoredTurn | None
 ) -> dict[str, Any]:
-    """What is said anew: the tip, a title that nobody has changed here, and the state of what goes on."""
+    """Return the changes to a record: the tip, the title unless somebody changed it here, and the state of a
+    conversation that goes on."""
     changes: dict[str, Any] = {}
     again = dict(noted)
     if about.title and about.title != record.title == noted.get("title"):

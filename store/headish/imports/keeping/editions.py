@@ -1,8 +1,8 @@
-"""Whether a stored turn is a message as an earlier edition of its reader mapped it.
+"""Tell whether a stored turn is the same message, as an earlier edition of its reader mapped it.
 
-Readers of API messages once mapped blocks by themselves. What they stored says the same in slightly other blocks, and a
-second import must not store it again. Compared is what people and models read. What a provider keeps beside a block is
-not: a source that changes that alone has not changed the message.
+Readers of API messages once mapped blocks by themselves. Those turns say the same in slightly different blocks, and a
+second import must not store them again. So headish compares what people and models read, and ignores what a provider
+keeps beside a block: a source that changes only that has not changed the message.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from headish.values.turns import OVERLAY
 FORMS: dict[str, Callable[[Iterable[ContentBlock]], Iterable[ContentBlock]]] = {
     "claude-code": tuple, "codex": tuple, "claude": tuple, "langgraph": read_anew,
 }  # fmt: skip
-"""The formats whose readers had blocks of their own, and how these are made comparable."""
+"""The formats whose readers once had blocks of their own, each with the function that makes these comparable."""
 
 
 def says_it_as_before(connection: Connection, space: int, stored: StoredTurn, draft: Draft) -> bool:
-    """Whether a turn under the key of a draft is the same message, stored by an earlier edition.
+    """Whether the stored turn under a draft's key is the same message, mapped by an earlier edition.
 
-    An erased one is: what was erased is not brought back because it would be mapped otherwise today.
+    True for an erased turn that matches otherwise: a new mapping must not bring back what was erased.
     Cost: one statement for its payload. Raises: CorruptTurn.
     """
     key = draft.facts.key or b""
     today = FORMS.get(key.partition(b":")[0].decode())
     if today is None or stored.type is not None:
         return False
-    if draft.said.type == OVERLAY:  # summaries were turns of their own
+    if draft.said.type == OVERLAY:  # earlier editions stored summaries as plain turns
         return stored.hash == draft.said.hash
     if replace(said_by(stored), hash=draft.said.hash) != draft.said:
         return False
@@ -52,13 +52,15 @@ def says_it_as_before(connection: Connection, space: int, stored: StoredTurn, dr
 
 
 def only_grew(connection: Connection, space: int, stored: StoredTurn, draft: Draft) -> bool:
-    """Whether a draft says all that a turn said, in order, and perhaps more; the last text may have become longer.
+    """Whether a draft says all that a stored turn says, in order, and perhaps more; the last text may have become
+    longer.
 
     Cost: one statement for its payload. Raises: CorruptTurn.
     """
     if stored.erased is not None or stored.type is not None or stored.role != draft.said.role:
         return False
     before, rest = decode_payload(read_payload(connection, space, stored)), iter(decode_payload(draft.payload))
+    # ``rest`` is one iterator: each block is looked for only after the one that was found before it.
     return all(any(_goes_on(each, new) for new in rest) for each in before)
 
 
@@ -69,7 +71,7 @@ def _goes_on(block: ContentBlock, longer: ContentBlock) -> bool:
 
 
 def words_of(blocks: Iterable[ContentBlock]) -> list[Any]:
-    """What blocks say to people and models, to be compared."""
+    """Return what blocks say to people and models, in a form that can be compared."""
     return [_words_of(block) for block in blocks if not is_of_form(block)]
 
 
@@ -91,14 +93,14 @@ def _words_of(block: ContentBlock) -> Any:
 
 
 def _source_of(source: Mapping[str, Any]) -> Any:
-    """A text is its bytes; what lies at a URL has no type of its own."""
+    """Make sources comparable: text becomes its bytes, and the type of a source with a URL or file id is ignored."""
     if source.get("type") == "text" and isinstance(source.get("data"), str):
         return ("base64", b64encode(source["data"].encode()).decode())
     return next((source[key] for key in ("url", "file_id") if key in source), (source.get("type"), source.get("data")))
 
 
 def _bare(value: Any) -> Any:
-    """A value without what says nothing, and without marks for caches."""
+    """Drop nulls and cache markers from a value, at every depth."""
     if isinstance(value, Mapping):
         return {key: _bare(item) for key, item in value.items() if key != "cache_control" and item is not None}
     return [_bare(item) for item in value] if isinstance(value, list) else value

@@ -1,13 +1,13 @@
-"""What an export said when it was last imported: bytes that are known are not read again.
+"""Remember what exports said when they were last imported, so that known bytes are not read again.
 
-An object of the space (rule R38, objects) holds, for each format of exports, the hashes of the files and of the
-conversations in them that were imported, with what the import counted. A hash covers the edition of the readers and
-their options, so whatever would read the bytes in another way does not know them.
+An object of the space (rule R38, objects) holds, for each export format, hashes of the imported files and of their
+conversations, with the counts of the import. A hash covers the edition of the readers and their options: if those
+change, no bytes are known.
 
-Known bytes are believed as long as the record of their conversation is as the import left it: where a name or a title
-went, or another export of the same conversation was imported since, it is read again. An erasure forgets all of it.
-Where something was broken, left out for its time or has no key, nothing is remembered. Nothing that was stored depends
-on this.
+headish trusts known bytes only while the conversation's record is as the import left it. If its name or title changed,
+or another export of the same conversation was imported since, headish reads it again. An erasure forgets the whole
+object. Nothing is remembered of a conversation that was broken, has no key, or lost a message's time. No stored turn
+depends on this memory.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ from headish.rows.conversations import records_by_keys
 from headish.rows.objects import KNOWN, Put, find_object, put_object
 
 FORMATS = frozenset(("chatgpt", "claude"))
-"""The formats whose exports are remembered: a file says all that an import takes from it."""
+"""The formats whose exports are remembered. Only they qualify: everything that an import takes is in the file
+itself."""
 HASH_BYTES = 16
 TALKS_LIMIT, FILES_LIMIT = 100_000, 100
-"""So many conversations and files are remembered, the last ones."""
+"""The most conversations and files to remember, the latest ones."""
 _ASSETS = (b"file-", b"file_")
 
 
 class KnownTalk(Struct, frozen=True, array_like=True):
-    """A conversation: its key, a hash of what the import noted in its record, and what was counted."""
+    """A conversation: its key, a hash of what the import noted in its record, and its counts."""
 
     key: str
     noted: bytes
@@ -47,7 +48,7 @@ class KnownTalk(Struct, frozen=True, array_like=True):
 
 
 class KnownFile(Struct, frozen=True, array_like=True):
-    """A file: what was counted, and the hashes of its conversations."""
+    """A file: its counts, and the hashes of its conversations."""
 
     trees: int
     messages: int
@@ -63,7 +64,7 @@ class KnownExports(Struct, array_like=True):
 
 
 def read_known(connection: Connection, space: int, format: str) -> KnownExports:
-    """What is remembered of a format. Cost: one statement."""
+    """Read what is remembered of a format. Cost: one statement."""
     row = find_object(connection, space, KNOWN, format.encode())
     try:
         return KnownExports() if row is None else msgspec.msgpack.decode(row[3], type=KnownExports)
@@ -72,20 +73,20 @@ def read_known(connection: Connection, space: int, format: str) -> KnownExports:
 
 
 def read_noted(connection: Connection, space: int, keys: Iterable[str]) -> dict[str, bytes]:
-    """A hash of what an import noted in the record of each conversation that has one of these keys.
+    """Return, by key, a hash of what an import noted in each conversation's record.
 
     Cost: one statement for each 64 keys.
     """
-    found: dict[str, bytes] = {}
+    hashes: dict[str, bytes] = {}
     for key, data in records_by_keys(connection, space, [each.encode() for each in dict.fromkeys(keys)]):
         app = msgspec.json.decode(data).get("app")
         noted = app.get("import") if isinstance(app, Mapping) else None
-        found[key.decode()] = blake3(strictjson.encode(noted)).digest(HASH_BYTES)
-    return found
+        hashes[key.decode()] = blake3(strictjson.encode(noted)).digest(HASH_BYTES)
+    return hashes
 
 
 class _BeforeIt(NamedTuple):
-    """The hash of a conversation, and what was counted before it was read."""
+    """The hash of a conversation, and the counts before it was read."""
 
     mark: bytes
     broken: int
@@ -93,7 +94,7 @@ class _BeforeIt(NamedTuple):
 
 
 class ExportMemory:
-    """What is known of a format while one of its exports is read."""
+    """The known conversations of a format, while one of its exports is read."""
 
     def __init__(self, format: str, limit_bytes: int, known: KnownExports, noted: Mapping[str, bytes]) -> None:
         """``noted``: as ``read_noted`` of all that is known."""
@@ -109,7 +110,7 @@ class ExportMemory:
         self.file_bytes = 0
 
     def mark_file(self, file: BinaryIO) -> bytes:
-        """The hash of a file, which is left at its beginning."""
+        """Hash a file, and rewind it."""
         hasher = self._begin.copy()
         while chunk := file.read(CHUNK_BYTES):
             hasher.update(chunk)
@@ -118,21 +119,22 @@ class ExportMemory:
         return hasher.digest(HASH_BYTES)
 
     def find_file(self, mark: bytes) -> Imported | None:
-        """What an import of a file would count; None where it must be read."""
+        """Return what an import of a file would count; None if the file must be read."""
         known = self._known.files.get(mark)
         if known is None or not all(talk in self._fresh for talk in known.talks):
             return None
         return Imported(trees=known.trees, messages=known.messages, unmapped=known.unmapped)
 
     def begin(self, notes: ImportNotes, archive: Archive | None) -> None:
-        """Read a file of conversations, of an archive the next one."""
+        """Begin a file of conversations; the next one in an archive."""
         self._notes, self._listing = notes, b"" if archive is None else archive.listing
 
     def skip(self, data: bytes) -> bool:
-        """Whether these bytes of a conversation are known, so that it is not decoded; else ``met`` is told of it."""
+        """Whether these bytes of a conversation are known, so that the reader need not decode them. If not, the reader
+        calls ``met`` with the conversation."""
         hasher = self._begin.copy()
         if self._listing and any(each in data for each in _ASSETS):
-            hasher.update(self._listing)  # what a message points at stands beside it
+            hasher.update(self._listing)  # a message points at members of the archive, which may have changed
         mark = hasher.update(data).digest(HASH_BYTES)
         talk = self._fresh.get(mark)
         if talk is None:
@@ -144,7 +146,7 @@ class ExportMemory:
         return True
 
     def pass_over(self) -> None:
-        """The bytes that were not known are of more than one conversation."""
+        """Forget the bytes that were not known: they hold more than one conversation."""
         self._now = None
 
     def met(self, tree: ImportedTree) -> None:
@@ -159,10 +161,12 @@ class ExportMemory:
         self._new[now.mark] = KnownTalk(key, b"", len(tree.drafts), dict(unmapped))
 
     def remember(self, connection: Connection, space: int, mark: bytes, done: Imported) -> None:
-        """Remember what was read, if anything of it is new. The space is locked."""
+        """Store what was read, if anything of it is new. The caller holds the lock of the space."""
+        # Read again under the lock: another import may have stored its memory since this one began.
         known = read_known(connection, space, self._format)
         noted = read_noted(connection, space, (talk.key for talk in self._new.values()))
         new = {each: replace(talk, noted=noted[talk.key]) for each, talk in self._new.items() if talk.key in noted}
+        # One entry for each conversation: its record no longer is what an older export left.
         keys = {talk.key for talk in new.values()}
         talks = {each: talk for each, talk in known.talks.items() if talk.key not in keys} | new
         talks = dict(list(talks.items())[-TALKS_LIMIT:])

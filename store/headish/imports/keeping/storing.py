@@ -1,9 +1,9 @@
-"""Storing imported trees, so that a second import of the same file stores nothing.
+"""Store imported trees, so that a second import of the same file stores nothing.
 
-A message that its source names is recognised by its key (rule R35, keys). One that says something else than the turn
-with its key has changed: it becomes a turn under ``KEY;2`` that supersedes the first. What has no key, or was imported
-before it had one, is recognised by its digest, which covers all that leads to it. Equal siblings have equal digests, so
-digests are counted: the n-th message with a digest stands for the n-th stored turn that has it.
+A message that its source names is recognised by its key (rule R35, keys). If it says something else than the turn with
+its key, it has changed: it becomes a turn under ``KEY;2`` that supersedes the first. A message without a key, or one
+that was imported before it had one, is recognised by its digest, which covers all turns that lead to it. Equal siblings
+have equal digests, so digests are counted: the n-th message with a digest stands for the n-th stored turn that has it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.versions import outgrown_by
-from headish.history.writing.append import Appended, append
+from headish.history.writing.append import Appended
 from headish.history.writing.keys import next_version, said_by, versions_of
 from headish.imports.imported import Imported, ImportedTree
 from headish.imports.keeping.conversation_names import find_named, name_conversation
+from headish.imports.keeping.edited import Edited, append_new, edited_among
 from headish.imports.keeping.editions import only_grew, says_it_as_before
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark
 from headish.rows.keys import turns_by_keys
@@ -39,34 +40,36 @@ Before: TypeAlias = "tuple[StoredTurn | int, ...]"
 
 
 def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[ImportedTree]) -> Imported:
-    """Store what is new of the trees, then set their bookmarks where the name is still free (rule R2, one name moves).
+    """Store the new messages of the trees, then set their bookmarks if the names are still free (rule R2, one name
+    moves).
 
-    Cost: two statements for every 64 messages, one append of the new ones, two statements a tree for its bookmark, some
-    six for the record of a conversation; one for each version of a message that has changed.
+    Cost: two statements for every 64 messages, one append of the new ones (two if first questions were edited), two
+    statements per tree for its bookmark, about six for the record of a conversation; one for each version of a message
+    that has changed.
     """
     met = _MetMessages(connection, space, trees)
     tips = met.meet_all(trees)
-    # An import must not move the names that people set: a turn behind one of them would otherwise take it along.
-    built = append(connection, space, met.new, mint, carries_names=False) if met.new else []
+    built = append_new(connection, space, met.new, mint, met.edited) if met.new else []
     free = {tree.bookmark: tip for tree, tip in reversed(list(zip(trees, tips, strict=True))) if tree.bookmark}
-    # In the order of the names, as every writer goes about them.
-    named = sum(
+    # In the order of the names, as every writer locks them: two writers in different orders could wait for each other.
+    name_count = sum(
         bookmark_if_free(connection, space, check_name(name), root, said_of(read_mapping(root, "system")))
         for name, root in sorted((name, _stored(root, built)) for name, root in free.items())
     )
-    # Of a conversation that goes on in a later tree, the last tip alone: a page moves a name once.
+    # A conversation may go on in a later tree: only its last tip counts, because a batch moves a name once (rule R39).
     talks = {
         tree.about.key or index: (tree.about, tip)
         for index, (tree, tip) in enumerate(zip(trees, tips, strict=True))
         if tree.about
     }
     for about, tip in talks.values():
-        named += name_conversation(connection, space, about, _stored(tip, built))
-    return _imported(trees, len(met.new), named)
+        name_count += name_conversation(connection, space, about, _stored(tip, built))
+    return _imported(trees, len(met.new), name_count)
 
 
 class Preview:
-    """What was counted and not stored, so that what several files share is counted once, as it would be stored.
+    """Messages that were counted and not stored, so that a message shared by several files counts once, as if it were
+    stored.
 
     Memory: some hundred bytes for each message.
     """
@@ -78,7 +81,7 @@ class Preview:
         self._turns: list[StoredTurn] = []
 
     def add(self, draft: Draft, parents: Iterable[bytes]) -> StoredTurn:
-        """The turn that a draft would become."""
+        """Add the turn that a draft would become."""
         facts, said = draft.facts, draft.said
         turn = StoredTurn(
             chain=NOWHERE, pos=len(self._turns), seq=NOWHERE, id=TurnId(f"preview {len(self._turns)}"),
@@ -94,7 +97,7 @@ class Preview:
         return turn
 
     def count_name(self, name: object) -> bool:
-        """Whether a name, or the key of a conversation, was not counted before."""
+        """Whether a name, or the key of a conversation, is counted for the first time."""
         is_new = name not in self.named
         self.named.add(name)
         return is_new
@@ -107,22 +110,22 @@ NOWHERE = -1
 def preview_trees(
     connection: Connection, space: int, trees: Sequence[ImportedTree], preview: Preview | None = None
 ) -> Imported:
-    """What ``store_trees`` would do after all that a preview holds, storing nothing.
+    """Count what ``store_trees`` would do after everything in a preview, storing nothing.
 
-    A name counts where its conversation was not imported before.
+    A name counts if its conversation was not imported before.
     """
     preview = Preview() if preview is None else preview
     met = _MetMessages(connection, space, trees, preview)
     met.meet_all(trees)
     met.count_new(preview)
     free = {tree.bookmark for tree in trees if tree.bookmark is not None}
-    named = sum(
+    name_count = sum(
         find_bookmark(connection, space, check_name(name)) is None and preview.count_name(name) for name in free
     )
     talks = [tree.about for tree in trees if tree.about is not None]
     new = [about for about in talks if find_named(connection, space, about) is None]
-    named += sum(about.key is None or preview.count_name(about.key.encode()) for about in new)
-    return _imported(trees, len(met.new), named)
+    name_count += sum(about.key is None or preview.count_name(about.key.encode()) for about in new)
+    return _imported(trees, len(met.new), name_count)
 
 
 def _imported(trees: Sequence[ImportedTree], added: int, named: int) -> Imported:
@@ -136,7 +139,7 @@ def _imported(trees: Sequence[ImportedTree], added: int, named: int) -> Imported
 
 
 class _MetMessages:
-    """The messages that were met: each is a stored turn, or one of the drafts that are ``new``."""
+    """The messages met so far: each is a stored turn, or one of the drafts in ``new``."""
 
     def __init__(
         self, connection: Connection, space: int, trees: Sequence[ImportedTree], preview: Preview | None = None
@@ -157,9 +160,10 @@ class _MetMessages:
         self._digests: dict[Place, bytes] = {}
         self._new_digests: dict[int, bytes] = {}
         self.new: list[Draft] = []
+        self.edited: Edited = {}
 
     def _take_in(self, preview: Preview, keys: Iterable[bytes]) -> None:
-        """Meet what was only counted as if it was stored."""
+        """Treat what a preview only counted as if it were stored."""
         self._by_key |= {
             key: preview.versions[key][0] for key in keys if key in preview.versions and key not in self._by_key
         }
@@ -167,34 +171,36 @@ class _MetMessages:
             known.extend(preview.by_digest.get(digest, ()))
 
     def count_new(self, preview: Preview) -> None:
-        """Let a preview hold what is new here."""
-        made: list[StoredTurn] = []
+        """Add what is new here to a preview."""
+        turns: list[StoredTurn] = []
         for draft in self.new:
             parents = [
-                made[each].digest if isinstance(each, int) else self._digests[cast(Place, each)]
+                turns[each].digest if isinstance(each, int) else self._digests[cast(Place, each)]
                 for each in draft.continues
             ]
-            made.append(preview.add(draft, parents))
+            turns.append(preview.add(draft, parents))
 
     def meet_all(self, trees: Sequence[ImportedTree]) -> list[StoredTurn | int]:
-        """The stored turn, or the new draft, of the named message of each tree."""
+        """Return, for each tree, the stored turn or the new draft of its named message."""
         return [self._meet_tree(tree, digests)[tree.named] for tree, digests in zip(trees, self._derived, strict=True)]
 
     def _meet_tree(self, tree: ImportedTree, digests: Sequence[bytes]) -> list[StoredTurn | int]:
         where: list[StoredTurn | int] = []
         for index, (draft, digest) in enumerate(zip(tree.drafts, digests, strict=True)):
             listed = tree.continues(index)
-            found = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
-            before = tuple(each for each in found if each is not None)
+            parents = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
+            before = tuple(each for each in parents if each is not None)
             linked = replace(draft, continues=tuple(map(self._reference, before)))
             covered = tree.covers.get(index, ())
             # A summary of more turns than an overlay can cover stays a plain message, so that its words are not lost.
             if 0 < len(covered) <= COVERED_LIMIT:
-                stand = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in covered)
-                digests_of_them = (self._digest_of(each).hex() for each in stand if each is not None)
+                places = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in covered)
+                digests_of_them = (self._digest_of(each).hex() for each in places if each is not None)
                 linked = as_overlay(linked, "summarize", dict.fromkeys(digests_of_them))
                 digest = self._digest(linked, before)
             where.append(self._meet_logged(linked, before) if tree.logged else self.meet(linked, digest))
+        if tree.edits:
+            self.edited |= edited_among(tree, where, self.new)
         return where
 
     def _reference(self, turn: StoredTurn | int) -> Place | int:
@@ -204,15 +210,18 @@ class _MetMessages:
         return turn.place
 
     def _elsewhere(self, key: bytes) -> StoredTurn | int | None:
-        """The turn of another file; of one that has changed since, its newest version."""
+        """Find the turn of a message in another file, in its newest version."""
         met, first = self._met_keys.get(key), self._by_key.get(key)
         if met is not None or first is None:
             return met
         return self._all_versions(key, first)[-1]
 
     def _meet_logged(self, draft: Draft, before: Before) -> StoredTurn | int:
-        """One key is one message, in whatever file. What follows a newer version of a message is a newer version of
-        itself, or the thread of that version would end there."""
+        """Meet a message of a log: one key is one message, in whatever file.
+
+        If it follows a newer version of a message, it becomes a newer version of itself. Otherwise the thread of that
+        version would end there.
+        """
         key = draft.facts.key
         met = None if key is None else self._met_keys.get(key)
         if met is not None:
@@ -229,7 +238,7 @@ class _MetMessages:
         return self._met_keys[key]
 
     def _digest_of(self, turn: StoredTurn | Place | int) -> bytes:
-        """The digest of a turn, of one that is new as it will be stored."""
+        """Return the digest of a turn; of a new one, the digest that it will be stored with."""
         if isinstance(turn, StoredTurn):
             return turn.digest
         if isinstance(turn, Place):
@@ -247,12 +256,13 @@ class _MetMessages:
         return self._new_digests[turn]
 
     def _digest(self, draft: Draft, before: Before) -> bytes:
-        """The digest behind stored turns. Nothing stored continues one that is new."""
+        """Return the digest of a draft after stored turns; empty if a parent is new, because no stored turn continues
+        that."""
         parents = [each.digest for each in before if isinstance(each, StoredTurn)]
         return digest_turn(draft.said, parents) if len(parents) == len(before) else b""
 
     def _is_behind(self, version: StoredTurn, draft: Draft, before: Before) -> bool:
-        """Whether a version of a message says what the draft says, behind the same turns."""
+        """Whether a version of a message says what the draft says, after the same turns."""
         parents = [each.digest for each in before if isinstance(each, StoredTurn)]
         if len(parents) < len(before):
             return False
@@ -261,6 +271,7 @@ class _MetMessages:
         return version.digest == digest_turn(said_by(version), parents) and self._is_older(version, draft)
 
     def _is_older(self, version: StoredTurn, draft: Draft) -> bool:
+        # A turn of a preview has no payload to compare.
         return version.chain != NOWHERE and says_it_as_before(self._connection, self._space, version, draft)
 
     def _is_version(self, turn: StoredTurn | int) -> bool:
@@ -268,8 +279,8 @@ class _MetMessages:
         return facts_of.supersedes is not None
 
     def _as_version(self, draft: Draft, key: bytes, last: StoredTurn, before: Before) -> Draft:
-        """The draft under the next key. It grew where it says all that the last version said, behind turns of which the
-        same holds (rule R40, grown versions)."""
+        """Return the draft under the next key. It is marked as grown if it says all that the last version said, and the
+        same is true of the turns that it follows (rule R40, grown versions)."""
         grew = all(self._grew(each) for each in before if self._is_version(each))
         grew = grew and last.chain != NOWHERE and only_grew(self._connection, self._space, last, draft)
         return with_key(draft, next_version(key, last.key), last.id, grew=grew)
@@ -278,7 +289,7 @@ class _MetMessages:
         return self.new[turn].facts.grew is True if isinstance(turn, int) else outgrown_by(turn) is not None
 
     def meet(self, draft: Draft, digest: bytes) -> StoredTurn | int:
-        """The turn that a message is stored as, or its index among the new ones."""
+        """Return the turn that a message is stored as, or its index among the new ones."""
         key = draft.facts.key
         if key is None:
             return self._by_its_digest(draft, digest)
@@ -298,7 +309,8 @@ class _MetMessages:
         return self._by_its_digest(draft, digest)
 
     def _versions(self, key: bytes, first: StoredTurn, draft: Draft) -> list[StoredTurn]:
-        """Nearly every message says what it said: then no other version is looked for."""
+        """Return the versions to compare. Nearly every message is unchanged, so the others are looked for only if the
+        first differs."""
         return [first] if said_by(first) == draft.said else self._all_versions(key, first)
 
     def _all_versions(self, key: bytes, first: StoredTurn) -> list[StoredTurn]:
@@ -306,31 +318,34 @@ class _MetMessages:
         return [*stored, *self._preview.versions.get(key, ())]
 
     def _by_its_digest(self, draft: Draft, digest: bytes) -> StoredTurn | int:
-        """A turn that has another key is another message."""
-        known = self._by_digest[digest]
+        """Find a turn by digest. A turn with another key is another message."""
+        turns = self._by_digest[digest]
         has_key = draft.facts.key is not None
-        for _ in range(len(known) if not has_key or self._has_keyless(digest) else 0):
-            stored = known.popleft()
+        for _ in range(len(turns) if not has_key or self._has_keyless(digest) else 0):
+            stored = turns.popleft()
             if not has_key or stored.key is None:
+                # The count of keyless turns left in the queue must follow what leaves it.
                 if digest in self._keyless:
                     self._keyless[digest] -= stored.key is None
                 return stored
-            # To the end, not away: a message without a key may still stand for it.
-            known.append(stored)
+            # Back to the end of the queue: a message without a key may still be recognised as this turn.
+            turns.append(stored)
         self.new.append(draft)
         return len(self.new) - 1
 
     def _has_keyless(self, digest: bytes) -> bool:
-        """Counted once: where a hundred thousand equal messages have other keys, none looks at all of them."""
+        """Whether a turn without a key is left for a digest. Counted once: among a hundred thousand equal messages with
+        other keys, a search per message would take the square of their number."""
         if digest not in self._keyless:
             self._keyless[digest] = sum(each.key is None for each in self._by_digest[digest])
         return self._keyless[digest] > 0
 
 
 def in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree]]:
-    """Trees together until they hold a batch's turns or bytes; a tree is never split.
+    """Yield trees together until they hold a batch's turns or bytes; a tree is never split.
 
-    A portion of a log ends its batch: what is read anew behind it may have grown, which is seen beside stored turns.
+    A portion of a log ends its batch: what follows it may be a message that has grown since, and growth is only seen
+    beside stored turns.
     """
     batch: list[ImportedTree] = []
     turns = size_bytes = 0
@@ -350,7 +365,7 @@ def in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree
 
 
 def digests_of(tree: ImportedTree) -> list[bytes]:
-    """The digest of every message of a tree, in order."""
+    """Return the digest of every message of a tree, in order."""
     digests: list[bytes] = []
     for index, draft in enumerate(tree.drafts):
         parents = [digests[each] for each in tree.continues(index) if isinstance(each, int)]

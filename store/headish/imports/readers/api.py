@@ -1,4 +1,4 @@
-"""The messages of an API in a file, one conversation: as a body, as the list alone, or with a message on each line."""
+"""Read the messages of an API from a file, one conversation: a body, the list alone, or one message on each line."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from headish.values.limits import IMPORT_LINE_BYTES
 API_READERS: dict[str, Callable[[Any], Transcript]] = {
     "chat": from_chat, "responses": from_responses, "anthropic": from_anthropic,
 }  # fmt: skip
-"""Each API's reader. The turns are as those of ``Store.record``: no format stands beside them."""
+"""Each API's reader. The turns are those of ``Store.record``: no format is stored with them."""
 _LISTS = {"chat": "messages", "responses": "input", "anthropic": "messages"}
 _MANY = "openai-finetune"
 
 
 def read_api(file: BinaryIO, name: str, format: str) -> tuple[Transcript, int]:
-    """The conversation of a file, and its size.
+    """Return the conversation of a file, and its size.
 
-    Raises: InvalidImport for what is no JSON or holds several conversations; InvalidInterchange; TooLarge.
+    Raises: InvalidImport for a file that is not JSON or holds several conversations; InvalidInterchange; TooLarge.
     """
     data = file.read(IMPORT_LINE_BYTES + 1)
     if len(data) > IMPORT_LINE_BYTES:
@@ -37,7 +37,7 @@ def _decode(data: bytes, name: str) -> Any:
     try:
         return strictjson.decode(data, "the file")
     except HeadishError as error:
-        # What is no JSON as a whole may be JSON lines.
+        # Not JSON as a whole, so perhaps JSON lines. One value alone is not: its own error says more.
         values = _decode_lines(data)
         if len(values) > 1:
             return values
@@ -46,7 +46,7 @@ def _decode(data: bytes, name: str) -> Any:
 
 
 def _decode_lines(data: bytes) -> list[Any]:
-    """The values of JSON lines; nothing for what is no JSON."""
+    """Return the values of JSON lines; an empty list for anything else."""
     try:
         return [strictjson.decode(line, "the line") for line in data.split(b"\n") if line.strip()]
     except HeadishError:
@@ -54,7 +54,7 @@ def _decode_lines(data: bytes) -> list[Any]:
 
 
 def _as_body(value: Any, name: str, format: str) -> Any:
-    """A list of messages as the body of a request; a body unchanged.
+    """Return a list of messages as the body of a request; a body unchanged.
 
     Raises: InvalidImport for a list of anything else.
     """

@@ -1,7 +1,7 @@
 """Check that a file can be of the format that the caller named.
 
-A format that was named wrongly would leave out record after record, or break on each. What a file is can be told where
-it bears the marks of another format and none of its own; else the reader decides.
+Under a wrong name, a reader would leave out record after record, or break on each. So a file is refused if it has the
+marks of another format and none of its own; in all other cases the reader decides.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ _CONTAINERS: Final = (
     (SQLITE, "an SQLite database", ("llm", "openai-agents", "langgraph", "open-webui")),
     (PARQUET, "a parquet file", _ROWS),
 )
-"""What a file may be that is no text, and which formats are found in it."""
+"""The kinds of binary files, and the formats that come in them."""
 _UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|\0[\[{\"<]|[\[{\"<]\0")
 UTF16 = "it is UTF-16 and not UTF-8; convert it, for instance with iconv -f UTF-16 -t UTF-8"
 _JSON_LINE = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*[\[{]", re.M)
-"""A file may begin with a broken line, and be read from the next one on."""
+"""A line that may be JSON. Any line counts: the first one may be broken, and the rest can still be read."""
 
 
 def refuse_encoding(beginning: bytes, name: str) -> None:
-    """Raises: InvalidImport for text in UTF-16, as some programs of Windows write it."""
+    """Refuse text in UTF-16, which some Windows programs write. Raises: InvalidImport."""
     if is_utf16(beginning):
         raise InvalidImport(name, None, UTF16)
 
 
 def is_utf16(beginning: bytes) -> bool:
-    """Whether a text begins as one in UTF-16 does."""
+    """Whether a text begins like one in UTF-16."""
     return _UTF16.match(beginning) is not None
 
 
 def check_fits(given: ImportSource, format: str) -> None:
-    """Look at the beginning of a file before it is read as a format.
+    """Check the beginning of a file before reading it as a format.
 
-    Raises: InvalidImport for what the format cannot be found in, and for a file of another format.
+    Raises: InvalidImport for a file that cannot hold the format, or has the marks of another.
     """
     if given.server is not None or not given.file.seekable():
         return
@@ -54,19 +54,20 @@ def check_fits(given: ImportSource, format: str) -> None:
                 raise InvalidImport(given.name, None, f"it is {what}, and {format} is read from none")
             return
     if format in _CONTAINERS[1][2][:3]:
-        return  # their reader says that it is no database
+        return  # their readers refuse what is not a database
     if beginning.strip() and not _JSON_LINE.search(beginning) and not _is_json(beginning):
         raise InvalidImport(given.name, None, f"it is no JSON, as a file of {format} is")
     marks = marks_of(beginning)
+    # Rows may hold anything, marks of other formats too; and their own marks (``messages``) are in many files.
     if marks - set(_ROWS) and format not in marks and format not in _ROWS:
         seen = detect_beginning(beginning) or min(marks)
         raise InvalidImport(given.name, None, f"it is no file of {format}; it looks like one of {seen}")
 
 
 def refuse_nothing(given: ImportSource, format: str) -> None:
-    """Refuse a file of another format, in which the reader found nothing, and nothing broken either.
+    """Refuse a file of another format in which the reader found nothing, not even something broken.
 
-    Raises: InvalidImport where the file holds something, and bears no mark of the format.
+    Raises: InvalidImport if the file is not empty, and has no mark of the format.
     """
     if given.server is not None or not given.file.seekable():
         return
@@ -75,8 +76,8 @@ def refuse_nothing(given: ImportSource, format: str) -> None:
         return
     seen = detect_beginning(beginning)
     if seen != format:
-        told = f"; it looks like a file of {seen}" if seen else ""
-        raise InvalidImport(given.name, None, f"it holds nothing of {format}{told}")
+        hint = f"; it looks like a file of {seen}" if seen else ""
+        raise InvalidImport(given.name, None, f"it holds nothing of {format}{hint}")
 
 
 def _is_json(beginning: bytes) -> bool:

@@ -1,8 +1,8 @@
-"""Transcripts of any format as drafts, a turn a message, in bounded memory.
+"""Read transcripts of any format as drafts, one turn per message, in bounded memory.
 
-A file is read twice: once to see that all of it is a transcript, and for the digests that tell what is stored already;
-once more for the drafts of what is new. What stood around the messages rides on the first and the last turn (rule R15,
-importing a transcript), so that an export gives the same bytes back.
+A file is read twice: first to check that all of it is a transcript, and for the digests that tell what is already
+stored; then for the drafts of what is new. What surrounds the messages is kept with the first and the last turn (rule
+R15, importing a transcript), so that an export gives the same bytes back.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ FIRST, LAST = ("header", "header_raw", "bos", "eos"), ("pending", "tail")
 
 
 class Outline(Struct, frozen=True):
-    """What the first reading tells: the digests of all messages, and what each turn says beside its message."""
+    """The result of the first reading: the digests of all messages, and what each turn keeps beside its message."""
 
     format: str
     digests: Sequence[bytes]
     around: Transcript
 
     def system(self, index: int) -> dict[str, Any]:
-        """headish's own keys of a turn."""
+        """Return headish's own keys of a turn."""
         around = to_json(self.around)
         if self.format in API_READERS:
             return {}
@@ -41,8 +41,9 @@ class Outline(Struct, frozen=True):
         return {"format": self.format, **{key: around[key] for key in keys if key in around}}
 
     def draft(self, index: int, message: Message, limit_bytes: int) -> Draft:
-        """The draft of the message at an index."""
+        """Make the draft of the message at an index."""
         inherited = read_options(self.around.header) if index == 0 else None
+        # Only these keep parts of the transcript, so all other turns do without ``to_json``.
         ends = index in (0, len(self.digests) - 1)
         system = self.system(index) if ends or self.format in API_READERS else {"format": self.format}
         return make_message_draft(message, limit_bytes, system=system, inherited=inherited)
@@ -51,10 +52,10 @@ class Outline(Struct, frozen=True):
 def outline(
     file: BinaryIO, name: str, format: str, limit_bytes: int, after: bytes | None = None, **settings: Any
 ) -> Outline:
-    """Read a file to its end, keeping a digest of each message.
+    """Read a file to its end, keeping only a digest of each message.
 
     ``after`` is the digest of the turn that the first message continues.
-    Raises: InvalidTranscript; InvalidImport where it holds no message; TooLarge.
+    Raises: InvalidTranscript; InvalidImport if it holds no message; TooLarge.
     """
     digests: list[bytes] = [] if after is None else [after]
     reading = read_messages(file, format, name=name, **settings)
@@ -62,18 +63,19 @@ def outline(
         try:
             message = next(reading)
         except StopIteration as end:
-            found, around = end.value
+            actual_format, around = end.value
             break
+        # A digest does not cover ``system``, so it is not made here.
         draft = make_message_draft(message, limit_bytes, system={})
         digests.append(digest_turn(draft.said, digests[-1:]))
     digests = digests[0 if after is None else 1 :]
     if not digests:
         raise InvalidImport(name, None, "it is a transcript without messages")
-    return Outline(found, digests, around)
+    return Outline(actual_format, digests, around)
 
 
 def drafts_from(file: BinaryIO, outlined: Outline, first: int, limit_bytes: int, **settings: Any) -> Iterator[Draft]:
-    """The drafts from an index on, of a file that was outlined."""
+    """Yield the drafts from an index on, of a file that was outlined."""
     for index, message in enumerate(read_messages(file, outlined.format, **settings)):
         if index >= first:
             yield outlined.draft(index, message, limit_bytes)
@@ -88,7 +90,8 @@ def read_messages(
     progress: Callable[[int], None] | None = None,
     **settings: Any,
 ) -> Generator[Message, None, tuple[str, Transcript]]:
-    """The messages of a file, one by one; in the end the format that it really is, and what stood around them."""
+    """Yield the messages of a file one by one; returns the format that it really is, and what surrounds the
+    messages."""
     if format in API_READERS:
         transcript, size_bytes = read_api(file, name, format)
         yield from transcript.messages

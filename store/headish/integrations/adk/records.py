@@ -1,6 +1,6 @@
-"""What ADK keeps beside events: the record of a session, and the state of an app and of a user. Each is an object."""
+"""The objects that ADK needs beside events: the record of a session, and the states of an app and of a user."""
 
-# The framework lies in an environment of its own.
+# The framework is installed in an environment of its own, which the type checker does not see.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Values = dict[str, Any]
 
 
 class SessionPlace(NamedTuple):
-    """A session of ADK: of an app, a user, and an id."""
+    """The place of an ADK session: its app, its user, and its id."""
 
     app: str
     user: str
@@ -45,8 +45,8 @@ class SessionPlace(NamedTuple):
 
 
 class SessionRecord(msgspec.Struct):
-    """What is kept of a session: ``state`` is its own, ``changes`` counts its events, ``last`` is the id of the last,
-    ``sum`` a hash of it."""
+    """The record of a session. ``state`` is its own state, ``changes`` counts its events, ``last`` is the id of the
+    last event, and ``sum`` a hash of that event."""
 
     app: str
     user: str
@@ -60,12 +60,12 @@ class SessionRecord(msgspec.Struct):
 
     @property
     def marker(self) -> str:
-        """Another text after each change."""
+        """A text that is different after each change."""
         return f"{self.created!r}/{self.changes}"
 
 
 class StateDeltas(NamedTuple):
-    """A change of state, by scope, without prefixes. Keys that begin with ``temp:`` belong to no scope."""
+    """A change of state by scope, with keys without prefixes. Keys that begin with ``temp:`` are in none."""
 
     app: Values
     user: Values
@@ -73,13 +73,13 @@ class StateDeltas(NamedTuple):
 
 
 encode = msgspec.json.Encoder().encode
-"""The JSON of a record or a state."""
+"""Encodes a record or a state as JSON."""
 _decode_record = msgspec.json.Decoder(SessionRecord).decode
 _decode_values = msgspec.json.Decoder(Values).decode
 
 
 def read_record(data: bytes) -> SessionRecord:
-    """Raises: CorruptRecord."""
+    """Decode the record of a session. Raises: CorruptRecord."""
     try:
         return _decode_record(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -87,7 +87,7 @@ def read_record(data: bytes) -> SessionRecord:
 
 
 def read_values(data: bytes) -> Values:
-    """Raises: CorruptRecord."""
+    """Decode a state. Raises: CorruptRecord."""
     try:
         return _decode_values(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -95,46 +95,47 @@ def read_values(data: bytes) -> Values:
 
 
 def find_record(read: ReadTransaction, place: SessionPlace) -> SessionRecord | None:
-    found = read.object(SESSION, place.key)
-    return None if found is None else read_record(found.data)
+    stored = read.object(SESSION, place.key)
+    return None if stored is None else read_record(stored.data)
 
 
 def find_values(read: ReadTransaction, kind: str, key: str) -> Values:
-    """The state of an app or a user; empty where there is none."""
-    found = read.object(kind, key)
-    return {} if found is None else read_values(found.data)
+    """The state of an app or a user; empty if there is none."""
+    stored = read.object(kind, key)
+    return {} if stored is None else read_values(stored.data)
 
 
 def put_values(write: WriteTransaction, place: SessionPlace, deltas: StateDeltas) -> None:
-    """Store the states of app and user with a change."""
+    """Apply a change to the states of the app and the user, and store them."""
     for kind, key, delta in ((APP, place.app_key, deltas.app), (USER, place.user_key, deltas.user)):
         if delta:
             write.put(kind, key, encode({**find_values(write, kind, key), **delta}))
 
 
 def split_state(state: Values | None) -> StateDeltas:
-    """A change of state, by scope; what JSON cannot say becomes text, and halves of characters are replaced."""
-    # Pydantic refuses half a character in a key, and mends none in a value.
+    """Split a change of state by scope. Values that JSON cannot express become text, and lone surrogates are
+    replaced."""
+    # Healed before, since Pydantic refuses a lone surrogate in a key; and after, since it mends none in a value.
     plain, _ = heal(to_jsonable_python(heal(state or {})[0], serialize_unknown=True))
-    found = StateDeltas({}, {}, {})
+    deltas = StateDeltas({}, {}, {})
     for key, value in plain.items():
         if key.startswith(State.APP_PREFIX):
-            found.app[key.removeprefix(State.APP_PREFIX)] = value
+            deltas.app[key.removeprefix(State.APP_PREFIX)] = value
         elif key.startswith(State.USER_PREFIX):
-            found.user[key.removeprefix(State.USER_PREFIX)] = value
+            deltas.user[key.removeprefix(State.USER_PREFIX)] = value
         elif not key.startswith(State.TEMP_PREFIX):
-            found.session[key] = value
-    return found
+            deltas.session[key] = value
+    return deltas
 
 
 def merge_state(app: Values, user: Values, session: Values) -> Values:
-    """The state that an agent sees."""
+    """The state that an agent sees: all scopes, those of app and user with their prefixes."""
     prefixed = {State.APP_PREFIX + key: value for key, value in app.items()}
     return session | prefixed | {State.USER_PREFIX + key: value for key, value in user.items()}
 
 
 def _escape(part: str) -> str:
-    """A part of a key, without a slash; one that is long is cut, and its hash stands behind."""
+    """A part of a key without slashes, which separate parts. A long one is cut, and followed by its hash."""
     text = _UNSAFE.sub(lambda match: f"={ord(match[0]):x};", part)
     if len(text.encode()) <= _PART_BYTES:
         return text

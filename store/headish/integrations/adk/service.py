@@ -1,6 +1,6 @@
-"""The session service of Google ADK that headish keeps: one turn for each event, objects for state."""
+"""A session service of Google ADK in headish: one turn for each event, objects for state."""
 
-# The framework lies in an environment of its own.
+# The framework is installed in an environment of its own, which the type checker does not see.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -50,11 +50,13 @@ class HeadishSessionService(BaseSessionService):
     Each session is a conversation: its bookmark and ``key`` are ``adk/APP/USER/SESSION``. ``db`` is a path, a URL or an
     open ``Database``; ``":memory:"`` belongs to this object alone. ``space`` is the space of the database.
 
-    ``delete_session`` *erases* what was said. ``erase=False`` makes it hide: what was said stays in the database.
+    ``delete_session`` *erases* the content of the session. With ``erase=False`` it hides: the turns stay in the
+    database.
 
-    A session that another writer has gone on with is stale: ``append_event`` raises ``StaleSessionError``, and stores
-    nothing. The same event once more is not stored twice. A call that is cancelled is over when its caller learns it.
-    Raises: AdapterClosed (a RuntimeError) after ``close``; as ``Database.open``.
+    A session object is stale if another writer has continued the session: then ``append_event`` raises
+    ``StaleSessionError`` and stores nothing. An event that arrives twice is stored once. When a caller learns that its
+    call was cancelled, the call has ended. Raises: AdapterClosed (a RuntimeError) after ``close``; as
+    ``Database.open``.
     """
 
     def __init__(self, db: Db = ":memory:", *, erase: bool | None = None, space: str = "default") -> None:
@@ -71,9 +73,9 @@ class HeadishSessionService(BaseSessionService):
         state: dict[str, Any] | None = None,
         session_id: str | None = None,
     ) -> Session:
-        """Make a session; without an id it gets one. Raises: AlreadyExistsError."""
-        given = session_id.strip() if session_id else ""
-        return await self._run(_create, SessionPlace(app_name, user_id, given or str(uuid.uuid4())), state)
+        """Make a session; without ``session_id`` it gets a new id. Raises: AlreadyExistsError."""
+        wanted_id = session_id.strip() if session_id else ""
+        return await self._run(_create, SessionPlace(app_name, user_id, wanted_id or str(uuid.uuid4())), state)
 
     async def begin_session(
         self,
@@ -85,20 +87,20 @@ class HeadishSessionService(BaseSessionService):
         state: dict[str, Any] | None = None,
     ) -> Session:
         """Make a session that begins with a thread of headish: a branch, an edit, an import. Both share its turns, and
-        each goes on by itself. Raises: AlreadyExistsError; UnknownTurn, Ambiguous, InvalidHeadish."""
-        given = session_id.strip() if session_id else ""
-        place = SessionPlace(app_name, user_id, given or str(uuid.uuid4()))
+        each continues by itself. Raises: AlreadyExistsError; UnknownTurn, Ambiguous, InvalidHeadish."""
+        wanted_id = session_id.strip() if session_id else ""
+        place = SessionPlace(app_name, user_id, wanted_id or str(uuid.uuid4()))
         await self._run(_create, place, state, headish)
         return await self._run(_get, place, None)
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """A session with its events, or with those that ``config`` chooses; None where there is none."""
+        """A session with its events, or with those that ``config`` chooses; None if there is none."""
         return await self._run(_get, _place(app_name, user_id, session_id), config)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """The sessions of an app, or of one user of it, without events, the one that changed last at the end."""
+        """The sessions of an app, or of one of its users, without events, ordered by their last change."""
         return await self._run(_list, app_name, user_id)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
@@ -107,11 +109,11 @@ class HeadishSessionService(BaseSessionService):
         await self._run(_delete, _place(app_name, user_id, session_id), erase)
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
-        """What is kept for a user of an app, under keys without their prefix."""
+        """The state of a user of an app, with keys without their prefix."""
         return await self._run(_user_state, SessionPlace(app_name, user_id, ""))
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Store an event, and what it changes of the state, together; a partial one is not stored.
+        """Store an event together with its changes of the state. A partial event is not stored.
 
         Raises: SessionNotFoundError, StaleSessionError.
         """
@@ -122,7 +124,7 @@ class HeadishSessionService(BaseSessionService):
         return await finish(self._append, session, self._trim_temp_delta_state(event))
 
     async def close(self) -> None:
-        """Let go of the database. Others of its file go on; a second call does nothing."""
+        """Release the database. Other objects on its file are not affected; a second call does nothing."""
         self._held.close()
 
     async def _run(self, work: Callable[..., T], *arguments: Any) -> T:
@@ -135,7 +137,7 @@ class HeadishSessionService(BaseSessionService):
 
     def _append(self, session: Session, event: Event) -> Event:
         place = SessionPlace(session.app_name, session.user_id, session.id)
-        # The lock also covers the session object, which the next event is compared with.
+        # Until the session object is changed, too: the next event is compared with its marker.
         with self._locks[hash(place) % _LOCKS], self._held.use() as store:
             record = _append(store, place, session, event)
             if record is None:
@@ -173,7 +175,7 @@ def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None, hea
 
 
 def _append(store: Store, place: SessionPlace, session: Session, event: Event) -> SessionRecord | None:
-    """The record with an event; None where that is the last one already."""
+    """Store an event. Returns the new record; None if the event is the last one already."""
     draft, deltas = make_event_draft(event, store.payload_limit_bytes), split_state(event.actions.state_delta)
     # The id alone does not tell: an event may be changed and sent again under the same one.
     sum = blake3(records.encode(dump_event(event)[0])).hexdigest()[:_SUM_DIGITS]
@@ -183,7 +185,7 @@ def _append(store: Store, place: SessionPlace, session: Session, event: Event) -
         if record is None:
             raise SessionNotFoundError(f"Session {place.id} not found.")
         if (record.last, record.sum) == (event.id, sum):
-            return None  # it is delivered once more
+            return None  # delivered twice
         if not _is_fresh(session, record):
             raise StaleSessionError(STALE.format(place.id))
         record = msgspec.structs.replace(
@@ -203,10 +205,10 @@ def _append(store: Store, place: SessionPlace, session: Session, event: Event) -
 
 
 def _is_fresh(session: Session, record: SessionRecord) -> bool:
-    """Whether nobody else went on with a session since it was read."""
+    """Whether nobody else has continued a session since it was read."""
     if session._storage_update_marker is not None:
         return bool(session._storage_update_marker == record.marker)
-    # An object that no service made, or an older one.
+    # No service made this object, or one without markers did: times or the last event must do.
     last = session.events[-1].id if session.events else None
     return bool(record.updated <= session.last_update_time or last == record.last)
 
@@ -216,12 +218,14 @@ def _get(store: Store, place: SessionPlace, config: GetSessionConfig | None) -> 
         record = find_record(read, place)
         return None if record is None else (record, *_states(read, place))
 
-    # The record is read first: if an event comes in between, the session is stale, and says so when it is continued.
+    # Record first, then events, in two transactions: an event in between makes the session stale, which
+    # ``append_event`` notices. The other order would lose that event unnoticed.
     found = store.read(work)
     if found is None:
         return None
     after = None if config is None else config.after_timestamp
     recent = None if config is None else config.num_recent_events
+    # The limit counts events that pass the filter of time, so with one all are read.
     events = _events(store, place, None if after else recent)
     if after:
         events = [each for each in events if each.timestamp >= after]
@@ -280,6 +284,6 @@ def _session(place: SessionPlace, record: SessionRecord, app: records.Values, us
 
 
 def _events(store: Store, place: SessionPlace, limit: int | None) -> list[Event]:
-    found = sessions.read_messages(store, _thread(place), limit)
-    seen = [event for kept, app in found for event in events_of(kept, app)]
-    return seen if limit is None else seen[max(0, len(seen) - limit) :]
+    messages = sessions.read_messages(store, _thread(place), limit)
+    events = [event for kept, app in messages for event in events_of(kept, app)]
+    return events if limit is None else events[max(0, len(events) - limit) :]

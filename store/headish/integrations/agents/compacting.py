@@ -1,4 +1,4 @@
-"""Compaction in one transaction: what another writer adds meanwhile is neither lost nor summarised unseen.
+"""Compact a session in one transaction: items that another writer adds meanwhile are neither lost nor left unseen.
 
 The SDK's own wrapper, ``OpenAIResponsesCompactionSession``, clears and rewrites a session that gives it no snapshot.
 """
@@ -23,13 +23,15 @@ IsExpired = Callable[[Any], bool] | None
 async def snapshot(
     run: Callable[..., Awaitable[Any]], erases: Callable[[], bool], limit: int, is_expired: IsExpired
 ) -> Any:
-    """The last ``limit`` items, and how they are replaced; None where the session is no plain list of its own items.
+    """Return the SDK's snapshot: the last ``limit`` items, and a function that replaces them. None if the session is
+    not a plain list of one item per turn.
 
-    ``run`` runs a function of the store and the session in a thread; ``erases`` tells whether what is replaced is
-    erased. What ``is_expired`` at the beginning of the session goes with it.
+    ``run`` runs a function of the store and the session in a thread; ``erases`` tells whether replaced items are
+    erased. Items at the beginning of the session for which ``is_expired`` holds go with them.
     """
     try:
-        from agents.memory.session import _CompactionSnapshot  # not public: without it the wrapper goes its other way
+        # Not public, so a version of the SDK may lack it: the wrapper then clears and rewrites the session.
+        from agents.memory.session import _CompactionSnapshot
     except ImportError:
         return None
     turns: list[SpokenTurn] = await run(read, limit + 1)
@@ -58,8 +60,8 @@ def _replace(
 def _without_expired(
     is_expired: Callable[[Any], bool], limit_bytes: int, before: Sequence[SpokenTurn]
 ) -> list[Draft] | None:
-    """The drafts of what comes behind the expired items at the beginning; None where there are none, or where a draft
-    would not say all that its turn says."""
+    """The drafts of the turns after the expired ones at the beginning. None if none is expired, or if a draft would
+    lose something of its turn."""
 
     def is_over(said: SpokenTurn) -> bool:
         items = items_of_turn(said)

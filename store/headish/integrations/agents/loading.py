@@ -1,4 +1,4 @@
-"""The items of a session, from rows: remembered ones as they are, others from their blocks."""
+"""Load the items of a session: remembered ones from memory, others from the blocks of their turns."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from headish.integrations.agents.shapes import Item
 
 
 def load(store: Store, session: NamedSession, limit: int | None, memory: TurnMemory) -> list[Item]:
-    """The last ``limit`` items of a session, or all, oldest first: what a model sees.
+    """The last ``limit`` items of a session, or all, oldest first, as a model sees them.
 
-    What was erased is left out. Raises: CorruptTurn.
+    Erased items are left out. Raises: CorruptTurn.
     """
     window = limit
     while True:
@@ -25,14 +25,14 @@ def load(store: Store, session: NamedSession, limit: int | None, memory: TurnMem
         items = _as_items(store, session, turns, memory)
         if limit is None:
             return items
-        # A turn may have no item for the SDK, or several: then more turns are looked at.
+        # A turn may have no item for the SDK, or several: if there are too few, look at twice as many turns.
         if len(items) >= limit or len(turns) < (window or 0):
             return items[max(0, len(items) - limit) :]
         window = 2 * (window or 1)
 
 
 def items_of_turn(said: SpokenTurn) -> list[Item]:
-    """The items of a turn; none where it was erased. Raises: CorruptTurn."""
+    """The items of a turn; none if it is erased. Raises: CorruptTurn."""
     if said.payload is None or said.type is not None:
         return []
     return items_of(message_of(said), said.app)
@@ -46,24 +46,24 @@ def _as_items(
         return known
     unknown = [each for each in turns if isinstance(each, SpokenTurn)]
     if not is_plain(unknown) or any(each.type is not None for each in unknown):
-        # A thread that overlays change, or that holds documents.
+        # A model sees such a thread otherwise: overlays change it, or it has documents.
         return [item for kept, app in read_messages(store, session) for item in items_of(kept, app)]
-    made = iter(_items_of(unknown, memory))
+    read_items = iter(_items_of(unknown, memory))
     items: list[Item] = []
     for are_read, group in groupby(turns, lambda each: isinstance(each, SpokenTurn)):
         if are_read:
-            items += chain.from_iterable(next(made) for _ in group)
+            items += chain.from_iterable(next(read_items) for _ in group)
             continue
         known = memory.decode(group)  # all are ids
         if known is None:
-            # Some were forgotten meanwhile, so all are read.
+            # Another thread's turns have pushed some out of the memory meanwhile, so all are read.
             return _as_items(store, session, read(store, session, len(turns)), memory)
         items += known
     return items
 
 
 def _items_of(turns: Sequence[SpokenTurn], memory: TurnMemory) -> list[list[Item]]:
-    """The items of turns that were read, which are remembered from now on. Raises: CorruptTurn."""
+    """The items of turns that were read. They are remembered from now on. Raises: CorruptTurn."""
     quick = items_of_plain(turns)
     memory.keep_all([(turn.id, encode(item)) for turn, item in zip(turns, quick, strict=True) if item is not None])
     items = [items_of_turn(turn) if item is None else [item] for turn, item in zip(turns, quick, strict=True)]

@@ -1,7 +1,7 @@
-"""The order of keys. A value that is put together from blocks says the same as the one that was given, in another
-order; frameworks hash their items, and providers' caches compare them, so the order is kept where it differs.
+"""Keep the order of keys. A value that is made from blocks equals the original, but its keys may have another order.
+Frameworks hash their items, and providers' prompt caches compare them, so the order is kept if it differs.
 
-An order is JSON: ``{"o": [keys]}`` of an object, ``{"k": {key: order}}`` and ``{"i": {index: order}}`` of what is
+An order is JSON: ``{"o": [keys]}`` for an object, ``{"k": {key: order}}`` and ``{"i": {index: order}}`` for values
 inside an object or a list.
 """
 
@@ -14,11 +14,11 @@ Order = dict[str, Any]
 
 
 def order_of(made: Any, given: Any) -> Order | None:
-    """How the keys of ``given`` stand, where ``made`` has the same in another order; None where nothing differs."""
+    """The order of the keys of ``given``, an equal value of ``made``, where it differs; None if it is the same."""
     if isinstance(given, Mapping):
-        found: Order = {} if list(made) == list(given) else {"o": list(given)}
+        own_order: Order = {} if list(made) == list(given) else {"o": list(given)}
         inner = {key: order for key, value in given.items() if (order := _inside(made[key], value)) is not None}
-        return (found | {"k": inner} if inner else found) or None
+        return (own_order | {"k": inner} if inner else own_order) or None
     if isinstance(given, list):
         pairs = enumerate(zip(made, given, strict=True))
         listed = {str(at): order for at, (one, other) in pairs if (order := _inside(one, other)) is not None}
@@ -27,7 +27,7 @@ def order_of(made: Any, given: Any) -> Order | None:
 
 
 def reorder(order: Order | None, value: Any) -> Any:
-    """A value with its keys in an order; keys that the order does not know stand behind."""
+    """Return a value with its keys in this order. Keys that the order does not list come last."""
     if not isinstance(order, dict):
         return value
     if isinstance(value, dict):

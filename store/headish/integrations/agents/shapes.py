@@ -1,7 +1,7 @@
-"""The items that nearly every run makes, as the SDK writes them: an answer, a call, a result.
+"""The shapes of the items that nearly every run makes, as the SDK writes them: an answer, a call, a result.
 
-What they hold beside their blocks is the same each time, but for ids. The name of the shape and the ids stand in
-``meta.app["agents"]``, a tenth of what the difference to a form takes, and are written without comparing anything.
+Beside their blocks, such items differ only in ids. So ``meta.app["agents"]`` has the name of the shape and the ids: a
+tenth of the bytes of a difference from a form, and nothing needs to be compared when they are written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Item = dict[str, Any]
 
 
 class Shaped(NamedTuple):
-    """An item of a shape: whose it is, its block, and what stands beside."""
+    """An item of a shape: its role, its block, and the rest for ``meta.app``."""
 
     role: str
     block: KnownBlock
@@ -24,15 +24,16 @@ class Shaped(NamedTuple):
 
 
 def read_shape(item: Mapping[str, Any]) -> Shaped | None:
-    """An item as its shape has it; None for one of another shape. Its texts are known to be whole."""
-    read = _BY_KEYS.get(tuple(item))
-    return None if read is None else read(item)
+    """Read an item by its shape; None if it has none of them. Its texts must have no lone surrogates."""
+    reader = _BY_KEYS.get(tuple(item))
+    return None if reader is None else reader(item)
 
 
 def write_shape(block: ContentBlock, shape: Any, id: Any) -> Item | None:
-    """The item of a block in a shape; None where it has none that is known. ``id`` is None where it has none."""
-    write = _BY_NAME.get(shape) if isinstance(shape, str) else None
-    return None if write is None else write(block, id)
+    """Write the item of a block in a shape; None if the shape is not known or does not fit. ``id`` is None for an item
+    without one."""
+    writer = _BY_NAME.get(shape) if isinstance(shape, str) else None
+    return None if writer is None else writer(block, id)
 
 
 def _read_answer(item: Mapping[str, Any]) -> Shaped | None:

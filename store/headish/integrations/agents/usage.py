@@ -1,4 +1,5 @@
-"""What runs used, beside the items: an object for each run, under the bookmark of its session."""
+"""The usage of runs, beside the items: an object for each run. Its key begins with the bookmark that the session had at
+the time."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _DETAILS = ("input_tokens_details", "output_tokens_details")
 
 
 def store_usage(store: Store, session: NamedSession, used: Usage | None) -> None:
-    """Keep what a run used beside the last turn of its session; nothing where the session is empty."""
+    """Store the usage of a run beside the last turn of its session. Does nothing if the session is empty."""
     name, turns = name_of(store, session), read(store, session)
     if name is None or not turns or used is None:
         return
@@ -34,13 +35,14 @@ def store_usage(store: Store, session: NamedSession, used: Usage | None) -> None
 
     def work(write: WriteTransaction) -> None:
         write.put(KIND, f"{name}\n{turn}", msgspec.json.encode(data))
+        # Where ``usage`` and ``cost`` of headish look.
         write.put(USAGE, turn, msgspec.json.encode(_as_reply(used)))
 
     store.write(work)
 
 
 def _as_reply(used: Usage) -> dict[str, Any]:
-    """What a run used, as a reply says it: input that came from a cache is counted apart."""
+    """The usage of a run in the form of a reply, which counts input from a cache apart."""
     cached = int(getattr(used.input_tokens_details, "cached_tokens", 0) or 0)
     reasoning = int(getattr(used.output_tokens_details, "reasoning_tokens", 0) or 0)
     counts = {
@@ -53,24 +55,24 @@ def _as_reply(used: Usage) -> dict[str, Any]:
 
 
 def list_usage(store: Store, session: NamedSession) -> list[dict[str, Any]]:
-    """What the runs used whose last turn the session still has, in its order."""
-    kept = {each["turn"]: each for each in _stored(store, session)}
+    """The usage of the runs whose last turn the session still has, in the order of the turns."""
+    by_turn = {each["turn"]: each for each in _stored(store, session)}
     return [
-        {key: value for key, value in kept[each.id].items() if key not in ("turn", "key")}
+        {key: value for key, value in by_turn[each.id].items() if key not in ("turn", "key")}
         for each in read(store, session)
-        if each.id in kept
+        if each.id in by_turn
     ]
 
 
 def total_of(listed: list[dict[str, Any]]) -> dict[str, int] | None:
-    """The sum of what runs used."""
+    """The sum of the usage of runs; None without any."""
     if not listed:
         return None
     return {key: sum(each[key] for each in listed) for key in _COUNTS} | {"total_turns": len(listed)}
 
 
 def forget_usage(store: Store, session: NamedSession) -> None:
-    """Remove what is kept of the runs of a session."""
+    """Remove the stored usage of the runs of a session."""
     for each in _stored(store, session):
         store.write(partial(_forget, each))
 
@@ -81,14 +83,14 @@ def _forget(each: dict[str, Any], write: WriteTransaction) -> None:
 
 
 def _stored(store: Store, session: NamedSession) -> list[dict[str, Any]]:
-    name, found, after = name_of(store, session), list[dict[str, Any]](), None
+    name, records, after = name_of(store, session), list[dict[str, Any]](), None
     while name is not None:
         page = store.objects.list(KIND, prefix=f"{name}\n", after=after)
-        found += [msgspec.json.decode(each.data) | {"key": each.key} for each in page]
+        records += [msgspec.json.decode(each.data) | {"key": each.key} for each in page]
         if not page:
             break
         after = page[-1].key
-    return found
+    return records
 
 
 def _plain(details: Any) -> Any:

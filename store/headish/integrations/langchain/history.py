@@ -1,4 +1,4 @@
-"""A chat history of LangChain that headish keeps: one turn for each message, under the bookmark of its id."""
+"""A chat history of LangChain in headish: one turn for each message, under the bookmark of the session's id."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ T = TypeVar("T")
 
 
 class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
-    """The messages of one chat, for ``RunnableWithMessageHistory`` and whatever takes a ``BaseChatMessageHistory``. A
+    """The messages of one chat, for ``RunnableWithMessageHistory`` and any user of a ``BaseChatMessageHistory``. A
     context manager.
 
     ``session_id`` is any text. A bookmark of the same name, or a conversation with this text as its ``key``, is the
     chat's history. ``db`` is a path, a URL or an open ``Database``; ``":memory:"`` belongs to this object alone.
     ``space`` is the space of the database.
 
-    ``clear`` *hides* what was said, and warns once: it stays in the database. ``erase=True`` makes it erase,
+    ``clear`` *hides* the messages, and warns once: they stay in the database. ``erase=True`` makes it erase,
     ``erase=False`` hides without a warning.
 
-    The asynchronous methods may be called from any loop; one that is cancelled is over when its caller learns of it.
-    Raises: AdapterClosed (a RuntimeError) after ``close``; as ``Database.open``.
+    The asynchronous methods may be called from any loop. When a caller learns that its call was cancelled, the method
+    has ended. Raises: AdapterClosed (a RuntimeError) after ``close``; as ``Database.open``.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base class has an attribute, and no setter
-        """All messages, oldest first. What was erased is left out."""
+        """All messages, oldest first, without erased ones."""
         return self._run(_read)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
@@ -51,23 +51,23 @@ class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
         self._run(_add, list(messages))
 
     def clear(self) -> None:
-        """Take out all messages. With ``erase=True``, what was cleared before goes, too."""
+        """Take out all messages. ``erase=True`` also erases those that were cleared before."""
         self._run(_clear, erases(self._erase, "HeadishChatMessageHistory", "clear"))
 
     async def aget_messages(self) -> list[BaseMessage]:
-        """``messages``, without holding up the loop."""
+        """``messages``, without blocking the loop."""
         return await finish(self._run, _read)
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """``add_messages``, without holding up the loop."""
+        """``add_messages``, without blocking the loop."""
         await finish(self._run, _add, list(messages))
 
     async def aclear(self) -> None:
-        """``clear``, without holding up the loop."""
+        """``clear``, without blocking the loop."""
         await finish(self._run, _clear, erases(self._erase, "HeadishChatMessageHistory", "clear"))
 
     def close(self) -> None:
-        """Let go of the database. Others of its file go on; a second call does nothing."""
+        """Release the database. Other objects on its file are not affected; a second call does nothing."""
         self._held.close()
 
     def _run(self, work: Callable[..., T], *arguments: Any) -> T:
@@ -84,5 +84,5 @@ def _clear(store: Store, session: NamedSession, erase: bool) -> None:
 
 
 def _read(store: Store, session: NamedSession) -> list[BaseMessage]:
-    found = sessions.read_messages(store, session)
-    return [message for kept, app in found for message in messages_of(kept, app)]
+    messages = sessions.read_messages(store, session)
+    return [message for kept, app in messages for message in messages_of(kept, app)]

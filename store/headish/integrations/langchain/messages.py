@@ -1,7 +1,7 @@
 """Messages of LangChain's chat histories as turns, and back, by the mapping of ``frameworks.langchain``.
 
-A message that does not come back so is kept whole, as a block of the provider ``langchain`` behind its text. Rows of
-older versions, and turns of another origin, are read by way of the form ``chat``.
+A message that would not come back equal is kept whole, as a block of the provider ``langchain`` after its text. Rows of
+older versions, and turns of another origin, are read by the form ``chat``.
 """
 
 from __future__ import annotations
@@ -37,28 +37,29 @@ _UNREADABLE = (HeadishError, LookupError, TypeError, ValueError, RecursionError)
 
 
 def make_message_draft(message: BaseMessage, limit_bytes: int) -> Draft:
-    """The draft of a message. Lone surrogates in it are replaced, and a note says so.
+    """Make the draft of a message. Lone surrogates in it are replaced, and a note says so.
 
-    Raises: TypeError for what is no JSON, as ``json.dumps``; TooLarge.
+    Raises: TypeError if it is not JSON, as ``json.dumps``; TooLarge.
     """
-    given, is_healed = heal(message_to_dict(message))
+    plain, is_healed = heal(message_to_dict(message))
     note = {"note": NOTE} if is_healed else {}
     try:
-        if is_kind(given["type"]):
-            draft = make_split_draft(split(given["type"], given["data"]), limit_bytes, moves=True, note=note)
-            if messages_of(message_of_draft(draft), draft.app) == messages_from_dict([given]):
+        if is_kind(plain["type"]):
+            draft = make_split_draft(split(plain["type"], plain["data"]), limit_bytes, moves=True, note=note)
+            # What will be read must equal the message: the mapping may not know a field of a newer LangChain.
+            if messages_of(message_of_draft(draft), draft.app) == messages_from_dict([plain]):
                 return draft
     except _UNREADABLE:
         pass  # it is kept whole
-    return make_split_draft(_split_whole(message, given), limit_bytes, moves=True, note=note)
+    return make_split_draft(_split_whole(message, plain), limit_bytes, moves=True, note=note)
 
 
 def messages_of(kept: TranscriptMessage, app: bytes | None) -> list[BaseMessage]:
-    """The messages of a turn: the one that it was made of; for a turn of another origin, those that say the same."""
+    """The messages of a turn: the one that it was made of, or for a turn of another origin those that say the same."""
     blocks = kept.message.content
     beside = decode_json(app).get(APP, {})
     last = blocks[-1] if blocks else None
-    # Those of older versions stand alone, and nothing says what they are.
+    # An older version kept a whole message as the only block, without a type beside it.
     is_whole = beside.get("type") == WHOLE or (len(blocks) == 1 and "type" not in beside)
     if is_whole and isinstance(last, ProviderBlock) and last.provider == PROVIDER:
         data = last.data
@@ -67,12 +68,12 @@ def messages_of(kept: TranscriptMessage, app: bytes | None) -> list[BaseMessage]
         try:
             return messages_from_dict([_message(beside["type"], join(blocks, beside))])
         except _UNREADABLE:
-            pass  # other blocks are in the place of those that it was made of
+            pass  # the turn has other blocks now than those it was made of, as an overlay shows it
     return _messages_of_chat(kept, beside)
 
 
 def _message(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A message as ``messages_from_dict`` takes it."""
+    """A message in the form that ``messages_from_dict`` reads."""
     return {"type": kind, "data": {"type": kind, **fields}}
 
 
@@ -89,7 +90,7 @@ def _split_whole(message: BaseMessage, given: Mapping[str, Any]) -> Split:
     return Split(role, [*words_of(message), ProviderBlock(PROVIDER, data)], {"type": WHOLE})
 
 
-# Turns of another origin, and rows of older versions: what was given is written in the words of Chat Completions.
+# Turns of another origin, and rows of older versions, by way of Chat Completions.
 
 
 def _messages_of_chat(kept: TranscriptMessage, beside: Mapping[str, Any]) -> list[BaseMessage]:
@@ -97,13 +98,13 @@ def _messages_of_chat(kept: TranscriptMessage, beside: Mapping[str, Any]) -> lis
     sayable = tuple(filter(is_sayable, blocks))
     if kept.message.role is None or (blocks and not sayable):
         return []
-    written = write_form("chat", TranscriptMessage(replace(kept.message, content=sayable), kept.system))
-    return messages_from_dict([_message_of_chat(entry, beside) for entry in written])
+    entries = write_form("chat", TranscriptMessage(replace(kept.message, content=sayable), kept.system))
+    return messages_from_dict([_message_of_chat(entry, beside) for entry in entries])
 
 
 def _message_of_chat(entry: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, Any]:
-    named = beside.get("type")
-    kind = named if is_kind(named) else _TYPES.get(str(entry["role"]), "human")
+    type_beside = beside.get("type")
+    kind = type_beside if is_kind(type_beside) else _TYPES.get(str(entry["role"]), "human")
     rest = beside.get("data", beside.get("rest", {}))
     fields: dict[str, Any] = {"content": entry.get("content") or "", **rest}
     calls: Sequence[Mapping[str, Any]] = entry.get("tool_calls") or ()

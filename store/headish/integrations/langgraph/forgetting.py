@@ -1,7 +1,7 @@
-"""Taking checkpoints away: out of sight, or for good with the values and turns that nothing else needs.
+"""Hide checkpoints, or erase them with the values and turns that nothing else needs.
 
-A thread's turns may be shared: by the threads that were copied from it, by branches and names that people made. Those
-stay (the scope ``branch`` of an erasure).
+A thread's turns may be shared, by threads that were copied from it, or by branches and names that people made. Shared
+turns stay (the scope ``branch`` of an erasure).
 """
 
 from __future__ import annotations
@@ -18,50 +18,50 @@ from headish.integrations.langgraph.records import CheckpointObject, MessageList
 from headish.integrations.langgraph.writing import name_thread, put_thread
 
 KINDS = (records.CHECKPOINT, records.PRUNED, records.VALUE, records.WRITES)
-"""All that a thread holds, but its record."""
+"""The kinds of all objects of a thread but its record."""
 
 
 def delete_thread(write: WriteTransaction, thread: str, why: str) -> None:
-    """Take a thread away for good. Cost: a few statements, and two for each turn."""
-    found = find_thread(write, thread)
-    name = None if found is None else found[0].name
+    """Erase a thread. Cost: a few statements, and two for each turn."""
+    thread_record = find_thread(write, thread)
+    name = None if thread_record is None else thread_record[0].name
     prefix = f"{records.part(thread)}/"
     ends = _tips(write, _lists(write, prefix))
     now = None if name is None else write.bookmark(name)
     # Threads that were copied from this one share its turns.
-    keeping = _kin_tips(write, found[0]) if found else []
+    keeping = _kin_tips(write, thread_record[0]) if thread_record else []
     write.erase_unshared([*ends, *([now] if now else [])], why, keeping=keeping, name=name)
     for kind in KINDS:
         write.remove_all(kind, prefix)
     if name is not None:
         write.erase_bookmark(name, why)
     write.remove(records.THREAD, records.part(thread))
-    for each in found[0].kin if found else ():
+    for each in thread_record[0].kin if thread_record else ():
         other = find_thread(write, each)
         if other is not None:
             put_thread(write, replace(other[0], kin=tuple(id for id in other[0].kin if id != thread)))
 
 
 def hide_thread(write: WriteTransaction, thread: str) -> None:
-    """Take all checkpoints of a thread out of sight, and its name away."""
+    """Hide all checkpoints of a thread, and remove its bookmark."""
     for key, record in all_checkpoints(write, f"{records.part(thread)}/"):
         _hide(write, key, record)
-    found = find_thread(write, thread)
-    if found is not None:
-        if found[0].name is not None:
-            write.remove_bookmark(found[0].name)
-        put_thread(write, replace(found[0], name=None))
+    thread_record = find_thread(write, thread)
+    if thread_record is not None:
+        if thread_record[0].name is not None:
+            write.remove_bookmark(thread_record[0].name)
+        put_thread(write, replace(thread_record[0], name=None))
 
 
 def prune_thread(write: WriteTransaction, thread: str, why: str | None, *, keep_latest: bool) -> None:
-    """Keep the last checkpoint of each namespace, or none. The others go out of sight; with a reason for good, but
-    those that a delta channel of a kept one is rebuilt from."""
+    """Keep the last checkpoint of each namespace, or none. Hide the others; with a reason ``why``, erase them, except
+    those from which a delta channel of a kept one is rebuilt."""
     latest: dict[str, CheckpointObject] = {}
-    found = all_checkpoints(write, f"{records.part(thread)}/")
-    for _, record in found:  # in the order of their ids
+    checkpoints = all_checkpoints(write, f"{records.part(thread)}/")
+    for _, record in checkpoints:  # in the order of their ids
         latest[record.ns] = record
     kept = latest.values() if keep_latest else ()
-    for key, record in found:
+    for key, record in checkpoints:
         if not (keep_latest and latest[record.ns] is record):
             _hide(write, key, record)
     if why is not None:
@@ -71,7 +71,7 @@ def prune_thread(write: WriteTransaction, thread: str, why: str | None, *, keep_
 
 
 def delete_runs(write: WriteTransaction, runs: Collection[str], serde: SaverSerde, why: str | None) -> None:
-    """Take the checkpoints of runs away, in all threads; without a reason out of sight.
+    """Erase the checkpoints of runs in all threads; without a reason ``why``, hide them.
 
     Cost: reads every checkpoint of the space.
     """
@@ -90,9 +90,9 @@ def delete_runs(write: WriteTransaction, runs: Collection[str], serde: SaverSerd
 
 
 def copy_thread(write: WriteTransaction, source: str, target: str) -> None:
-    """Copy all that a thread holds to another one; both have the turns. Cost: three statements for each object."""
-    found = find_thread(write, source)
-    if found is None or source == target:
+    """Copy all objects of a thread to another one; both share the turns. Cost: three statements for each object."""
+    thread_record = find_thread(write, source)
+    if thread_record is None or source == target:
         return
     before, after = f"{records.part(source)}/", f"{records.part(target)}/"
     for kind in KINDS:
@@ -101,19 +101,19 @@ def copy_thread(write: WriteTransaction, source: str, target: str) -> None:
             if kind in (records.CHECKPOINT, records.PRUNED):
                 data = records.encode(replace(checkpoint_of(each), thread=target))
             write.put(kind, after + each.key.removeprefix(before), data)
-    _make_kin(write, found[0], target)
+    _make_kin(write, thread_record[0], target)
 
 
 def _make_kin(write: WriteTransaction, source: ThreadObject, target: str) -> None:
-    """Write into the records of threads that they share turns, and name the new one's."""
+    """Note in the records of threads that they share turns, and give the new thread's messages a bookmark."""
     kin = {*source.kin, source.id} - {target}
-    known = find_thread(write, target)
-    made = ThreadObject(target) if known is None else known[0]
+    existing = find_thread(write, target)
+    renewed = ThreadObject(target) if existing is None else existing[0]
     now = None if source.name is None else write.bookmark(source.name)
     if now is not None:
-        made = name_thread(write, made)
-        write.set_bookmark(str(made.name), now)
-    put_thread(write, replace(made, kin=tuple(sorted(kin | set(made.kin)))))
+        renewed = name_thread(write, renewed)
+        write.set_bookmark(str(renewed.name), now)
+    put_thread(write, replace(renewed, kin=tuple(sorted(kin | set(renewed.kin)))))
     for each in kin:
         other = find_thread(write, each)
         if other is not None:
@@ -131,18 +131,18 @@ def collect(write: WriteTransaction, thread: str, why: str) -> None:
             (staying if each.key in used else going).append(listed)
         if each.key not in used:
             write.remove(records.VALUE, each.key)
-    found = find_thread(write, thread)
-    if found is None:
+    thread_record = find_thread(write, thread)
+    if thread_record is None:
         return
-    _name_latest(write, found[0])
-    keeping = [*_tips(write, staying), *_kin_tips(write, found[0])]
-    write.erase_unshared(_tips(write, going), why, keeping=keeping, name=found[0].name)
-    # Its new revision tells savers that what they remember of this thread may be gone.
-    put_thread(write, found[0])
+    _name_latest(write, thread_record[0])
+    keeping = [*_tips(write, staying), *_kin_tips(write, thread_record[0])]
+    write.erase_unshared(_tips(write, going), why, keeping=keeping, name=thread_record[0].name)
+    # The new revision makes savers forget what they remember of this thread: its turns may be gone.
+    put_thread(write, thread_record[0])
 
 
 def values_of(record: CheckpointObject) -> list[str]:
-    """The keys of the values that a checkpoint has."""
+    """The keys of a checkpoint's values."""
     lane = ThreadLane(record.thread, record.ns)
     return [lane.value(channel, record.version(channel), number) for channel, number in record.values.items()]
 
@@ -150,7 +150,7 @@ def values_of(record: CheckpointObject) -> list[str]:
 def all_checkpoints(
     read: ReadTransaction, prefix: str, kind: str = records.CHECKPOINT
 ) -> list[tuple[str, CheckpointObject]]:
-    """The checkpoints whose keys begin so, with their keys, in the order of those."""
+    """The checkpoints whose keys have this prefix, with their keys, in the order of the keys."""
     return [(each.key, checkpoint_of(each)) for each in read.objects(kind, prefix)]
 
 
@@ -171,7 +171,7 @@ def _drop_hidden(write: WriteTransaction, thread: str, needed: Collection[tuple[
 
 
 def _leading(read: ReadTransaction, record: CheckpointObject) -> Iterator[CheckpointObject]:
-    """The checkpoints before one that its delta channels are rebuilt from: back to one with a value of each."""
+    """The ancestors from which a checkpoint's delta channels are rebuilt, back to one with a value of each."""
     waiting = record.deltas() - record.values.keys()
     for ancestor in walk_parents(read, record) if waiting else ():
         yield ancestor
@@ -185,29 +185,29 @@ def _list_of(value: Object) -> MessageList | None:
 
 
 def _lists(read: ReadTransaction, prefix: str) -> list[MessageList]:
-    """The lists of messages that stand under keys which begin so."""
-    found = map(_list_of, read.objects(records.VALUE, prefix))
-    return [each for each in found if each is not None]
+    """The lists of messages among the values whose keys have this prefix."""
+    lists = map(_list_of, read.objects(records.VALUE, prefix))
+    return [each for each in lists if each is not None]
 
 
 def _tips(read: ReadTransaction, lists: Iterable[MessageList]) -> list[str]:
-    """The turns with which lists end, of those that there are."""
-    found: list[str] = []
+    """The last turns of lists, each once, without missing ones."""
+    tips: list[str] = []
     for tip in dict.fromkeys(each.tip for each in lists):
         try:
-            found.append(read.turn(tip))
-        except UnknownTurn:  # damage, which ``verify`` names
+            tips.append(read.turn(tip))
+        except UnknownTurn:  # damage, which ``verify`` reports; it must not keep a person from erasing
             continue
-    return found
+    return tips
 
 
 def _kin_tips(read: ReadTransaction, thread: ThreadObject) -> list[str]:
-    """The last turns of the lists of the threads that share turns with one."""
+    """The last turns of the lists of all threads that share turns with this one."""
     return _tips(read, [each for kin in thread.kin for each in _lists(read, f"{records.part(kin)}/")])
 
 
 def _name_latest(write: WriteTransaction, thread: ThreadObject) -> None:
-    """Set a thread's name onto the messages of its last checkpoint, so that it does not hold on to what goes."""
+    """Set a thread's bookmark to the messages of its last checkpoint, so that it does not keep turns that are to go."""
     if thread.name is None:
         return
     last = [record for _, record in all_checkpoints(write, ThreadLane(thread.id, "").prefix)][-1:]
@@ -220,7 +220,7 @@ def _name_latest(write: WriteTransaction, thread: ThreadObject) -> None:
 
 def _main_tips(read: ReadTransaction, record: CheckpointObject) -> Iterator[str]:
     lane = ThreadLane(record.thread, record.ns)
-    # The channel `messages` first, as it has the thread's name.
+    # The channel ``messages`` first, because the thread's bookmark follows it (``writing.MAIN``).
     for channel in sorted(record.values, key=lambda each: (each != "messages", each)):
         value = read.object(records.VALUE, lane.value(channel, record.version(channel), record.values[channel]))
         listed = None if value is None else _list_of(value)

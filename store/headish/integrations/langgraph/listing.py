@@ -1,4 +1,4 @@
-"""Lists of checkpoints, the greatest id first, read in pages."""
+"""List checkpoints, the greatest id first, in pages."""
 
 # pyright: reportMissingImports=false
 
@@ -26,7 +26,7 @@ from headish.integrations.langgraph.records import CheckpointObject, ThreadLane
 
 
 class CheckpointQuery(NamedTuple):
-    """The filters of a list; None is any."""
+    """The filters of a list; None matches any."""
 
     thread: str | None
     ns: str | None
@@ -36,25 +36,26 @@ class CheckpointQuery(NamedTuple):
 
     @classmethod
     def of(cls, config: RunnableConfig | None, filter: Mapping[str, Any] | None, before: RunnableConfig | None) -> Self:
-        given = {} if config is None else configured(config)
-        thread = given.get("thread_id")
+        names = {} if config is None else configured(config)
+        thread = names.get("thread_id")
         return cls(
             None if thread is None else str(thread),
-            given.get("checkpoint_ns"),
-            given.get("checkpoint_id"),
+            names.get("checkpoint_ns"),
+            names.get("checkpoint_id"),
             None if before is None else get_checkpoint_id(before),
             filter,
         )
 
 
 class CheckpointLister:
-    """Reads the checkpoints that a query asks for."""
+    """Reads the checkpoints that match a query."""
 
     def __init__(self, held: DatabaseHold, serde: SaverSerde, query: CheckpointQuery) -> None:
         self._held, self._serde, self._query = held, serde, query
 
     def run(self) -> Iterator[CheckpointTuple]:
-        """The checkpoints with their values, each page in a transaction of its own."""
+        """The checkpoints with their values. Each page is read in a transaction of its own, so that none stays open
+        while the caller works."""
         if self._query.thread is not None and self._query.ns is not None:
             return self._of_lane(ThreadLane(self._query.thread, self._query.ns))
         return self._of_all()
@@ -65,9 +66,9 @@ class CheckpointLister:
             page = self._page(lane.prefix, before)
             for _, record in page:
                 if self._fits(record):
-                    found = self._load(lane, record.id)
-                    if found is not None:
-                        yield found
+                    loaded = self._load(lane, record.id)
+                    if loaded is not None:  # else it was deleted after the page was read
+                        yield loaded
             if len(page) < PAGE:
                 return
             before = page[-1][0]
@@ -76,15 +77,16 @@ class CheckpointLister:
         """List several namespaces: first their ids, because their checkpoints are not stored side by side."""
         thread = self._query.thread
         prefix = "" if thread is None else f"{records.part(thread)}/"
-        found: list[tuple[str, ThreadLane]] = []
+        matching: list[tuple[str, ThreadLane]] = []
         before: str | None = None
         while True:
             page = self._page(prefix, before)
-            found += [(each.id, ThreadLane(each.thread, each.ns)) for _, each in page if self._fits(each)]
+            matching += [(each.id, ThreadLane(each.thread, each.ns)) for _, each in page if self._fits(each)]
             if len(page) < PAGE:
                 break
             before = page[-1][0]
-        for id, lane in sorted(found, reverse=True):
+        # By id across all threads: LangGraph's ids (uuid6) grow with time.
+        for id, lane in sorted(matching, reverse=True):
             loaded = self._load(lane, id)
             if loaded is not None:
                 yield loaded

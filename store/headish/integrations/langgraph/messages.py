@@ -1,7 +1,8 @@
 """Messages of a graph's state as turns, and back, by the mapping of ``frameworks.langchain``.
 
-A message that comes back equal is stored so. Any other, of a class that is not LangChain's own or with a value that
-JSON does not have, is kept as the serializer's bytes, with its text beside them for people to read.
+A message that comes back equal from its blocks is stored as blocks. Any other (of a class that is not LangChain's own,
+or with a value that JSON does not have) is kept as the serializer's bytes, with its text before them for people to
+read.
 
 Source: ``langchain_core.messages``, langchain-core 1.7.2, read on 2026-11-22.
 """
@@ -50,7 +51,7 @@ from headish.adapters.messages import (
 from headish.errors import HeadishError, InvalidContent
 
 OPAQUE = "opaque"
-"""The type of a message that is kept as the serializer's bytes."""
+"""The type, in ``meta.app``, of a message that is kept as the serializer's bytes."""
 CLASSES: dict[str, type[BaseMessage]] = {
     "human": HumanMessage,
     "ai": AIMessage,
@@ -69,41 +70,41 @@ CLASSES: dict[str, type[BaseMessage]] = {
 Dump = Callable[[Any], tuple[str, bytes]]
 Load = Callable[[tuple[str, bytes]], Any]
 Prints: TypeAlias = "array[int]"
-"""The numbers lie side by side: two lists are compared without a look at a thousand objects."""
+"""The fingerprints of a list. An array compares as memory, without a look at a thousand objects."""
 
 
 def fingerprints(said: Any, dump: Dump) -> Prints | None:
-    """A number for each message of a list: another one as soon as anything in it is another, in this process. None for
-    what is no list of messages.
+    """Return a number for each message of a list, which differs as soon as anything in the message differs. Valid in
+    this process only. None if it is not a list of messages.
 
-    A node may change a message in place, so the object alone tells nothing.
-    Cost: half a microsecond for each, or two where it holds more than text.
+    A node may change a message in place, so the identity of the object shows nothing.
+    Cost: half a microsecond for each message, or two if it has more than text.
     """
     if type(said) is not list or not said:
         return None
-    made = array("q")
+    prints = array("q")
     for each in said:
         shape = _shape_of(each.__class__)
         if shape is None:
             return None
-        made.append(_fingerprint(each, shape, dump))
-    return made
+        prints.append(_fingerprint(each, shape, dump))
+    return prints
 
 
 def _fingerprint(message: BaseMessage, shape: _MessageShape, dump: Dump) -> int:
     held = message.__dict__
     try:
         content, id, beside = held["content"], held["id"], shape.beside(held)
-    except KeyError:  # made without a look at its fields
+    except KeyError:  # ``model_construct`` makes messages without some fields
         return _whole_fingerprint(message, dump)
     if content.__class__ is not str or id.__class__ is not str or len(held) != shape.size or message.__pydantic_extra__:
         return _whole_fingerprint(message, dump)
-    # Python remembers the hash of a text, so a long one is not read again at each step.
+    # A str caches its hash, so a long text is not read again at each step.
     if beside == shape.blank:
         return hash((content, id, message.__class__))
     try:
         return hash((content, id, marshal.dumps(beside, 0), message.__class__))
-    except ValueError:  # a value that is no plain data
+    except ValueError:  # marshal takes plain data only
         return hash((dump(message), message.__class__))
 
 
@@ -117,9 +118,11 @@ def _whole_fingerprint(message: BaseMessage, dump: Dump) -> int:
 
 
 class _MessageShape(NamedTuple):
-    """What stands beside content and id in a message of a class, what of it is nothing, and how many fields there are.
+    """The fields of a message class: a getter of those beside content and id, their defaults (``blank``), and the
+    number of all fields.
 
-    Nothing is None, a text, or an empty list or mapping: no two of them are equal.
+    Defaults count only if all are None, texts, or empty lists and mappings, since no two such values are equal by
+    accident, as 0 and False are. Otherwise ``blank`` is empty, and no message matches it.
     """
 
     beside: Callable[[Mapping[str, Any]], tuple[Any, ...]]
@@ -129,7 +132,7 @@ class _MessageShape(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _shape_of(kind: type) -> _MessageShape | None:
-    """The shape of a class, None for one that is no message. Asked once for a class: pydantic's answers take long."""
+    """The shape of a class; None if it is not a message class. Cached, because pydantic takes long to answer."""
     if not issubclass(kind, BaseMessage):
         return None
     fields = kind.model_fields
@@ -140,40 +143,40 @@ def _shape_of(kind: type) -> _MessageShape | None:
 
 
 def _held(message: BaseMessage) -> Mapping[str, Any]:
-    """All that a message holds."""
+    """All fields of a message, extra ones included."""
     extra = message.__pydantic_extra__
     return {**message.__dict__, **extra} if extra else message.__dict__
 
 
 def make_message_draft(message: BaseMessage, dump: Dump, limit_bytes: int) -> Draft:
-    """The draft of a message. Raises: TooLarge; what ``dump`` raises."""
+    """Make the draft of a message. Raises: TooLarge; what ``dump`` raises."""
     try:
         return make_split_draft(write(message, dump), limit_bytes, moves=False)
-    except InvalidContent:  # what a turn does not keep, such as what looks like a key
+    except InvalidContent:  # a turn cannot store it, such as metadata that looks like an API key
         return make_split_draft(write_opaque(message, dump), limit_bytes, moves=False)
 
 
 def write(message: BaseMessage, dump: Dump) -> Split:
-    """A message as a turn; ``read`` gives an equal one back. Raises: what ``dump`` raises."""
+    """Write a message as a turn; ``read`` gives an equal one back. Raises: what ``dump`` raises."""
     try:
         if type(message) is CLASSES.get(message.type):
-            made = split(message.type, _held(message))
-            if _comes_back(message, made):
-                return made
+            parts = split(message.type, _held(message))
+            if _comes_back(message, parts):
+                return parts
     except (HeadishError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
-        pass  # it holds what no turn can say
+        pass  # it has something that no turn can express
     return write_opaque(message, dump)
 
 
 def write_opaque(message: BaseMessage, dump: Dump) -> Split:
-    """A message as the serializer's bytes; what it says stands beside them, to be read."""
+    """Write a message as the serializer's bytes after its text, so that people can read it and find it."""
     kind, data = dump(message)
     whole = {"type": "provider", "provider": PROVIDER, "data": {"type": kind, "base64": b64encode(data).decode()}}
     return Split(_role_of(message), [*words_of(message), read_block(whole)], {"type": OPAQUE})
 
 
 def read(blocks: Sequence[ContentBlock], app: Mapping[str, Any], load: Load) -> BaseMessage | None:
-    """The message of a turn; None for one that was erased. Raises: KeyError, ValueError for what no message left."""
+    """The message of a turn; None if it is erased. Raises: KeyError, ValueError if no saver wrote the turn."""
     for block in blocks:
         if block.__class__ is Erased:
             return None
@@ -185,13 +188,13 @@ def read(blocks: Sequence[ContentBlock], app: Mapping[str, Any], load: Load) -> 
 
 
 def is_own(app: Mapping[str, Any]) -> bool:
-    """Whether ``read`` takes a turn with this beside it."""
+    """Whether ``read`` can read a turn with this ``meta.app``."""
     kind = app.get(APP, {}).get("type")
     return kind == OPAQUE or kind in CLASSES
 
 
 def with_ids(said: Sequence[BaseMessage], turn: str) -> list[BaseMessage]:
-    """Messages with ids, made of that of their turn where they have none: reducers tell messages apart by them."""
+    """Return messages with ids. One without an id gets that of its turn: reducers tell messages apart by their ids."""
     numbered = enumerate(said)
     return [
         each if each.id else each.model_copy(update={"id": f"{turn}-{at}" if at else turn}) for at, each in numbered
@@ -199,14 +202,14 @@ def with_ids(said: Sequence[BaseMessage], turn: str) -> list[BaseMessage]:
 
 
 def _role_of(message: BaseMessage) -> str:
-    """Whose a message is, by the class that its own is made from."""
+    """The role of a message, by the LangChain class from which its own is derived."""
     kind = next((kind for kind, each in CLASSES.items() if isinstance(message, each)), "human")
     return role_of(kind, _held(message))
 
 
 def _comes_back(message: BaseMessage, made: Split) -> bool:
-    """Whether a message comes back equal from what will be stored of it, and may be stored."""
-    # As it will be read: JSON has no tuples, and its keys are texts.
+    """Whether a message comes back equal from its turn, and the turn may be stored."""
+    # By way of JSON, as it will be read: JSON turns tuples into lists, and keys into texts.
     app = msgspec.json.encode({APP: made.beside})
     if len(app) > MAPPING_LIMIT_BYTES or find_secret(made.beside, "$") is not None:
         return False
@@ -215,7 +218,7 @@ def _comes_back(message: BaseMessage, made: Split) -> bool:
 
 
 def _plain(message: BaseMessage) -> tuple[Any, ...]:
-    """All that a message holds, types and orders told apart: True is no 1 here."""
+    """All fields of a message, comparable with types and the order of keys: True differs from 1 here."""
     return type(message), {name: _typed(each) for name, each in _held(message).items()}
 
 

@@ -1,4 +1,4 @@
-"""Reading a thread inside a transaction: checkpoints with their values and writes."""
+"""Read a thread inside a transaction: its checkpoints with their values and writes."""
 
 # pyright: reportMissingImports=false
 
@@ -36,11 +36,12 @@ from headish.integrations.langgraph.records import (
 from headish.integrations.langgraph.thread_memory import KnownList
 
 PAGE = 64
-"""How many checkpoints a list reads at once."""
+"""The number of checkpoints that a list reads at once."""
 
 
 class SaverSerde(NamedTuple):
-    """A saver's serializer. ``is_own`` if messages may be kept as turns: another one sees every value whole."""
+    """A saver's serializer. ``is_own``: it is LangGraph's default, so messages may be kept as turns. Another one may be
+    there to encrypt, so it gets every value whole."""
 
     dump: Callable[[Any], Typed]
     load: Callable[[Typed], Any]
@@ -48,7 +49,7 @@ class SaverSerde(NamedTuple):
 
 
 class LoadedCheckpoint(NamedTuple):
-    """A checkpoint with its values; ``lists`` are those of messages, ``(channel, key, list)``."""
+    """A checkpoint with its values. ``lists`` are its lists of messages, as ``(channel, key, list)``."""
 
     tuple: CheckpointTuple
     record: CheckpointObject
@@ -56,16 +57,16 @@ class LoadedCheckpoint(NamedTuple):
 
 
 def find_thread(read: ReadTransaction, thread: str) -> tuple[ThreadObject, int] | None:
-    """The record of a thread, and its revision."""
+    """The record of a thread with its revision; None if there is none."""
     found = read.object(records.THREAD, records.part(thread))
     return None if found is None else (records.decode(ThreadObject, found.data, thread), found.revision)
 
 
 def find_checkpoint(read: ReadTransaction, lane: ThreadLane, id: str | None) -> CheckpointObject | None:
-    """The checkpoint with an id; without one that with the greatest."""
+    """The checkpoint with an id; without ``id``, the one with the greatest."""
     if id is not None:
-        found = read.object(records.CHECKPOINT, lane.checkpoint(id))
-        return None if found is None else checkpoint_of(found)
+        row = read.object(records.CHECKPOINT, lane.checkpoint(id))
+        return None if row is None else checkpoint_of(row)
     last = read.objects(records.CHECKPOINT, lane.prefix, backwards=True, limit=1)
     return checkpoint_of(last[0]) if last else None
 
@@ -73,15 +74,15 @@ def find_checkpoint(read: ReadTransaction, lane: ThreadLane, id: str | None) -> 
 def list_checkpoints(
     read: ReadTransaction, prefix: str, before: str | None, limit: int
 ) -> list[tuple[str, CheckpointObject]]:
-    """The checkpoints whose keys begin so, the last first, with their keys; those before a key."""
-    found = read.objects(records.CHECKPOINT, prefix, before=before, backwards=True, limit=limit)
-    return [(each.key, checkpoint_of(each)) for each in found]
+    """The checkpoints whose keys have this prefix and are before ``before``, the last first, with their keys."""
+    rows = read.objects(records.CHECKPOINT, prefix, before=before, backwards=True, limit=limit)
+    return [(each.key, checkpoint_of(each)) for each in rows]
 
 
 def load_checkpoint(
     read: ReadTransaction, record: CheckpointObject, serde: SaverSerde, config: RunnableConfig | None = None
 ) -> LoadedCheckpoint:
-    """A checkpoint with its values and writes. ``config`` is what it was asked for by, where that has its id."""
+    """A checkpoint with its values and writes. ``config`` is the caller's, if that has the checkpoint's id."""
     lane = ThreadLane(record.thread, record.ns)
     values: dict[str, Any] = {}
     lists: list[tuple[str, str, KnownList]] = []
@@ -91,18 +92,18 @@ def load_checkpoint(
         if known is not None:
             lists.append((channel, key, known))
     checkpoint = {**serde.load(record.body), "channel_versions": record.versions, "channel_values": values}
-    found = CheckpointTuple(
+    loaded = CheckpointTuple(
         config or config_of(record.thread, record.ns, record.id),
         cast(Any, checkpoint),
         serde.load(record.metadata),
         config_of(record.thread, record.ns, record.parent) if record.parent else None,
         load_writes(read, lane, record.id, serde),
     )
-    return LoadedCheckpoint(found, record, lists)
+    return LoadedCheckpoint(loaded, record, lists)
 
 
 def load_value(read: ReadTransaction, key: str, serde: SaverSerde) -> tuple[Any, KnownList | None]:
-    """A value; of a list of messages what a put compares the next one with, unless a message of it was erased.
+    """Return a value, and for a list of messages without erased ones the list with which a put compares the next one.
 
     Raises: CorruptRecord, CorruptTurn.
     """
@@ -110,46 +111,47 @@ def load_value(read: ReadTransaction, key: str, serde: SaverSerde) -> tuple[Any,
     turns = turns_of(typed, key)
     if turns is None:
         return serde.load(typed), None
-    said = read_messages(read, turns, serde)
-    found = [message for message in said if message is not None]
+    listed = read_messages(read, turns, serde)
+    present = [message for message in listed if message is not None]
     # With an erased message in it, places in this list and in the thread no longer agree.
-    prints = messages.fingerprints(found, serde.dump) if len(found) == len(said) else None
+    prints = messages.fingerprints(present, serde.dump) if len(present) == len(listed) else None
     known = None if prints is None else KnownList(prints, turns.tip)
-    return (_DeltaSnapshot(found) if typed[0] == records.DELTA else found), known
+    return (_DeltaSnapshot(present) if typed[0] == records.DELTA else present), known
 
 
 def find_value(read: ReadTransaction, key: str) -> Typed:
-    """A value as it is stored. Raises: CorruptRecord where it is missing."""
-    found = read.object(records.VALUE, key)
-    if found is None:
+    """A value in stored form. Raises: CorruptRecord if it is missing."""
+    row = read.object(records.VALUE, key)
+    if row is None:
         raise CorruptRecord(f"the object {key!r}", "a checkpoint has this value, and it is missing")
-    return cast(Typed, records.decode(Typed, found.data, key))
+    return cast(Typed, records.decode(Typed, row.data, key))
 
 
 def turns_of(typed: Typed, key: str) -> MessageList | None:
-    """The turns of a value that is a list of messages."""
+    """The turns of a value that is a list of messages; None for any other value."""
     if typed[0] not in (records.MESSAGES, records.DELTA):
         return None
     return cast(MessageList, records.decode(MessageList, typed[1], key))
 
 
 def read_messages(read: ReadTransaction, turns: MessageList, serde: SaverSerde) -> list[Any]:
-    """The messages of a list; None in the place of one that was erased.
+    """The messages of a list, with None in place of erased ones.
 
     Cost: three statements, and one for each chain. Raises: CorruptTurn.
     """
     try:
-        said = read.thread(turns.tip)
+        turns_read = read.thread(turns.tip)
     except UnknownTurn:
         raise CorruptTurn(turns.tip, "a list of messages ends with it, and it is missing") from None
-    if len(said) != turns.count:
-        raise CorruptTurn(turns.tip, f"{len(said)} messages lead to it, and not the {turns.count} of its list")
-    return _messages(said, serde)
+    if len(turns_read) != turns.count:
+        raise CorruptTurn(turns.tip, f"{len(turns_read)} messages lead to it, and not the {turns.count} of its list")
+    return _messages(turns_read, serde)
 
 
 def _messages(turns: Sequence[SpokenTurn], serde: SaverSerde) -> list[Any]:
-    together = decode_payloads([each.payload for each in turns if each.payload is not None])
-    blocks = None if together is None else iter(together)
+    # One decoding for all. If it fails, each payload is decoded by itself below, which names the damaged turn.
+    decoded = decode_payloads([each.payload for each in turns if each.payload is not None])
+    blocks = None if decoded is None else iter(decoded)
     return [
         None if turn.payload is None else _message(turn, turn.payload, None if blocks is None else next(blocks), serde)
         for turn in turns
@@ -168,7 +170,7 @@ def _message(turn: SpokenTurn, payload: bytes, blocks: tuple[ContentBlock, ...] 
 
 
 def messages_of_another(turn: SpokenTurn) -> list[BaseMessage]:
-    """The messages of a turn that no saver stored, each with an id: the same ones whenever they are read.
+    """The messages of a turn that no saver stored. Each has an id, the same at each reading.
 
     Raises: CorruptTurn.
     """
@@ -176,8 +178,8 @@ def messages_of_another(turn: SpokenTurn) -> list[BaseMessage]:
 
 
 def begin_with(read: ReadTransaction, headish: str, serde: SaverSerde) -> tuple[list[BaseMessage], KnownList | None]:
-    """The messages of a thread of headish, and what a put compares with them; None for that where their turns cannot be
-    gone on from: an overlay changes them, one was erased, or is no single message.
+    """Return the messages of a thread of headish, and the list with which a put compares the next one. That is None if
+    a put cannot continue these turns: an overlay changes them, or one is erased or is not exactly one message.
 
     Raises: UnknownTurn, Ambiguous, InvalidHeadish, CorruptTurn.
     """
@@ -185,11 +187,11 @@ def begin_with(read: ReadTransaction, headish: str, serde: SaverSerde) -> tuple[
     turns = read.thread(tip)
     if not is_plain(turns) or any(each.type is not None for each in turns):
         seen = (messages.with_ids(messages_of(kept, None), kept.message.turn or tip) for kept in read.window(tip))
-        return [message for said in seen for message in said], None
-    said = [messages_of_turn(turn, serde) for turn in turns]
-    found = [message for each in said for message in each]
-    prints = messages.fingerprints(found, serde.dump) if all(len(each) == 1 for each in said) else None
-    return found, None if prints is None else KnownList(prints, tip)
+        return [message for per_turn in seen for message in per_turn], None
+    per_turn = [messages_of_turn(turn, serde) for turn in turns]
+    flat = [message for each in per_turn for message in each]
+    prints = messages.fingerprints(flat, serde.dump) if all(len(each) == 1 for each in per_turn) else None
+    return flat, None if prints is None else KnownList(prints, tip)
 
 
 def messages_of_turn(turn: SpokenTurn, serde: SaverSerde) -> list[BaseMessage]:
@@ -198,19 +200,19 @@ def messages_of_turn(turn: SpokenTurn, serde: SaverSerde) -> list[BaseMessage]:
         return []
     if not messages.is_own(decode_json(turn.app)):
         return messages_of_another(turn)
-    found = _message(turn, turn.payload, None, serde)
-    return [] if found is None else [found]
+    message = _message(turn, turn.payload, None, serde)
+    return [] if message is None else [message]
 
 
 def load_writes(read: ReadTransaction, lane: ThreadLane, id: str, serde: SaverSerde) -> list[PendingWrite]:
-    """The writes to a checkpoint, in the order in which a step applies them."""
+    """The writes to a checkpoint, in the order in which a step applies them, decoded."""
     return [(task, write.channel, serde.load(write.value)) for task, write in read_writes(read, lane, id)]
 
 
 def read_writes(read: ReadTransaction, lane: ThreadLane, id: str) -> list[tuple[str, records.ChannelWrite]]:
-    """The same as they are stored, each with its task."""
-    found = read.objects(records.WRITES, lane.writes(id))
-    tasks = [cast(TaskWrites, records.decode(TaskWrites, each.data, each.key)) for each in found]
+    """``load_writes`` in stored form, each write with its task."""
+    rows = read.objects(records.WRITES, lane.writes(id))
+    tasks = [cast(TaskWrites, records.decode(TaskWrites, each.data, each.key)) for each in rows]
     writes = [(each.task, write) for each in tasks for write in each.writes]
     return sorted(writes, key=lambda each: writes_sort_key(each[1].path, each[0], each[1].index))
 
@@ -218,7 +220,7 @@ def read_writes(read: ReadTransaction, lane: ThreadLane, id: str) -> list[tuple[
 def read_delta_history(
     read: ReadTransaction, record: CheckpointObject, channels: Sequence[str], serde: SaverSerde
 ) -> Mapping[str, DeltaChannelHistory]:
-    """What the ancestors of a checkpoint wrote to channels, back to the nearest that has a value of each.
+    """The writes of a checkpoint's ancestors to channels, back to the nearest ancestor with a value of each.
 
     Cost: two statements for each ancestor.
     """
@@ -244,30 +246,30 @@ def read_delta_history(
 
 
 def walk_parents(read: ReadTransaction, record: CheckpointObject) -> Iterator[CheckpointObject]:
-    """The checkpoints before one, the nearest first, also those that were pruned."""
+    """The ancestors of a checkpoint, the nearest first, pruned ones included."""
     lane, seen = ThreadLane(record.thread, record.ns), {record.id}
     parent = record.parent
     while parent is not None and parent not in seen:
         seen.add(parent)  # damage must not lead in a circle
-        found = find_any(read, lane, parent)
-        if found is None:
+        ancestor = find_any(read, lane, parent)
+        if ancestor is None:
             return
-        yield found
-        parent = found.parent
+        yield ancestor
+        parent = ancestor.parent
 
 
 def find_any(read: ReadTransaction, lane: ThreadLane, id: str) -> CheckpointObject | None:
-    """The checkpoint with an id, also one that was pruned."""
+    """The checkpoint with an id, even if it was pruned."""
     key = lane.checkpoint(id)
     for kind in (records.CHECKPOINT, records.PRUNED):
-        found = read.object(kind, key)
-        if found is not None:
-            return checkpoint_of(found)
+        row = read.object(kind, key)
+        if row is not None:
+            return checkpoint_of(row)
     return None
 
 
 def matches(record: CheckpointObject, filter: Mapping[str, Any] | None, serde: SaverSerde) -> bool:
-    """Whether the metadata of a checkpoint says what is asked for."""
+    """Whether the metadata of a checkpoint has the values of a filter."""
     if not filter:
         return True
     metadata = serde.load(record.metadata)
@@ -275,7 +277,7 @@ def matches(record: CheckpointObject, filter: Mapping[str, Any] | None, serde: S
 
 
 def configured(config: RunnableConfig) -> Mapping[str, Any]:
-    """What a config says of threads and checkpoints."""
+    """The part of a config that names thread, namespace and checkpoint."""
     return config.get("configurable", {})
 
 
@@ -284,5 +286,5 @@ def config_of(thread: str, ns: str, id: str) -> RunnableConfig:
 
 
 def checkpoint_of(found: Object) -> CheckpointObject:
-    """The checkpoint of its object. Raises: CorruptRecord."""
+    """Decode the checkpoint of an object. Raises: CorruptRecord."""
     return cast(CheckpointObject, records.decode(CheckpointObject, found.data, found.key))

@@ -1,7 +1,7 @@
-"""What is stored beside the turns: the record of a thread, its checkpoints, their values and the writes of tasks.
+"""The objects beside the turns: the record of a thread, its checkpoints, their values and the writes of tasks.
 
-All of them are objects. Their keys begin with the thread and the namespace, escaped, so that the objects of one stand
-together, and its checkpoints in the order of their ids.
+Their keys begin with the thread and the namespace, escaped. So the objects of a namespace are neighbours, and its
+checkpoints are in the order of their ids.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ THREAD, CHECKPOINT, VALUE, WRITES = (
     "langgraph/thread", "langgraph/checkpoint", "langgraph/value", "langgraph/writes",
 )  # fmt: skip
 PRUNED = "langgraph/pruned"
-"""Checkpoints, and the writes beside them, that ``prune`` took out of sight."""
+"""The kind of hidden checkpoints. Their writes stay where they are."""
 MESSAGES, DELTA = "messages", "delta-messages"
-"""The type of a value that is a list of messages, kept as turns; of a delta channel's snapshot of one."""
+"""The types of a value that is kept as turns: a list of messages, and a delta channel's snapshot of one."""
 PART_LIMIT = 200
-"""The longest part of a key, in characters of ASCII."""
+"""The longest part of a key, in ASCII characters."""
 
 _ESCAPE = ESCAPE.encode()
 _ODD = re.compile(rb"[^A-Za-z0-9_.:|=+-]")
 Typed = tuple[str, bytes]
-"""What a serializer makes of a value."""
+"""A serializer's output: the type of the value, and its bytes."""
 
 
 class ThreadLane(NamedTuple):
-    """A namespace of a thread: the beginning of the keys of all that it holds."""
+    """A namespace of a thread; it makes the keys of all its objects."""
 
     thread: str
     ns: str
@@ -48,20 +48,19 @@ class ThreadLane(NamedTuple):
         return f"{self.prefix}{part(id)}"
 
     def value(self, channel: str, version: Any, number: int = 1) -> str:
-        """The key of a value; ``number`` tells those apart that two writers stored under one version."""
+        """The key of a value; ``number`` distinguishes values that two writers stored under one version."""
+        # Versions may be integers or texts: 1 and "1" are two versions.
         kind = "" if isinstance(version, str) else f"{type(version).__name__}."
         return f"{self.prefix}{part(channel)}/{kind}{part(str(version))}" + (f"/{number}" if number > 1 else "")
 
     def writes(self, checkpoint: str, task: str = "") -> str:
-        """The key of a task's writes to a checkpoint; without a task the beginning of all of them."""
+        """The key of a task's writes to a checkpoint; without a task, the common prefix of these keys."""
         return f"{self.checkpoint(checkpoint)}/" + (part(task) if task else "")
 
 
 def part(text: str) -> str:
-    """Text as a part of a key: the same order for what consists of letters, digits and dashes.
-
-    A longer one is its beginning and its hash.
-    """
+    """Make a part of a key of a text. Texts of letters, digits and dashes keep their order. A long one is cut, and
+    followed by its hash."""
     data = text.encode(errors="surrogatepass")
     escaped = _ODD.sub(lambda found: b"%%%02x" % found[0][0], data).decode()
     if len(escaped) <= PART_LIMIT:
@@ -70,7 +69,7 @@ def part(text: str) -> str:
 
 
 class ThreadObject(Struct, frozen=True, omit_defaults=True):
-    """A thread: its id, the bookmark that its messages have, and the threads that share turns with it."""
+    """A thread: its id, the bookmark of its messages, and the threads that share turns with it (``kin``)."""
 
     id: str
     name: str | None = None
@@ -78,10 +77,10 @@ class ThreadObject(Struct, frozen=True, omit_defaults=True):
 
 
 class CheckpointObject(Struct, frozen=True, array_like=True):
-    """A checkpoint: its channels' versions, and the serializer's bytes of the rest of it and of its metadata.
+    """A checkpoint: its channels' versions, and the serializer's bytes of its metadata and of everything else.
 
-    ``values`` says which channels have a value, and by which of the numbers of ``ThreadLane.value``; ``delta`` are the
-    channels that are rebuilt from what the steps before wrote.
+    ``values`` has the channels with a value, each with the value's number (``ThreadLane.value``). ``delta`` are the
+    channels that are rebuilt from the writes of earlier steps.
     """
 
     thread: str
@@ -95,23 +94,24 @@ class CheckpointObject(Struct, frozen=True, array_like=True):
     delta: tuple[str, ...] = ()
 
     def version(self, channel: str) -> Any:
-        """The version under which the value of a channel stands; one that has none is this checkpoint's alone."""
+        """The version under which the value of a channel is stored. A value without a version belongs to this
+        checkpoint alone, so its id takes the place."""
         return self.versions.get(channel, f"@{self.id}")
 
     def deltas(self) -> set[str]:
-        """The delta channels that hold something."""
+        """The delta channels that have been written."""
         return {channel for channel in self.delta if channel in self.versions}
 
 
 class MessageList(Struct, frozen=True, array_like=True):
-    """A list of messages: the turn of the last one, and how many there are."""
+    """A list of messages: the turn of the last one, and their count."""
 
     tip: TurnId
     count: int
 
 
 class ChannelWrite(Struct, frozen=True, array_like=True):
-    """One write of a task. Those of a step are in the order of ``(path, task, index)``."""
+    """One write of a task. A step applies its writes in the order of ``(path, task, index)``."""
 
     index: int
     channel: str
@@ -132,19 +132,19 @@ _DECODERS: dict[Any, Any] = {kind: msgspec.msgpack.Decoder(kind).decode for kind
 
 
 def encode(record: Any) -> bytes:
-    """A record, or a serializer's type and bytes, as an object's data."""
+    """Encode a record, or a serializer's type and bytes, as the data of an object."""
     try:
         data = _encode(record)
     except UnicodeEncodeError:
         data = b""
     if data and _ESCAPE not in data:
         return data
-    # MessagePack has no half characters, and ids of threads may be any text.
+    # MessagePack has no lone surrogates, and ids of threads may be any text. Texts with the mark are escaped, too.
     return _encode(escape(msgspec.to_builtins(record, builtin_types=(bytes,))))
 
 
 def decode(kind: Any, data: bytes, key: str) -> Any:
-    """Raises: CorruptRecord."""
+    """Decode the data of an object. Raises: CorruptRecord."""
     try:
         if _ESCAPE in data:
             return msgspec.convert(unescape(msgspec.msgpack.decode(data)), kind)

@@ -48,17 +48,17 @@ LEFT = (
 class HeadishSaver(BaseCheckpointSaver[str], Scoped):
     """A LangGraph checkpointer in a headish database. Sync and async in one class; a context manager.
 
-    Messages of a thread are turns: its bookmark is the thread's id (``integrations.safe_name`` of it), so ``headish
-    log`` shows the conversation. A message is stored once, whatever the number of checkpoints; what else the state
-    holds is stored once for each version.
+    The messages of a thread are turns. Their bookmark is ``integrations.safe_name`` of the thread's id, so ``headish
+    log`` shows the conversation. A message is stored once, however many checkpoints have it; other values of the state
+    are stored once per version.
 
     - ``db``: a path, a URL, ``":memory:"`` or an open ``Database``.
-    - ``serde``: another serializer. It sees every value whole, as one that encrypts has to, and no message is a turn.
-    - ``erase``: left out, ``delete_thread`` and ``delete_for_runs`` erase, and ``prune`` hides. True: all erase, False:
-      all hide.
+    - ``serde``: another serializer. It gets every value whole, as one that encrypts must, so no message becomes a turn.
+    - ``erase``: by default, ``delete_thread`` and ``delete_for_runs`` erase, and ``prune`` hides. With True all erase,
+      with False all hide.
 
-    Safe to share between threads, tasks and loops; several processes may use one thread. A verb whose task is cancelled
-    is over when the task learns of it. Raises: AdapterClosed (a RuntimeError) after ``close``.
+    Safe to share between threads, tasks and loops; several processes may use one thread. When a task learns that its
+    call was cancelled, the verb has ended. Raises: AdapterClosed (a RuntimeError) after ``close``.
     """
 
     def __init__(
@@ -78,10 +78,10 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Store a checkpoint, with what is new of its values; the config that names it.
+        """Store a checkpoint with its new values. Returns the config that names it.
 
-        Cost: one transaction; what it stores does not grow with the thread.
-        Raises: TooLarge for a message or value past the database's limit, and nothing is stored.
+        Cost: one transaction; the stored bytes do not grow with the thread.
+        Raises: TooLarge for a message or value past the database's limit; then nothing is stored.
         """
         lane, parent = _lane(config), get_checkpoint_id(config)
         metadata = get_checkpoint_metadata(config, metadata)
@@ -94,7 +94,7 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
                 )  # fmt: skip
                 try:
                     stored = store.write(partial(writing.store_checkpoint, plan=plan))
-                except StaleThread:  # somebody deleted something of the thread: what is known of it holds no longer
+                except StaleThread:  # another writer changed the thread, so plan again from what is stored now
                     self._known.forget(lane)
                     continue
                 self._known.remember(lane, stored.revision, checkpoint["id"], stored.refs, stored.lists)
@@ -106,20 +106,20 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Store what a task wrote at a checkpoint. What it had written there stays; errors and interrupts are replaced.
+        """Store the writes of a task to a checkpoint. Its earlier writes stay; errors and interrupts are replaced.
 
         Cost: one transaction. Raises: TooLarge.
         """
-        lane, made = _lane(config), writing.make_writes(writes, task_path, self._serde.dump)
+        lane, channel_writes = _lane(config), writing.make_writes(writes, task_path, self._serde.dump)
         key = lane.writes(str(configured(config)["checkpoint_id"]), task_id)
         with self._held.use() as store:
             limit = store.payload_limit_bytes
-            store.write(lambda write: writing.store_writes(write, key, task_id, made, limit))
+            store.write(lambda write: writing.store_writes(write, key, task_id, channel_writes, limit))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The checkpoint that a config names, or the last one of its namespace; None where there is none.
+        """The checkpoint that a config names, or the last one of its namespace; None if there is none.
 
-        A message that was erased is left out. Raises: CorruptRecord, CorruptTurn where something is damaged.
+        Erased messages are left out. Raises: CorruptRecord, CorruptTurn if something is damaged.
         """
         lane, id = _lane(config), get_checkpoint_id(config)
         with self._held.use() as store:
@@ -133,24 +133,24 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        """The checkpoints of a thread, or of all, the greatest id first; read in pages.
+        """The checkpoints of a thread, or of all threads, the greatest id first, read in pages.
 
-        ``filter``: what the metadata says. ``before``: those with a smaller id.
-        Cost: with a namespace a page costs the same however many there are; without one all are looked at first.
+        ``filter``: values that the metadata must have. ``before``: only checkpoints with a smaller id.
+        Cost: with a namespace, a page costs the same however many there are; without one, all are looked at first.
         """
         query = listing.CheckpointQuery.of(config, filter, before)
         lister = listing.CheckpointLister(self._held, self._serde, query)
-        for count, found in enumerate(lister.run()):
+        for count, checkpoint in enumerate(lister.run()):
             if limit is not None and count >= limit:
                 return
-            yield found
+            yield checkpoint
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """What the checkpoints before one wrote to channels, back to the nearest that has a value of each.
+        """The writes of a checkpoint's ancestors to channels, back to the nearest ancestor with a value of each.
 
-        Those that ``prune`` hid count. Cost: one transaction, two statements for each checkpoint.
+        Ancestors that ``prune`` hid count, too. Cost: one transaction, two statements for each checkpoint.
         """
         lane, id = _lane(config), get_checkpoint_id(config)
 
@@ -166,25 +166,25 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
     # What people call.
 
     def messages(self, headish: str, *, thread_id: str | None = None) -> builtins.list[BaseMessage]:
-        """The messages of a thread of headish (a branch, an edit, an import), for a graph to go on from: the state that
-        a new thread begins with, by ``invoke`` or ``update_state``.
+        """The messages of a thread of headish (a branch, an edit, an import) from which a graph can continue: the state
+        for a new thread, for ``invoke`` or ``update_state``.
 
-        If ``thread_id`` is the thread that begins with them, it shares their turns, and no message is stored again.
+        If that thread's id is given as ``thread_id``, it shares their turns, and no message is stored again.
         Raises: UnknownTurn, Ambiguous, InvalidHeadish.
         """
         with self._held.use() as store:
-            found, known = store.read(lambda read: reading.begin_with(read, headish, self._serde))
+            listed, known = store.read(lambda read: reading.begin_with(read, headish, self._serde))
         if thread_id is not None and known is not None:
             self._known.begin(ThreadLane(str(thread_id), ""), writing.MAIN, known)
-        return found
+        return listed
 
     async def amessages(self, headish: str, *, thread_id: str | None = None) -> builtins.list[BaseMessage]:
         """``messages``."""
         return await finish(self.messages, headish, thread_id=thread_id)
 
     def delete_thread(self, thread_id: str) -> None:
-        """Erase a thread: its checkpoints, values and writes, and the turns that no branch, other name or copied thread
-        leads to; with ``erase=False`` hide it. On SQLite the bytes are off the disk after ``Database.gc``.
+        """Erase a thread: its checkpoints, values and writes, and the turns to which no branch, other name or copied
+        thread leads. With ``erase=False``, hide it. The bytes leave a SQLite file with ``Database.gc``.
 
         Cost: one transaction, two statements for each turn.
         """
@@ -195,29 +195,30 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
             self._write(partial(forgetting.delete_thread, thread=thread, why="its thread was deleted"))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Erase the checkpoints of runs, their writes, and what only they said; with ``erase=False`` hide them.
+        """Erase the checkpoints of runs, their writes, and the turns that only they have. With ``erase=False``, hide
+        them.
 
-        A delta channel of a later checkpoint loses what these runs wrote. Cost: looks at every checkpoint.
+        A delta channel of a later checkpoint loses the writes of these runs. Cost: looks at every checkpoint.
         Raises: InvalidArgument.
         """
         runs, serde = frozenset(_ids(run_ids, "run_ids")), self._serde
         is_final = erases(self._erase, "HeadishSaver", "delete_for_runs", deletes=True)
-        self._held.check()
+        self._held.check()  # without runs, nothing else would notice that the saver is closed
         if runs:
             why = "its run was deleted" if is_final else None
             self._write(partial(forgetting.delete_runs, runs=runs, serde=serde, why=why))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all checkpoints and writes of a thread to another one. Its messages are not stored again: both threads
-        have the same turns until one of them goes on."""
+        """Copy all checkpoints and writes of a thread to another one. The messages are not stored again: both threads
+        share the turns, and each continues by itself."""
         source, target = str(source_thread_id), str(target_thread_id)
         self._write(partial(forgetting.copy_thread, source=source, target=target))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Hide all checkpoints of threads but the last of each namespace (``keep_latest``), or all (``delete``).
 
-        With ``erase=True`` they are erased, and the turns that only they had. A delta channel keeps its state: what it
-        is rebuilt from stays, out of sight. Raises: ValueError for another strategy; InvalidArgument.
+        ``erase=True`` erases them, and the turns that only they had. A delta channel keeps its state: the checkpoints
+        from which it is rebuilt stay hidden. Raises: ValueError for another strategy; InvalidArgument.
         """
         if strategy not in ("keep_latest", "delete"):
             raise ValueError(f"the strategy is 'keep_latest' or 'delete', not {strategy!r}")
@@ -228,15 +229,15 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
             self._write(partial(forgetting.prune_thread, thread=thread, why=why, keep_latest=keeps))
 
     def get_next_version(self, current: Any, channel: None = None) -> str:
-        """The version behind one: a number that counts on, and a random part that tells two writers' apart."""
+        """The version after ``current``: the next number, and a random part that distinguishes two writers."""
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{secrets.randbits(52):016}"
 
     def close(self) -> None:
-        """Let go of the database; a second time nothing happens."""
+        """Release the database. A second call does nothing."""
         self._held.close()
 
-    # The same for asyncio: a thread of a pool runs the verb, and a cancellation is told once the outcome is fixed.
+    # The same for asyncio: a thread of a pool runs the verb. A cancelled task learns of it when the outcome is fixed.
 
     async def aput(
         self,
@@ -267,8 +268,8 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """``list``."""
-        found = self.list(config, filter=filter, before=before, limit=limit)
-        while (item := await finish(next, found, None)) is not None:
+        checkpoints = self.list(config, filter=filter, before=before, limit=limit)
+        while (item := await finish(next, checkpoints, None)) is not None:
             yield item
 
     async def aget_delta_channel_history(
@@ -300,7 +301,7 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         return SaverSerde(self._dump, self.serde.loads_typed, type(self.serde) is JsonPlusSerializer)
 
     def _dump(self, value: Any) -> tuple[str, bytes]:
-        """The serializer's bytes. Half a character that it refuses is healed, and does not end a run."""
+        """The serializer's bytes. If it refuses a lone surrogate, that is replaced, since it must not end a run."""
         try:
             return self.serde.dumps_typed(value)
         except (TypeError, ValueError):
@@ -310,7 +311,7 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
             return self.serde.dumps_typed(mended)
 
     def _look_up(self, store: Store, lane: ThreadLane, parent: str | None) -> None:
-        """Make sure that the checkpoint before is known, so that its messages are not stored again."""
+        """Load the parent checkpoint if it is not known, so that its messages are not stored again."""
         known = self._known.find(lane)
         if parent is not None and (known is None or known.refs(parent) is None):
             self._load(store, lane, parent, None)
@@ -318,7 +319,7 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
     def _load(
         self, store: Store, lane: ThreadLane, id: str | None, config: RunnableConfig | None
     ) -> CheckpointTuple | None:
-        """A checkpoint, whose lists are known from then on."""
+        """Load a checkpoint, and remember its lists."""
 
         def work(read: ReadTransaction) -> tuple[reading.LoadedCheckpoint, int] | None:
             record = reading.find_checkpoint(read, lane, id)
@@ -343,17 +344,18 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
 
 
 def _ids(given: Sequence[str], what: str) -> list[str]:
-    """Ids as texts. A single text is refused: its letters would be taken for ids, and nothing be erased."""
+    """Return ids as texts. A single text is refused: its letters would be taken for ids, and nothing would be
+    erased."""
     if isinstance(given, str | bytes):
         raise InvalidArgument(f"{what} is a list of ids, not {shown(given)}: write [{shown(given)}]")
     return [str(each) for each in given]
 
 
 def _lane(config: RunnableConfig) -> ThreadLane:
-    given = configured(config)
-    return ThreadLane(str(given["thread_id"]), given.get("checkpoint_ns") or "")
+    names = configured(config)
+    return ThreadLane(str(names["thread_id"]), names.get("checkpoint_ns") or "")
 
 
 def _named(config: RunnableConfig) -> dict[str, Any]:
-    given = configured(config)
-    return {"thread_id": given["thread_id"], "checkpoint_ns": given.get("checkpoint_ns") or ""}
+    names = configured(config)
+    return {"thread_id": names["thread_id"], "checkpoint_ns": names.get("checkpoint_ns") or ""}

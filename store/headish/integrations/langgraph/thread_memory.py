@@ -1,7 +1,7 @@
-"""What a saver remembers of threads, so that a list that goes on is not read again before it goes on.
+"""What a saver remembers of threads, so that it need not read a list again to append to it.
 
-All of it may be forgotten at any time. It holds as long as the thread's record has the same revision, which every
-deletion changes: whoever writes looks at that first.
+All of it may be forgotten at any time. It is valid while the thread's record has the same revision, which every
+deletion changes: each write compares that first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headish.integrations.langgraph.messages import Prints
 from headish.integrations.langgraph.records import ThreadLane
 
 LANES = 256
-"""How many namespaces of threads are remembered; of each the last ``CHECKPOINTS`` and ``LISTS`` that it used."""
+"""The number of namespaces that are remembered, each with the last ``CHECKPOINTS`` and ``LISTS`` that it used."""
 CHECKPOINTS = 16
 LISTS = 4
 
@@ -33,8 +33,7 @@ Refs = Mapping[str, tuple[Any, int]]
 
 
 class KnownLane:
-    """What is known of one namespace of a thread. ``revision`` is that of the thread's record, None where it has none
-    yet."""
+    """The memory of one namespace of a thread. ``revision`` is that of the thread's record, None if it has none yet."""
 
     def __init__(self, revision: int | None) -> None:
         self.revision = revision
@@ -42,11 +41,11 @@ class KnownLane:
         self._lists: OrderedDict[str, tuple[str, KnownList]] = OrderedDict()
 
     def refs(self, checkpoint: str | None) -> Refs | None:
-        """The values of a checkpoint, None where they are not known."""
+        """The values of a checkpoint; None if they are not known."""
         return None if checkpoint is None else self._checkpoints.get(checkpoint)
 
     def lists(self, channel: str) -> list[KnownList]:
-        """The lists of a channel, the last used first."""
+        """The lists of a channel, the last used first, which most likely grows."""
         return [known for name, known in reversed(self._lists.values()) if name == channel]
 
     def remember(self, checkpoint: str, refs: Refs) -> None:
@@ -57,7 +56,7 @@ class KnownLane:
 
 
 class KnownThreads:
-    """What is known of all threads. Safe to share between threads."""
+    """The memory of all threads of graphs. Safe to share between threads of Python."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -75,25 +74,25 @@ class KnownThreads:
         refs: Refs,
         lists: Iterable[tuple[str, str, KnownList]],
     ) -> None:
-        """Remember a checkpoint, and the lists ``(channel, key, list)`` that it has."""
+        """Remember a checkpoint, and its lists as ``(channel, key, list)``."""
         with self._lock:
-            found = self._lanes.get(lane)
-            if found is None or found.revision not in (None, revision):
-                found = KnownLane(revision)
-            found = _copy(found)  # whoever reads the old one goes on with it
-            found.revision = revision
-            found.remember(checkpoint, refs)
+            known_lane = self._lanes.get(lane)
+            if known_lane is None or known_lane.revision not in (None, revision):
+                known_lane = KnownLane(revision)
+            known_lane = _copy(known_lane)  # others may be reading the old one, without the lock
+            known_lane.revision = revision
+            known_lane.remember(checkpoint, refs)
             for each in lists:
-                found.remember_list(*each)
-            _put(self._lanes, lane, found, LANES)
+                known_lane.remember_list(*each)
+            _put(self._lanes, lane, known_lane, LANES)
 
     def begin(self, lane: ThreadLane, channel: str, known: KnownList) -> None:
-        """Remember a list that a namespace of a thread begins with, if nothing is known of it yet."""
+        """Remember the list with which a namespace of a thread begins, if nothing is known of that namespace yet."""
         with self._lock:
             if lane not in self._lanes:
-                found = KnownLane(None)
-                found.remember_list(channel, "", known)
-                _put(self._lanes, lane, found, LANES)
+                known_lane = KnownLane(None)
+                known_lane.remember_list(channel, "", known)
+                _put(self._lanes, lane, known_lane, LANES)
 
     def forget(self, lane: ThreadLane) -> None:
         with self._lock:
@@ -101,9 +100,9 @@ class KnownThreads:
 
 
 def _copy(lane: KnownLane) -> KnownLane:
-    made = KnownLane(lane.revision)
-    made._checkpoints, made._lists = lane._checkpoints.copy(), lane._lists.copy()
-    return made
+    copy = KnownLane(lane.revision)
+    copy._checkpoints, copy._lists = lane._checkpoints.copy(), lane._lists.copy()
+    return copy
 
 
 def _put(mapping: OrderedDict[Any, Any], key: Any, value: Any, limit: int) -> None:

@@ -1,7 +1,7 @@
-"""Storing a checkpoint, and the writes of a task: planned outside, stored in one transaction.
+"""Store a checkpoint, or the writes of a task: plan outside, then store in one transaction.
 
-A list of messages is compared with the lists that the saver knows. What it has more than the most like of them becomes
-turns behind that one's, so a step that says one message stores one turn, however long the thread.
+The plan compares a list of messages with the lists that the saver knows. The messages that it has beyond the most
+similar one become turns after that one's, so a step with one new message stores one turn, however long the thread is.
 """
 
 # pyright: reportMissingImports=false
@@ -35,11 +35,11 @@ from headish.integrations.langgraph.records import (
 from headish.integrations.langgraph.thread_memory import KnownLane, KnownList, Refs
 
 MAIN = "messages"
-"""The channel whose messages have the thread's name; where no such channel is, it is the first that has messages."""
+"""The channel whose messages get the thread's name. Without it, the first channel with messages does."""
 
 
 class StaleThread(Exception):
-    """Another writer deleted what a plan stands on. Nothing was stored."""
+    """Another writer changed the thread on which a plan builds, by a deletion for example. Nothing was stored."""
 
 
 class PlainValue(NamedTuple):
@@ -49,7 +49,7 @@ class PlainValue(NamedTuple):
 
 
 class GrownList(NamedTuple):
-    """A list of messages: those of ``base`` up to ``shared``, and what comes behind them."""
+    """A list of messages: the thread of ``base`` without its last ``back`` turns, then ``drafts``."""
 
     kind: str
     prints: Prints
@@ -59,9 +59,10 @@ class GrownList(NamedTuple):
 
 
 class CheckpointPlan(NamedTuple):
-    """A checkpoint that is to be stored. ``new`` are the values that may not be stored yet, by channel.
+    """A checkpoint to store. ``new`` are the values that may not be stored yet, by channel.
 
-    ``record`` has the numbers of those that are; ``revision`` is the one of the thread's record that it stands on.
+    ``record`` has the numbers of the values that are; ``revision`` is that of the thread's record on which the plan
+    builds.
     """
 
     lane: ThreadLane
@@ -71,7 +72,7 @@ class CheckpointPlan(NamedTuple):
 
 
 class StoredCheckpoint(NamedTuple):
-    """What was stored, to be remembered."""
+    """The parts of a stored checkpoint that the saver remembers."""
 
     revision: int
     refs: Refs
@@ -90,7 +91,7 @@ def plan_checkpoint(
     serde: SaverSerde,
     limit_bytes: int,
 ) -> CheckpointPlan:
-    """What is to be stored of a checkpoint. Raises: what the serializer raises; TooLarge."""
+    """Plan what to store of a checkpoint. Raises: what the serializer raises; TooLarge."""
     values, rest = checkpoint["channel_values"], {k: v for k, v in checkpoint.items() if k not in _APART}
     before = (known and known.refs(parent)) or {}
     versions = dict(checkpoint.get("channel_versions") or {})
@@ -102,22 +103,22 @@ def plan_checkpoint(
     new: dict[str, PlainValue | GrownList] = {}
     for channel, value in values.items():
         had = before.get(channel)
-        # Its version is the one of the checkpoint before, so its value is, too, and is not stored again.
+        # The version is that of the checkpoint before, so the value is the same and is not stored again.
         if channel not in new_versions and had is not None and had[0] == versions.get(channel):
             record.values[channel] = had[1]
         else:
             lists = [] if known is None else known.lists(channel)
-            new[channel] = made = _plan_value(value, lists, serde, limit_bytes)
+            new[channel] = planned = _plan_value(value, lists, serde, limit_bytes)
             check_size(
                 f"the value of the channel {shown(channel)}",
-                len(made.data) if isinstance(made, PlainValue) else 0,
+                len(planned.data) if isinstance(planned, PlainValue) else 0,
                 limit_bytes,
             )
     return CheckpointPlan(lane, record, new, None if known is None else known.revision)
 
 
 def check_size(what: str, size: int, limit_bytes: int) -> None:
-    """Raises: TooLarge."""
+    """Check a size against the database's limit. Raises: TooLarge."""
     if size > limit_bytes:
         raise TooLarge(what, size, limit_bytes)
 
@@ -136,11 +137,11 @@ def _plan_messages(
     kind: str, said: list[BaseMessage], prints: Prints, lists: Sequence[KnownList], serde: SaverSerde, limit_bytes: int
 ) -> GrownList:
     best, shared = None, 0
-    for known in lists:
-        same = _shared(prints, known.prints)
+    for candidate in lists:
+        same = _shared(prints, candidate.prints)
         if same > shared:
-            best, shared = known, same
-        # No other list can have more in common.
+            best, shared = candidate, same
+        # All messages are known, and no other list can have more in common.
         if shared == len(prints):
             break
     drafts = [messages.make_message_draft(each, serde.dump, limit_bytes) for each in said[shared:]]
@@ -150,7 +151,7 @@ def _plan_messages(
 
 
 def _shared(one: Prints, other: Prints) -> int:
-    """How many messages two lists begin with in common."""
+    """The number of messages at the beginning that two lists have in common."""
     length = min(len(one), len(other))
     # Lists mostly only grow. Comparing slices is much faster than each of their items.
     if one[:length] == other[:length]:
@@ -161,15 +162,15 @@ def _shared(one: Prints, other: Prints) -> int:
 def store_checkpoint(write: WriteTransaction, plan: CheckpointPlan) -> StoredCheckpoint:
     """Store a planned checkpoint, its values and turns.
 
-    Cost: two statements for each new value and for the checkpoint, one for the thread; those of ``add_turns`` where
-    there are new messages. Raises: StaleThread, and nothing is stored; as ``add_turns``.
+    Cost: two statements for each new value and for the checkpoint, one for the thread; with new messages also those of
+    ``add_turns``. Raises: StaleThread, then nothing is stored; as ``add_turns``.
     """
     lane, record = plan.lane, plan.record
     thread, revision = _open_thread(write, plan)
     grown = {channel: value for channel, value in plan.new.items() if isinstance(value, GrownList)}
     main = MAIN if MAIN in grown else min(grown, default=None)
     named = thread if main is None or lane.ns else name_thread(write, thread, grown[main].base)
-    left = None if main is None or lane.ns or named.name is None else _stranger_at(write, named.name, grown[main])
+    stranger = None if main is None or lane.ns or named.name is None else _stranger_at(write, named.name, grown[main])
     tips = _store_messages(write, grown, None if main is None or lane.ns else (main, named.name))
     lists: list[tuple[str, str, KnownList]] = []
     numbers = dict(record.values)
@@ -184,45 +185,47 @@ def store_checkpoint(write: WriteTransaction, plan: CheckpointPlan) -> StoredChe
         revision = put_thread(write, named)
     write.put(records.CHECKPOINT, lane.checkpoint(record.id), records.encode(replace(record, values=numbers)))
     refs = {channel: (record.version(channel), number) for channel, number in numbers.items()}
-    return StoredCheckpoint(revision, refs, lists, left)
+    return StoredCheckpoint(revision, refs, lists, stranger)
 
 
 def _stranger_at(read: ReadTransaction, name: str, value: GrownList) -> TurnId | None:
-    """The turn of a thread's name, if somebody else stored it: an edit, or what a person added."""
+    """The turn of a thread's bookmark if something else than a saver stored it: an edit, or a turn that a person
+    added."""
     turn = read.bookmark(name) if value.drafts and value.base is not None else None
     if turn is None or turn == value.base:
         return None
-    [said] = read.thread(turn, 1)
-    app, system = decode_json(said.app), decode_json(said.system)
+    [last] = read.thread(turn, 1)
+    app, system = decode_json(last.app), decode_json(last.system)
     is_ours = messages.is_own(app) and not system.keys() & {"supersedes", "copy_of"}
     return None if is_ours else turn
 
 
 def _open_thread(write: WriteTransaction, plan: CheckpointPlan) -> tuple[ThreadObject, int]:
-    """The thread's record and its revision, made where there is none. Raises: StaleThread."""
-    found = find_thread(write, plan.lane.thread)
-    if plan.revision is not None and (found is None or found[1] != plan.revision):
+    """Return the thread's record, made if there is none, and its revision. Raises: StaleThread."""
+    existing = find_thread(write, plan.lane.thread)
+    # Under the lock of the space: turns that the plan would continue may be erased, and each deletion changes this.
+    if plan.revision is not None and (existing is None or existing[1] != plan.revision):
         raise StaleThread
-    if found is not None:
-        return found
+    if existing is not None:
+        return existing
     thread = ThreadObject(plan.lane.thread)
     return thread, put_thread(write, thread)
 
 
 def put_thread(write: WriteTransaction, thread: ThreadObject) -> int:
-    """Write a thread's record; its new revision. What savers remember of the thread holds no longer."""
+    """Write a thread's record, and return its new revision, which makes what savers remember of the thread invalid."""
     return write.put(records.THREAD, records.part(thread.id), records.encode(thread))
 
 
 def name_thread(read: ReadTransaction, thread: ThreadObject, base: TurnId | None = None) -> ThreadObject:
-    """The thread with a bookmark for its messages: its id where that is free, else with a number behind it.
+    """Return the thread with a bookmark for its messages: the id if that is free, else with a number after it.
 
-    One that was renamed is found at ``base``, the turn that the thread goes on from.
+    A bookmark that was renamed is found at ``base``, the turn that the thread continues.
     """
     if thread.name is not None:
         if base is None or read.has_bookmark(thread.name):
             return thread
-        names = read.names_at(base, 2)
+        names = read.names_at(base, 2)  # of two names there, nothing says which one is the thread's
         return replace(thread, name=names[0]) if len(names) == 1 else thread
     return replace(thread, name=free_name(read, thread.id))
 
@@ -230,13 +233,13 @@ def name_thread(read: ReadTransaction, thread: ThreadObject, base: TurnId | None
 def _store_messages(
     write: WriteTransaction, grown: Mapping[str, GrownList], main: tuple[str, str | None] | None
 ) -> dict[str, TurnId]:
-    """Append what lists have more; the turn that each ends with. The name follows the list of ``main``."""
+    """Append the new messages of lists, and return the last turn of each. The name follows the list of ``main``."""
     main_channel, name = main or (None, None)
     drafts: list[Draft] = []
     ends: dict[str, int] = {}
     for channel, value in grown.items():
         for index, draft in enumerate(value.drafts):
-            # Forced: a graph may go on from an older checkpoint, and takes the name along.
+            # Forced: a graph may continue an older checkpoint, and the name goes along, backwards too.
             is_named = channel == main_channel and name is not None and index == len(value.drafts) - 1
             behind = len(drafts) - 1 if index else None if value.base is None else _headish(value)
             drafts.append(place(draft, continues=behind, bookmark=name if is_named else None, force=is_named))
@@ -252,7 +255,7 @@ def _store_messages(
 
 
 def _headish(value: GrownList) -> str:
-    """The turn that a list goes on from, or ends with if it has nothing new."""
+    """The turn that the new messages of a list continue, or its last turn if it has none."""
     return f"{value.base}~{value.back}" if value.back else str(value.base)
 
 
@@ -261,7 +264,10 @@ def _encode_list(value: GrownList, tip: TurnId) -> bytes:
 
 
 def _store_value(write: WriteTransaction, lane: ThreadLane, channel: str, version: Any, data: bytes) -> int:
-    """Store a value under its version; its number there: another one that has the version already stays."""
+    """Store a value under its version, and return its number there. Another value under that version stays.
+
+    Two processes with integer versions may give one version to different values (ADR 0041).
+    """
     number = 1
     while True:
         key = lane.value(channel, version, number)
@@ -269,14 +275,15 @@ def _store_value(write: WriteTransaction, lane: ThreadLane, channel: str, versio
             write.put(records.VALUE, key, data, expect=ABSENT)
             return number
         except RecordChanged:
-            found = write.object(records.VALUE, key)
-            if found is not None and found.data == data:
+            row = write.object(records.VALUE, key)
+            if row is not None and row.data == data:
                 return number
         number += 1
 
 
 def make_writes(writes: Sequence[tuple[str, Any]], path: str, dump: Callable[[Any], Typed]) -> list[ChannelWrite]:
-    """The writes of a task, as they are stored."""
+    """The writes of a task in stored form."""
+    # LangGraph gives errors, interrupts and the like fixed negative indexes.
     return [
         ChannelWrite(WRITES_IDX_MAP.get(channel, index), channel, dump(value), path)
         for index, (channel, value) in enumerate(writes)
@@ -286,12 +293,12 @@ def make_writes(writes: Sequence[tuple[str, Any]], path: str, dump: Callable[[An
 def store_writes(
     write: WriteTransaction, key: str, task: str, writes: Sequence[ChannelWrite], limit_bytes: int
 ) -> None:
-    """Store the writes of a task. One that is there stays, but those of errors, interrupts and the like are replaced.
+    """Store the writes of a task. Stored ones stay, but those of errors, interrupts and the like are replaced.
 
-    Cost: three statements. Raises: TooLarge, and nothing is stored.
+    Cost: three statements. Raises: TooLarge; then nothing is stored.
     """
-    found = write.object(records.WRITES, key)
-    had = {} if found is None else {each.index: each for each in records.decode(TaskWrites, found.data, key).writes}
+    row = write.object(records.WRITES, key)
+    had = {} if row is None else {each.index: each for each in records.decode(TaskWrites, row.data, key).writes}
     now = had | {each.index: each for each in writes if each.index < 0 or each.index not in had}
     if now != had:
         data = records.encode(TaskWrites(task, tuple(now.values())))

@@ -1,7 +1,7 @@
-"""``HeadishLogger``: what a program says through LiteLLM becomes turns, whichever provider answers.
+"""``HeadishLogger``: record the calls that a program makes through LiteLLM as turns, whichever provider answers.
 
-A client sends its whole list with each call: ``record`` stores the tail that is new, and the answer continues it. Of
-a call nothing else is read; keys and headers stay where they are.
+A client sends its whole list with each call: ``record`` stores the new tail, and the answer continues it. The logger
+reads nothing else of a call, so API keys and headers stay out of the database.
 """
 
 # pyright: reportMissingImports=false
@@ -25,9 +25,9 @@ from headish.integrations.litellm.open_calls import OpenCalls, UnendedCall
 log = logging.getLogger("headish")
 
 CALLS = ("completion", "acompletion")
-"""The calls that are recorded: those of chat completions."""
+"""The types of calls that are recorded: chat completions."""
 _OURS = frozenset(("provider_specific_fields",))
-"""What LiteLLM puts into a message beside what the provider said."""
+"""The keys that LiteLLM adds to a provider's message."""
 Named = str | Callable[[Mapping[str, Any]], str | None] | None
 
 
@@ -35,12 +35,12 @@ class HeadishLogger(CustomLogger, Scoped):
     """A callback of LiteLLM: ``litellm.callbacks = [HeadishLogger("calls.db")]``. A context manager.
 
     - ``db``: a path, a URL, ``":memory:"`` or an open ``Database``.
-    - ``bookmark``: the name of the conversation, or a function that says it of a call's keyword arguments. Without one
-      a list is recognised by what it says, and has no name.
+    - ``bookmark``: the name of the conversation, or a function that returns it for a call's keyword arguments. Without
+      one, a list is recognised by its content and gets no name.
 
-    Chat completions are recorded, whole and streamed, sync and async; other calls are left alone. A call that cannot be
-    stored is a warning in the log ``headish``, and never fails the program.
-    Raises: InvalidName, InvalidArgument; AdapterClosed is a warning as any other.
+    The logger records chat completions, whole and streamed, sync and async, and ignores other calls. If it cannot store
+    a call, it writes a warning to the log ``headish``, and the program goes on.
+    Raises: InvalidName, InvalidArgument. AdapterClosed becomes a warning, too.
     """
 
     def __init__(self, db: Db, *, bookmark: Named = None, space: str = "default") -> None:
@@ -54,11 +54,11 @@ class HeadishLogger(CustomLogger, Scoped):
         self._open = OpenCalls()
 
     def log_pre_api_call(self, model: str, messages: list[Any], kwargs: dict[str, Any]) -> None:
-        """Keep the list as it was asked: the program may go on with it before LiteLLM tells of the answer."""
-        given = kwargs.get("messages")
-        if isinstance(given, list) and kwargs.get("call_type") in CALLS:
+        """Copy the list as it was sent: the program may append to it before LiteLLM reports the answer."""
+        listed = kwargs.get("messages")
+        if isinstance(listed, list) and kwargs.get("call_type") in CALLS:
             try:
-                self._open.begin(_id_of(kwargs), [_plain(each) for each in given])
+                self._open.begin(_id_of(kwargs), [_plain(each) for each in listed])
             except (TypeError, ValueError, AttributeError) as error:
                 log.warning("a call of LiteLLM is not stored: %s", error)
 
@@ -69,12 +69,12 @@ class HeadishLogger(CustomLogger, Scoped):
     async def async_log_success_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
-        """Record a call, in a thread of a pool; also where the program ends meanwhile."""
+        """Record a call in a thread of a pool, even if the program ends meanwhile."""
         record = partial(self._record, kwargs, response_obj)
         await finish_or_stop(_nothing, WAITING_THREADS, record, may_be_taken_back=False)
 
     def log_failure_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
-        """A call that failed said nothing: it is forgotten."""
+        """Forget a call that failed: it has no answer."""
         self._open.forget(_id_of(kwargs))
 
     async def async_log_failure_event(
@@ -84,29 +84,30 @@ class HeadishLogger(CustomLogger, Scoped):
         self._open.forget(_id_of(kwargs))
 
     def close(self) -> None:
-        """Let go of the database; a second time nothing happens."""
+        """Release the database. A second call does nothing."""
         self._held.close()
 
     def _record(self, kwargs: Mapping[str, Any], response: Any) -> None:
-        """Store what is new of a call's list, and the answer behind it."""
+        """Store the new part of a call's list, and the answer after it."""
         with self._open.ending(_id_of(kwargs)) as call:
             try:
                 self._store(kwargs, call, response)
+            # A logger must not fail the program. The other errors come from messages and responses of unknown shapes.
             except (HeadishError, TypeError, ValueError, AttributeError, LookupError) as error:
                 log.warning("a call of LiteLLM is not stored: %s", error)
 
     def _store(self, kwargs: Mapping[str, Any], call: UnendedCall | None, response: Any) -> None:
-        given = kwargs.get("messages")
-        asked = call.messages if call else [_plain(each) for each in given] if isinstance(given, list) else []
-        if kwargs.get("call_type") not in CALLS or not asked:
+        listed = kwargs.get("messages")
+        sent = call.messages if call else [_plain(each) for each in listed] if isinstance(listed, list) else []
+        if kwargs.get("call_type") not in CALLS or not sent:
             return
-        named = self._bookmark(kwargs) if callable(self._bookmark) else self._bookmark
-        messages, _ = heal(asked)
+        name = self._bookmark(kwargs) if callable(self._bookmark) else self._bookmark
+        messages, _ = heal(sent)
         answer, _ = heal(_answer(response))
         with self._held.use() as store:
-            # The answer of a call that began before the name's latest is a branch.
-            moves = named is not None and self._open.may_move(named, call)
-            recorded = store.record(messages, bookmark=named if moves else None, form="chat")
+            # A late call, which began before the latest one of this name, must not move the name back: it is a branch.
+            moves = name is not None and self._open.may_move(name, call)
+            recorded = store.record(messages, bookmark=name if moves else None, form="chat")
             if answer is not None:
                 store.reply(recorded.tip.id, "openai", answer)
 
@@ -116,20 +117,20 @@ def _id_of(kwargs: Mapping[str, Any]) -> str:
 
 
 def _nothing() -> None:
-    """A call that is cancelled is recorded all the same."""
+    """Do nothing on cancellation: the call is recorded all the same."""
 
 
 def _plain(message: Any) -> dict[str, Any]:
-    """A message as a client of Chat Completions sends it, also where it is LiteLLM's object of an answer."""
-    given = message if isinstance(message, Mapping) else message.model_dump()
-    return {key: value for key, value in given.items() if value is not None and key not in _OURS}
+    """A message as a client of Chat Completions sends it, also if it is one of LiteLLM's objects."""
+    fields = message if isinstance(message, Mapping) else message.model_dump()
+    return {key: value for key, value in fields.items() if value is not None and key not in _OURS}
 
 
 def _answer(response: Any) -> dict[str, Any] | None:
-    """The answer as a Chat Completion; None where it has none."""
-    given = response if isinstance(response, Mapping) else response.model_dump(exclude_none=True)
-    choices = given.get("choices") or ()
+    """The response as a Chat Completion; None if it has no choices."""
+    fields = response if isinstance(response, Mapping) else response.model_dump(exclude_none=True)
+    choices = fields.get("choices") or ()
     if not choices:
         return None
-    kept = [{**each, "message": _plain(each["message"])} for each in choices if "message" in each]
-    return {**given, "choices": [_plain(each) for each in kept]}
+    with_message = [{**each, "message": _plain(each["message"])} for each in choices if "message" in each]
+    return {**fields, "choices": [_plain(each) for each in with_message]}

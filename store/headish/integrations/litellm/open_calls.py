@@ -1,7 +1,8 @@
-"""The calls of a program that LiteLLM has not told the end of, in the order in which they began.
+"""The calls of a program whose end LiteLLM has not reported yet, in the order in which they began.
 
-LiteLLM tells of each call in a thread or task of its own, so two quick calls come back in any order. The second one's
-list holds the first one's answer: stored first, that answer would stand there without its usage, and again behind it.
+LiteLLM reports each call in a thread or task of its own, so two quick calls may be reported in any order. The second
+call's list has the first one's answer. If the second were stored first, that answer would be stored without its usage,
+and once more when the first one is reported.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 OPEN_CALLS = 1000
-"""How many calls may be open before the oldest is forgotten: one that is abandoned never ends."""
+"""The number of open calls beyond which the oldest is forgotten: an abandoned call never ends."""
 EARLIER_SECONDS = 2.0
-"""How long a call waits for the end of an earlier one whose answer it goes on from: that one ended at the provider
-already. It never comes where the program stopped reading its stream."""
+"""The longest wait of a call for the report of an earlier one whose answer it continues. That one has ended at the
+provider already, but if the program stopped reading its stream, no report comes."""
 
 
 class UnendedCall(NamedTuple):
-    """A call under way: its place in the order, and the list as it was asked."""
+    """A call under way: its number in the order, and the list as it was sent."""
 
     number: int
     messages: list[dict[str, Any]]
 
     def goes_on_from(self, earlier: UnendedCall) -> bool:
-        """Whether the list begins with an earlier call's, and has an answer behind it."""
+        """Whether the list begins with that of an earlier call, and an answer follows."""
         behind = len(earlier.messages)
         return (
             earlier.number < self.number
@@ -48,7 +49,7 @@ class OpenCalls:
         self._changed = threading.Condition()
 
     def begin(self, id: str, messages: list[dict[str, Any]]) -> None:
-        """A call begins. One that is tried again keeps its place."""
+        """Note that a call begins. A call that is retried under its id keeps its place."""
         with self._changed:
             if id not in self._open:
                 self._count += 1
@@ -58,9 +59,8 @@ class OpenCalls:
 
     @contextmanager
     def ending(self, id: str) -> Iterator[UnendedCall | None]:
-        """A call ends: what the block stores comes behind the earlier calls that it goes on from.
-
-        None for a call that is not known.
+        """Wait until the earlier calls that this call continues are stored; the block then stores it. The call has
+        ended after the block. Yields None for an unknown call.
         """
         with self._changed:
             call = self._open.get(id)
@@ -73,14 +73,14 @@ class OpenCalls:
             self.forget(id)
 
     def forget(self, id: str) -> None:
-        """A call has ended."""
+        """Note that a call has ended."""
         with self._changed:
             self._open.pop(id, None)
             self._storing.discard(id)
             self._changed.notify_all()
 
     def may_move(self, name: str, call: UnendedCall | None) -> bool:
-        """Whether a call is the latest of those that moved a name: its own answer may be late."""
+        """Whether a call began after all that moved this name so far, and so may move it."""
         with self._changed:
             if call is None:
                 return True
@@ -88,22 +88,22 @@ class OpenCalls:
             if is_latest:
                 self._latest[name] = call.number
                 self._latest.move_to_end(name)
-            while len(self._latest) > OPEN_CALLS:
+            while len(self._latest) > OPEN_CALLS:  # names are any text, so their number has no other limit
                 self._latest.popitem(last=False)
             return is_latest
 
     def _wait_for_earlier(self, call: UnendedCall) -> None:
-        """Wait for an earlier call that is being stored until it is, and for the end of another no longer than a
-        moment."""
+        """Wait for earlier calls: without limit for one that is being stored, for the others up to
+        ``EARLIER_SECONDS``."""
         until = time.monotonic() + EARLIER_SECONDS
         while earlier := self._earlier_of(call):
             unended = earlier.keys() - self._storing
-            left = until - time.monotonic()
-            if unended and left <= 0:
+            seconds_left = until - time.monotonic()
+            if unended and seconds_left <= 0:
                 for each in unended:
-                    del self._open[each]  # it was waited for once
+                    del self._open[each]  # its report never comes, so later calls need not wait for it again
             else:
-                self._changed.wait(left if unended else None)
+                self._changed.wait(seconds_left if unended else None)
 
     def _earlier_of(self, call: UnendedCall) -> Mapping[str, UnendedCall]:
         return {id: each for id, each in self._open.items() if call.goes_on_from(each)}

@@ -1,6 +1,6 @@
 """Pydantic AI: a durable ``ConversationStore``. Needs the extra ``pydantic-ai``.
 
-- ``store``: the class. ``storing``: what it does, each in one transaction.
+- ``store``: the class. ``storing``: the work of its methods, each in one transaction.
 - ``messages``: a message as a turn, and back.
 """
 

@@ -1,7 +1,7 @@
-"""Messages of Pydantic AI as turns, and back: what a turn can say is its blocks, what it cannot is kept beside them.
+"""Messages of Pydantic AI as turns, and back: what a block can express becomes blocks, the rest is kept beside them.
 
-A part's text, call, result or picture becomes a block, and leaves the part. What is left of the message stands in
-``meta.app``, without the fields that say nothing. A message that would not come back equal so is kept as JSON.
+A part's text, call, result or picture becomes a block, and is removed from the part. ``meta.app`` has the rest of the
+message, without empty fields. A message that would not come back equal is kept as JSON.
 
 Source: ``pydantic_ai.messages``, pydantic-ai 2.68.0, read on 2026-11-22.
 """
@@ -32,14 +32,14 @@ from headish.adapters.messages import (
 from headish.errors import HeadishError
 
 APP = "pydantic-ai"
-"""The key of ``meta.app``, and the provider of what is kept as JSON."""
+"""The adapter's key in ``meta.app``, and the provider of blocks with JSON."""
 TAKEN = "blocks"
-"""In what is left of a part: how many blocks were taken from it."""
+"""The key, in the rest of a part, for the number of blocks that were taken from it, unless that is one."""
 Json = dict[str, Any]
 
 
 class WrittenModelMessage(NamedTuple):
-    """A message as a turn: its role, its blocks, and what stands in ``meta.app`` beside them."""
+    """A message as a turn: its role, its blocks, and the value for ``meta.app``."""
 
     role: str
     blocks: tuple[ContentBlock, ...]
@@ -47,45 +47,45 @@ class WrittenModelMessage(NamedTuple):
 
 
 def write(message: ModelMessage) -> WrittenModelMessage:
-    """A message as a turn; ``read`` gives an equal one back. Lone surrogates become U+FFFD, with a note."""
-    given, note = dumped(message)
+    """Write a message as a turn; ``read`` gives an equal one back. Lone surrogates become U+FFFD, with a note."""
+    plain, note = dumped(message)
     try:
-        blocks, rest = _split(given)
-        written = WrittenModelMessage(_role_of(given), blocks, {APP: {**rest, **note}})
-        if _comes_back(given, written):
+        blocks, rest = _split(plain)
+        written = WrittenModelMessage(_role_of(plain), blocks, {APP: {**rest, **note}})
+        if _comes_back(plain, written):
             return written
     except (HeadishError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
-        pass  # it holds what no turn can say
-    return write_opaque(given, note)
+        pass  # it has something that no turn can express
+    return write_opaque(plain, note)
 
 
 def dumped(message: ModelMessage) -> tuple[Json, Json]:
-    """A message as JSON, healed, and the note that it was."""
+    """Return a message as JSON without lone surrogates, and a note if it had any."""
     given, healed = heal(ModelMessagesTypeAdapter.dump_python([message], mode="json")[0])
     return given, {"healed": True} if healed else {}
 
 
 def write_opaque(given: Json, note: Json) -> WrittenModelMessage:
-    """A message as its JSON; what it says stands before it, to be read."""
-    said = [part["content"] for part in given["parts"] if isinstance(part.get("content"), str)]
+    """Write a message as one block of JSON, after its texts, so that people can read it and find it."""
+    texts = [part["content"] for part in given["parts"] if isinstance(part.get("content"), str)]
     whole = {"type": "provider", "provider": APP, "data": {"json": msgspec.json.encode(given).decode()}}
-    return WrittenModelMessage(_role_of(given), (*map(Text, said), read_block(whole)), {APP: {"opaque": True, **note}})
+    return WrittenModelMessage(_role_of(given), (*map(Text, texts), read_block(whole)), {APP: {"opaque": True, **note}})
 
 
 def read(blocks: tuple[ContentBlock, ...], app: Mapping[str, Any]) -> ModelMessage:
-    """The message of a turn. Raises: LookupError, TypeError, ValueError for what no message left."""
+    """The message of a turn. Raises: LookupError, TypeError, ValueError if this adapter did not write the turn."""
     return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([_join(blocks, app[APP])])[0])
 
 
 def of_another_origin(message: Message) -> ModelMessage:
-    """A message that says the same as a turn which Pydantic AI did not write. What only another provider understands is
-    left out."""
-    said = [to_mapping(block) for block in message.content]
+    """A message that says the same as a turn that Pydantic AI did not write, without blocks that only another provider
+    understands."""
+    mappings = [to_mapping(block) for block in message.content]
     if message.role == "assistant":
-        parts = [part for block in said for part in _answered(block)]
+        parts = [part for block in mappings for part in _answered(block)]
         return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([{"kind": "response", "parts": parts}])[0])
     kind = "system-prompt" if message.role in ("system", "developer") else "user-prompt"
-    parts = [part for block in said for part in _asked(block, kind)]
+    parts = [part for block in mappings for part in _asked(block, kind)]
     return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([{"kind": "request", "parts": parts}])[0])
 
 
@@ -119,33 +119,33 @@ def _asked(block: Json, kind: str) -> Iterator[Json]:
 
 
 def reply_of(message: ModelMessage) -> Json:
-    """What the provider of an answer said beside it: itself, the model, why it stopped, and the usage. Empty for what
-    is no answer, or says nothing of it."""
+    """The facts of an answer: provider (always), model, stop reason, response id and usage. Empty if the message is not
+    an answer."""
     if message.kind != "response":
         return {}
-    named = {
+    texts = {
         "provider": message.provider_name or APP, "model": message.model_name, "stop": message.finish_reason,
         "response_id": message.provider_response_id,
     }  # fmt: skip
-    said = {key: value for key, value in named.items() if isinstance(value, str)}
+    facts = {key: value for key, value in texts.items() if isinstance(value, str)}
     used = message.usage
-    # Its input has what was read from a cache, and what was written to one.
+    # Pydantic AI counts cache reads and writes in the input, headish apart.
     apart = {"cache_read_input_tokens": used.cache_read_tokens, "cache_creation_input_tokens": used.cache_write_tokens}
     reasoning = used.details.get("reasoning_tokens", 0) or getattr(used, "output_reasoning_tokens", 0)
     counts = {
         "input_tokens": max(0, used.input_tokens - sum(apart.values())), "output_tokens": used.output_tokens, **apart,
         "reasoning_tokens": reasoning,
     }  # fmt: skip
-    return {**said, **({"usage": counts} if any(counts.values()) else {})}
+    return {**facts, **({"usage": counts} if any(counts.values()) else {})}
 
 
 def _comes_back(given: Json, written: WrittenModelMessage) -> bool:
-    """Whether a message comes back equal from what will be stored of it, and may be stored."""
+    """Whether a message comes back equal from its turn, and the turn may be stored."""
     app = msgspec.json.encode(written.app)
     if len(app) > MAPPING_LIMIT_BYTES or find_secret(written.app, "$") is not None:
         return False
     again = read(decode_payload(encode_payload(written.blocks)), msgspec.json.decode(app))
-    # Their own JSON makes other classes of some parts: what it gives back is what has to come back.
+    # Pydantic AI's own JSON gives some parts back in other classes. So the result must equal what that JSON gives back.
     expected = ModelMessagesTypeAdapter.validate_python([given])
     return bool(ModelMessagesTypeAdapter.dump_python([again]) == ModelMessagesTypeAdapter.dump_python(expected))
 
@@ -168,14 +168,14 @@ def _split(given: Json) -> tuple[tuple[ContentBlock, ...], Json]:
     is_mixed = len({part["part_kind"] == "system-prompt" for part in given["parts"]}) > 1
     for part in given["parts"]:
         take = _TAKERS.get(part["part_kind"])
-        # What the system says inside a person's turn is not the person's.
+        # A system part inside a user's message stays beside: as a block it would read as the user's words.
         if take is None or (is_mixed and part["part_kind"] == "system-prompt"):
             parts.append(part)
             continue
-        left = {key: value for key, value in part.items() if value is not None}
-        taken = take(left)
-        blocks += map(read_block, taken)
-        parts.append({**left, **({} if len(taken) == 1 else {TAKEN: len(taken)})})
+        rest_of_part = {key: value for key, value in part.items() if value is not None}
+        part_blocks = take(rest_of_part)
+        blocks += map(read_block, part_blocks)
+        parts.append({**rest_of_part, **({} if len(part_blocks) == 1 else {TAKEN: len(part_blocks)})})
     rest = {key: value for key, value in given.items() if value is not None}
     if "usage" in rest:
         rest["usage"] = {key: value for key, value in rest["usage"].items() if value}
@@ -211,7 +211,7 @@ def _take_result(part: Json) -> list[Json]:
 
 
 def _take_said(part: Json) -> list[Json]:
-    """What a person said: a text, or texts and media."""
+    """The blocks of a user prompt: of a text, or of texts and media."""
     if isinstance(part["content"], str):
         return _take_text(part)
     blocks, rests = [], []
@@ -262,8 +262,8 @@ def _fill(part: Json, waiting: Iterator[Json], *, is_mixed: bool) -> Json:
     kind = part["part_kind"]
     if kind not in _GIVERS or (is_mixed and kind == "system-prompt"):
         return part
-    taken = [next(waiting) for _ in range(part.pop(TAKEN, 1))]
-    _GIVERS[kind](part, taken)
+    part_blocks = [next(waiting) for _ in range(part.pop(TAKEN, 1))]
+    _GIVERS[kind](part, part_blocks)
     return part
 
 

@@ -17,15 +17,15 @@ from headish.integrations.pydantic_ai import storing
 class HeadishConversationStore(ConversationStore, Scoped):
     """A durable ``ConversationStore`` of Pydantic AI. A context manager.
 
-    Each message is a turn, and the conversation's id its bookmark (``integrations.safe_name`` of it), so ``headish
+    Each message is a turn, and the bookmark of the conversation is ``integrations.safe_name`` of its id, so ``headish
     log`` shows the conversation, and ``branch`` and ``fork`` are branches.
 
     - ``db``: a path, a URL, ``":memory:"`` or an open ``Database``.
-    - ``erase``: False: ``delete`` leaves the messages in the database. Otherwise it erases those that no other
-      conversation has, and no branch or bookmark leads to.
+    - ``erase``: with False, ``delete`` leaves the messages in the database. Otherwise it erases those that no other
+      conversation has and that no branch or bookmark leads to.
 
-    A save compares and replaces in one transaction: a conversation that must not exist yet does not, in other processes
-    neither. Safe for several loops and threads; a call whose task is cancelled is over when the task learns of it.
+    A save compares and replaces in one transaction, so its check of the revision holds across processes. Safe for
+    several loops and threads. When a task learns that its call was cancelled, the call has ended.
     Raises: AdapterClosed (a RuntimeError) after ``close``.
     """
 
@@ -34,12 +34,12 @@ class HeadishConversationStore(ConversationStore, Scoped):
         self._held = DatabaseHold(db, "the conversation store", space)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        """The record of a conversation, None where there is none. If somebody moved its bookmark, as an edit in headish
-        does, its head is there. Cost: three statements."""
+        """The record of a conversation; None if there is none. If somebody moved its bookmark, as an edit in headish
+        does, the record's head follows. Cost: three statements."""
         return await finish(self._find_one, conversation_id)
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
-        """The records, the last saved first. Cost: looks at every record of the space."""
+        """The records, the one saved last first. Cost: looks at every record of the space."""
         return await finish(self._list_all, scope, limit)
 
     async def write_record(
@@ -49,57 +49,60 @@ class HeadishConversationStore(ConversationStore, Scoped):
         new_entries: Sequence[ConversationEntry] = (),
         expected_revision: str | None,
     ) -> None:
-        """Store a record and its new entries, or nothing. Cost: one transaction.
+        """Store a record and its new entries, all or nothing. Cost: one transaction.
 
         Raises: ConversationConflict; TooLarge.
         """
         await finish(self._put_one, record, tuple(new_entries), expected_revision)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        """Delete a record, and erase the entries that only it has. On SQLite they are off the disk after
-        ``Database.gc``. Raises: ConversationConflict."""
+        """Delete a record, and erase the entries that only it has. Their bytes leave a SQLite file with
+        ``Database.gc``.
+        Raises: ConversationConflict."""
         await finish(self._take_away, conversation_id, expected_revision)
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
-        """Raises: KeyError where no entry has the id, or it was erased."""
+        """The entry with an id. Raises: KeyError if there is none, or if it was erased."""
         return (await finish(self._walk_back, entry_id, 1))[-1]
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
-        """The entries that lead to one, the last ``limit`` of them. Cost: a few statements, however many there are.
+        """The entries that lead to ``head_id``, or the last ``limit`` of them. Cost: a few statements, however many
+        there are.
 
-        Raises: KeyError where one is missing, or was erased.
+        Raises: KeyError if one is missing or was erased.
         """
         if head_id is None or limit == 0:
             return []
         return await finish(self._walk_back, head_id, limit)
 
     async def begin(self, conversation_id: str, headish: str, *, scope: str | None = None) -> None:
-        """Make a conversation that begins with a thread of headish: a branch, an edit, an import. ``load`` it then.
-        Both share its turns, and each goes on by itself.
+        """Make a conversation that begins with a thread of headish: a branch, an edit, an import. Then ``load`` it.
+        Both share its turns, and each continues by itself.
 
-        Raises: ConversationConflict where there is such a conversation; UnknownTurn, Ambiguous, InvalidHeadish.
+        Raises: ConversationConflict if the conversation exists; UnknownTurn, Ambiguous, InvalidHeadish.
         """
         await finish(self._begin, conversation_id, headish, scope)
 
     def close(self) -> None:
-        """Let go of the database; a second time nothing happens."""
+        """Release the database. A second call does nothing."""
         self._held.close()
 
-    # In a thread of a pool.
+    # These run in a thread of a pool.
 
     def _find_one(self, id: str) -> ConversationRecord | None:
         with self._held.use() as store:
-            found = store.read(lambda read: storing.find_record(read, id))
-        return None if found is None else found.record
+            stored = store.read(lambda read: storing.find_record(read, id))
+        return None if stored is None else stored.record
 
     def _list_all(self, scope: str | None, limit: int | None) -> list[ConversationRecord]:
         with self._held.use() as store:
-            found = store.read(storing.all_records)
-        fitting = [each.record for each in found if scope is None or each.record.scope == scope]
+            records = store.read(storing.all_records)
+        fitting = [each.record for each in records if scope is None or each.record.scope == scope]
         return sorted(fitting, key=lambda record: record.updated_at, reverse=True)[:limit]
 
     def _put_one(self, record: ConversationRecord, entries: Sequence[ConversationEntry], expected: str | None) -> None:
         with self._held.use() as store:
+            # Before the transaction, so that other writers do not wait for the encoding.
             drafts = [(entry, storing.make_entry_draft(entry, store.payload_limit_bytes)) for entry in entries]
             store.write(lambda write: storing.write_record(write, record, drafts, expected))
 

@@ -1,8 +1,8 @@
-"""Conversations of Pydantic AI, inside a transaction. An entry is a turn with the entry's id as its key, a record an
-object.
+"""Conversations of Pydantic AI, inside a transaction. An entry is a turn with the entry's id as its key, and a record
+is an object.
 
-The space is locked while somebody writes, so a record is compared and replaced in one transaction, also between
-processes; on a conflict neither the record nor an entry stays.
+A writer locks the space, so a record is compared and replaced in one transaction, also between processes. On a conflict
+neither the record nor an entry is stored.
 """
 
 # pyright: reportMissingImports=false
@@ -40,10 +40,11 @@ from headish.integrations.pydantic_ai import messages
 
 KIND = "pydantic-ai/record"
 PREFIX = "pydantic-ai:"
-"""Before an entry's id, in the key of its turn."""
+"""The prefix of an entry's id in the key of its turn."""
 PART_LIMIT = 500
+"""The longest id that a key has whole. A longer one is cut and followed by its hash."""
 ID_CHARACTERS = 25
-"""How long the id of a turn is."""
+"""The length of a turn's id."""
 
 _TEXTS = ("conversation_id", "head_id", "scope", "forked_from", "forked_at", "branches")
 _ODD = re.compile(rb"[^A-Za-z0-9_.:=+-]")
@@ -51,7 +52,7 @@ _records = TypeAdapter(ConversationRecord)
 
 
 class ConversationObject(Struct, frozen=True, omit_defaults=True):
-    """What is stored of a conversation: its record, as JSON, and the bookmark of its messages."""
+    """The stored form of a conversation: its record as JSON, and the bookmark of its messages."""
 
     record: Any
     name: str | None = None
@@ -69,24 +70,24 @@ _encode = msgspec.json.Encoder().encode
 
 
 def find_record(read: ReadTransaction, id: str) -> StoredConversation | None:
-    """The conversation with an id. Where somebody else moved its bookmark (an edit, a branch), it goes on from there,
-    and what it left is one of its branches."""
-    found = read.object(KIND, _part(id))
-    if found is None:
+    """The conversation with an id. If its bookmark was moved by something else (an edit, a branch), the record's head
+    follows it, and the old head becomes one of its branches."""
+    row = read.object(KIND, _part(id))
+    if row is None:
         return None
-    stored = _read(found.data, id)
-    left, head = stored.record.head_id, None if stored.name is None else read.bookmark(stored.name)
-    if head is None or (left is not None and head == _find_entry(read, left)):
+    stored = _read(row.data, id)
+    old_head, head = stored.record.head_id, None if stored.name is None else read.bookmark(stored.name)
+    if head is None or (old_head is not None and head == _find_entry(read, old_head)):
         return stored
-    branches = [*stored.record.branches, *([] if left is None else [left])]
+    branches = [*stored.record.branches, *([] if old_head is None else [old_head])]
     record = dataclasses.replace(stored.record, head_id=_entry_at(read, head), branches=branches)
     return stored._replace(record=record)
 
 
 def _entry_at(read: ReadTransaction, turn: TurnId) -> str:
-    """The id of the entry that a turn is."""
-    [said] = read.thread(turn, 1)
-    return turn if said.payload is None else _id_of(said)
+    """The id of the entry of a turn."""
+    [turn_read] = read.thread(turn, 1)
+    return turn if turn_read.payload is None else _id_of(turn_read)
 
 
 def all_records(read: ReadTransaction) -> list[StoredConversation]:
@@ -100,17 +101,18 @@ def write_record(
     drafts: Sequence[tuple[ConversationEntry, Draft]],
     expected: str | None,
 ) -> None:
-    """Store a record and its new entries. Raises: ConversationConflict, and nothing is stored."""
-    found = find_record(write, record.conversation_id)
-    if (None if found is None else found.record.revision) != expected:
+    """Store a record and its new entries. Raises: ConversationConflict; then nothing is stored."""
+    stored = find_record(write, record.conversation_id)
+    if (None if stored is None else stored.record.revision) != expected:
         raise ConversationConflict(record.conversation_id)
     new = {entry.id: index for index, (entry, _) in enumerate(drafts)}
     head = None
+    # A head among earlier entries: a branch, or a conversation that was taken back.
     if record.head_id is not None and record.head_id not in new:
         head = _find_entry(write, record.head_id)
         if head is None:
             raise ConversationConflict(record.conversation_id)
-    name = found.name if found is not None and found.name is not None else None
+    name = stored.name if stored is not None and stored.name is not None else None
     if name is None and record.head_id is not None:
         name = free_name(write, record.conversation_id)
     write.add_turns([_placed(write, entry, draft, new, record, name) for entry, draft in drafts])
@@ -132,32 +134,33 @@ def begin_record(write: WriteTransaction, id: str, headish: str, scope: str | No
 
 
 def delete_record(write: WriteTransaction, id: str, expected: str, *, is_final: bool) -> None:
-    """Remove a record; if it is final, erase the entries that no other one's history or branches have.
+    """Remove a record. With ``is_final``, erase the entries that are in no other record's history or branches.
 
     Cost: reads every record of the space; two statements for each turn. Raises: ConversationConflict.
     """
-    found = find_record(write, id)
-    if found is None or found.record.revision != expected:
+    stored = find_record(write, id)
+    if stored is None or stored.record.revision != expected:
         raise ConversationConflict(id)
-    write.remove(KIND, _part(id))
+    write.remove(KIND, _part(id))  # before ``all_records``, so that it does not keep its own entries
     if is_final:
         keeping = [end for each in all_records(write) for end in _ends(write, each)]
-        write.erase_unshared(_ends(write, found), DELETED, keeping=keeping, name=found.name)
-    if found.name is not None and is_final:
-        write.erase_bookmark(found.name, DELETED)
-    elif found.name is not None:
-        write.remove_bookmark(found.name)
+        write.erase_unshared(_ends(write, stored), DELETED, keeping=keeping, name=stored.name)
+    if stored.name is not None and is_final:
+        write.erase_bookmark(stored.name, DELETED)
+    elif stored.name is not None:
+        write.remove_bookmark(stored.name)
 
 
 def read_history(read: ReadTransaction, head: str, limit: int | None) -> list[ConversationEntry]:
-    """The entries that lead to one, the last ``limit`` of them. Raises: KeyError where one is missing or erased.
+    """The entries that lead to ``head``, oldest first, without hidden ones. With ``limit``, only the last ``limit``
+    turns are read, so it returns fewer entries if some of these are hidden or overlays.
 
-    Cost: two statements, and one for each chain that the turns lie in.
+    Raises: KeyError if one is missing or erased. Cost: two statements, and one for each chain of the turns.
     """
     end = _find_entry(read, head)
     if end is None:
         raise KeyError(head)
-    turns = read.thread(end, None if limit is None else limit + 1)
+    turns = read.thread(end, None if limit is None else limit + 1)  # one more, for the parent of the first
     seen = None if is_plain(turns) else {each.message.turn: each for each in read.window(end)}
     entries: list[ConversationEntry] = []
     parent: str | None = None
@@ -171,7 +174,7 @@ def read_history(read: ReadTransaction, head: str, limit: int | None) -> list[Co
 
 
 def make_entry_draft(entry: ConversationEntry, limit_bytes: int) -> Draft:
-    """The draft of an entry. Raises: TooLarge."""
+    """Make the draft of an entry. Raises: TooLarge."""
     return _with_reply(_make_draft(entry, limit_bytes), entry.message)
 
 
@@ -184,14 +187,14 @@ def _make_draft(entry: ConversationEntry, limit_bytes: int) -> Draft:
     written = messages.write(entry.message)
     app = written.app
     key = entry_key(entry.id)
-    if key != PREFIX + entry.id:
+    if key != PREFIX + entry.id:  # the key was escaped or cut, so the id is kept beside
         app = {messages.APP: {**app[messages.APP], "id": entry.id.encode(errors="surrogatepass").hex()}}
     options = {"role": written.role, "key": key, "moves": False}
     try:
         return make_draft(written.blocks, {**options, "meta": app}, limit_bytes)
-    except InvalidContent:  # what a turn does not keep
-        given = messages.write_opaque(*messages.dumped(entry.message))
-        return make_draft(given.blocks, {**options, "meta": given.app}, limit_bytes)
+    except InvalidContent:  # a turn cannot store these blocks, so the message is kept as JSON
+        opaque = messages.write_opaque(*messages.dumped(entry.message))
+        return make_draft(opaque.blocks, {**options, "meta": opaque.app}, limit_bytes)
 
 
 def entry_key(id: str) -> str:
@@ -205,17 +208,17 @@ def _write(record: ConversationRecord, name: str | None) -> bytes:
 
 def _read(data: bytes, id: str) -> StoredConversation:
     try:
-        kept = _decode(data)
-        record = _records.validate_python(kept.record)
+        decoded = _decode(data)
+        record = _records.validate_python(decoded.record)
         for field in _TEXTS:
             setattr(record, field, unescape(getattr(record, field)))
-        return StoredConversation(record, kept.name)
+        return StoredConversation(record, decoded.name)
     except (msgspec.MsgspecError, ValueError) as error:
         raise CorruptRecord(f"the object {id!r}", f"it is no record of a conversation ({error})") from None
 
 
 def _part(text: str) -> str:
-    """Text as a key: escaped, and a long one as its beginning and its hash."""
+    """Make a key of a text: escaped, and a long one cut and followed by its hash."""
     data = text.encode(errors="surrogatepass")
     escaped = _ODD.sub(lambda found: b"%%%02x" % found[0][0], data).decode() or "%"
     if len(escaped) <= PART_LIMIT:
@@ -224,7 +227,8 @@ def _part(text: str) -> str:
 
 
 def _find_entry(read: ReadTransaction, id: str) -> TurnId | None:
-    """The turn of an entry; None where there is none, or it was erased. A turn of another origin has its own id."""
+    """The turn of an entry; None if there is none, or if it was erased. A turn of another origin is found by its own
+    id."""
     found = read.turn_of_key(entry_key(id))
     if found is not None or len(id) != ID_CHARACTERS:
         return found
@@ -242,24 +246,25 @@ def _placed(
     record: ConversationRecord,
     name: str | None,
 ) -> Draft:
-    """The draft behind its parent; the conversation's name goes with the head."""
+    """Return the draft with its parent, and with the conversation's name if it is the head."""
     behind: TurnId | int | None = None
     if entry.parent_id is not None:
         behind = new[entry.parent_id] if entry.parent_id in new else _find_entry(write, entry.parent_id)
         if behind is None:
             raise ConversationConflict(record.conversation_id)
+    # ``force``: the record decides where the name is; a save may go to another branch.
     is_head = entry.id == record.head_id and name is not None
     return place(draft, continues=behind, bookmark=name if is_head else None, force=is_head)
 
 
 def _ends(read: ReadTransaction, found: StoredConversation) -> list[TurnId]:
-    """The last turn of a conversation's history, and the branches that it left."""
+    """The last turns of a conversation: those of its history, and of the branches that it left."""
     ids = [each for each in (found.record.head_id, *found.record.branches) if each is not None]
     return [turn for turn in (_find_entry(read, each) for each in ids) if turn is not None]
 
 
 def _id_of(turn: SpokenTurn) -> str:
-    """The id of a turn's entry; for a turn that is no entry, its own id. Raises: KeyError for one that was erased."""
+    """The id of a turn's entry; for a turn that is not an entry, its own id. Raises: KeyError if it is erased."""
     if turn.payload is None:
         raise KeyError(turn.id)
     escaped = decode_json(turn.app).get(messages.APP, {}).get("id")
@@ -270,7 +275,8 @@ def _id_of(turn: SpokenTurn) -> str:
 
 
 def _message(turn: SpokenTurn, seen: TranscriptMessage | None) -> Any:
-    """The message of a turn; of one of another origin, or that an overlay shows otherwise, one that says the same."""
+    """The message of a turn. If the turn is of another origin, or an overlay changes it, a message that says the
+    same."""
     app, kept = decode_json(turn.app), message_of(turn)
     is_changed = seen is not None and seen.message.content != kept.message.content
     try:

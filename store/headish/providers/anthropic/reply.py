@@ -1,4 +1,4 @@
-"""Reads what ``POST /v1/messages`` answers: a message, or the events of its stream."""
+"""Reads the answers of ``POST /v1/messages``: a message, or the events of its stream."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STOPS = {
     for word in ("end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "compaction", "refusal",
                  "model_context_window_exceeded")
 }  # fmt: skip
-"""Anthropic's words are the ones that headish uses for everybody."""
+"""headish uses Anthropic's words for all providers."""
 WORDS = (
     words("delta.text", event="content_block_delta", holder="text_delta"),
     words("delta.thinking", event="content_block_delta", holder="thinking_delta"),
@@ -50,9 +50,10 @@ class AnthropicReader(ReplyReader):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._at: dict[int, OpenBlock] = {}
-        """The blocks by the index of the provider's events."""
+        """The blocks by the index in the provider's events."""
         self._closed_again: dict[int, OpenBlock] = {}
-        """Blocks that ended more than once: their input is read anew at the end alone, however often they did."""
+        """Blocks that ended more than once. Their input is read once more in ``finish``, not at each end, which would
+        take quadratic time."""
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
         kind = event.get("type")
@@ -62,7 +63,7 @@ class AnthropicReader(ReplyReader):
                 self.keep_rest(event, EVENTS[kind])
             return handle(self, event)
         if kind is None and event.get("error"):
-            return self._error(event)  # as gateways say it
+            return self._error(event)  # gateways send errors without a type
         return self.keep_unknown(event, f"an event of type {kind!r}")
 
     @classmethod
@@ -74,9 +75,9 @@ class AnthropicReader(ReplyReader):
         for index, block in enumerate(listed(response.get("content"))):
             yield {"type": "content_block_start", "index": index, "content_block": block}
             yield {"type": "content_block_stop", "index": index}
-        said = {key: response[key] for key in ("stop_reason", *DETAILS) if key in response}
-        yield {"type": "message_delta", "delta": said, "usage": response.get("usage")}
-        if name(response.get("stop_reason")):
+        delta = {key: response[key] for key in ("stop_reason", *DETAILS) if key in response}
+        yield {"type": "message_delta", "delta": delta, "usage": response.get("usage")}
+        if name(response.get("stop_reason")):  # a response without one is incomplete, as a stream without this event
             yield {"type": "message_stop"}
 
     @classmethod
@@ -88,7 +89,7 @@ class AnthropicReader(ReplyReader):
             self._read_input(block)
         for block in self.blocks:
             if block.kind == "provider" and not block.finished:
-                self._read_input(block)  # what arrived of it is kept
+                self._read_input(block)  # a cut-off call of the server keeps the arguments that arrived
             if block.kind == "thinking" and block.odd:
                 block.opaque["partial"] = True
         return super().finish()
@@ -123,17 +124,17 @@ class AnthropicReader(ReplyReader):
     def _open_call(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
         opened, deltas = self.open_call(block.get("name"), block.get("id"))
         caller = record(block.get("caller"))
-        if caller != {"type": "direct"}:  # which is the same as none
+        if caller != {"type": "direct"}:  # that is the default, and says no more than no caller
             opened.opaque |= present(caller=dict(caller))
         opened.opaque |= present(toolset_name=block.get("toolset_name"))
-        given = block.get("input")
-        if given is not None and given != {}:
-            opened.input = given
-            deltas.append(Delta("tool_use", json_text(given), index=opened.index))
+        input = block.get("input")
+        if input is not None and input != {}:
+            opened.input = input
+            deltas.append(Delta("tool_use", json_text(input), index=opened.index))
         return opened, deltas
 
     def _open_own(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
-        """A block that only Anthropic understands; the server's own tools are called like any other."""
+        """Begin a block that only Anthropic understands. A call of the server's own tools is shown like any other."""
         opened = self.open("provider", data=dict(block))
         if block.get("type") != "server_tool_use":
             return opened, []
@@ -149,7 +150,7 @@ class AnthropicReader(ReplyReader):
         growth = _GROWTH.get(kind)
         if growth is None or (block is not None and block.kind not in growth[1]):
             if block is not None:
-                block.odd = True
+                block.odd = True  # incomplete: it must not go back as if it were whole
             of = "" if growth is None else " for a block of another"
             return self.keep_unknown(event, f"a delta of type {delta.get('type')!r}{of}")
         grow, kinds = growth
@@ -159,7 +160,7 @@ class AnthropicReader(ReplyReader):
         return deltas + grow(self, block, delta)
 
     def _open_lost(self, index: int, kind: str) -> list[Delta]:
-        """Begin a block whose start never came: what it is, is told by its first delta."""
+        """Begin a block whose start never came, of the kind that its first delta shows."""
         if kind == "tool_use":
             self._at[index], deltas = self.open_call(None, None)
             return deltas
@@ -187,7 +188,7 @@ class AnthropicReader(ReplyReader):
         return []
 
     def _add_compaction(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
-        """A summary of what came before: one delta holds all of it."""
+        """Take the summary of a compaction: one delta has all of it."""
         block.data |= {key: value for key, value in delta.items() if key != "type" and value is not None}
         block.odd = block.odd or block.data.get("type") != "compaction"
         return []
@@ -202,14 +203,14 @@ class AnthropicReader(ReplyReader):
         return []
 
     def _read_input(self, block: OpenBlock) -> None:
-        """The arguments of a stream are text; a whole response has them as a value."""
+        """Read the arguments that a stream sends as text; a whole response has them as a value."""
         if not block.pieces or block.kind not in ("tool_use", "provider"):
             return
         try:
             value = msgspec.json.decode("".join(block.pieces))
-        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):  # the sender cut a character in two
+        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):  # the last: a sender cut a character in two
             if block.kind == "provider":
-                block.data["input"] = {"invalid_json": "".join(block.pieces)}
+                block.data["input"] = {"invalid_json": "".join(block.pieces)}  # a block of the provider has no ``raw``
             return
         before = block.data.get("input") if block.kind == "provider" else block.input
         if before is not msgspec.UNSET and before and before != value:
@@ -239,7 +240,7 @@ class AnthropicReader(ReplyReader):
         return []
 
     def _count(self, holder: Mapping[str, Any]) -> None:
-        """Anthropic's counts are disjoint, and those of a later event are cumulative."""
+        """Take the token counts. Anthropic's are disjoint, and those of a later event include the earlier ones."""
         usage = record(holder.get("usage"))
         self.details |= chosen(usage, USAGE_DETAILS)
         hour = number(record(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
@@ -254,7 +255,8 @@ class AnthropicReader(ReplyReader):
 
 
 def _is_plain(value: Mapping[str, Any], known: KnownKeys) -> bool:
-    """Whether a look at the keys of a value proves that a table knows all of it: it holds nothing with own tables."""
+    """Whether the keys of a value alone show that a table knows all of it: true if no key of the table has one of its
+    own. It is a cheap check, made for every event."""
     return value.keys() <= known.all and not known.inner
 
 
@@ -281,4 +283,5 @@ _GROWTH: dict[str, tuple[Callable[[AnthropicReader, OpenBlock, Mapping[str, Any]
     "citations_delta": (AnthropicReader._add_citation, ("text",)),
     "compaction_delta": (AnthropicReader._add_compaction, ("provider",)),
 }
-"""How a block grows, and which kinds of blocks do so. The first kind is assumed where the start never came."""
+"""For each type of delta, its reader and the kinds of blocks that it may grow. The first kind is assumed if the block's
+start never came."""

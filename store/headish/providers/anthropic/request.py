@@ -1,4 +1,4 @@
-"""Writes a window as the body of ``POST /v1/messages``: messages of one role joined, the system's lifted out."""
+"""Writes a window as the body of ``POST /v1/messages``: joins messages of one role, lifts the system's out."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ from headish.values.messages import ContextWindow, Message
 from headish.values.shapes import listed, name, number, present, record
 
 MAX_TOKENS = 8192
-"""Sent where nothing says how many: the API wants a number."""
+"""The limit if nothing sets one: the API requires a number."""
+# The first version: the later ones use code execution, which older models lack.
 SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search"}
 REASONING = ("thinking", "redacted_thinking")
-"""Blocks that take no ``cache_control``, and that no answer may end with."""
+"""Blocks that take no ``cache_control``, and with which no answer may end."""
 PAIRED = ("tool_use", "tool_result")
 SERVED = ("server_tool_use", "mcp_tool_use")
-"""Calls that the server runs itself, or lets a server of the MCP connector run."""
+"""Calls that the API's server runs itself, or passes to a server of its MCP connector."""
 FORCED = ("any", "tool")
 THINKING = ("enabled", "adaptive")
-"""Ways to think that the API refuses beside a forced call."""
+"""Kinds of thinking that the API refuses beside a forced call."""
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _ROLES = {"tool": "user", "developer": "system"}
-"""Roles that go out under another name."""
+"""The names under which some roles go out."""
 
 
 class Flagged(NamedTuple):
-    """The parts of a message that is to be cached, and for how long."""
+    """The parts of a message that is to be cached, and its cache flag, perhaps with a time."""
 
     parts: list[Part]
     cache: Cache
@@ -55,18 +56,19 @@ class AnthropicWriter(RequestWriter):
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
         self.flagged: tuple[list[Flagged], list[Flagged]] = ([], [])
-        """What is to be cached: of the system's messages, of the others."""
+        """The messages that are to be cached: those of the system, and the others."""
+        # Both may be set beside the common parameters, or under the provider's name, which wins.
         own = {**record(self.options.get("params")), **record(record(self.options.get("params")).get(self.provider))}
         self._cites, self._ttl = own.get("citations") is True, own.get(CACHE_TTL)
-        """Whether answers cite the documents, and how long what is flagged is cached."""
+        """Whether answers cite the documents, and the time of cache flags that have none of their own."""
 
     @cached_property
     def _answered(self) -> set[Any]:
-        """The ids of the server's own tools that something answers; few threads hold any."""
+        """The ids of the server's own calls that have an answer. Computed late, because few threads have such calls."""
         return {name(id) for id in _answered(self.window)} - {None}
 
     def parts(self, message: Message) -> list[Part]:
-        """The parts of a message, less reasoning that nothing follows: the API refuses an answer that ends so."""
+        """The parts of a message, without reasoning at its end: the API refuses an answer that ends so."""
         parts = super().parts(message)
         while parts and parts[-1]["type"] in REASONING:
             parts.pop()
@@ -81,8 +83,8 @@ class AnthropicWriter(RequestWriter):
         cited = [record(citation) for citation in listed(own["citations"])]
         if any(citation.get("file_id") for citation in cited):
             self.note("the file_id of a citation has no place in a request", message)
-        kept = [{key: value for key, value in citation.items() if key != "file_id"} for citation in cited]
-        return part | present(citations=kept)
+        sendable = [{key: value for key, value in citation.items() if key != "file_id"} for citation in cited]
+        return part | present(citations=sendable)
 
     def keeps_name(self, media_type: str) -> bool:
         return not media_type.startswith("image/")
@@ -92,11 +94,12 @@ class AnthropicWriter(RequestWriter):
         return self._citing(part) if part["type"] == "document" else part
 
     def _citing(self, document: Part) -> Part:
-        """The API wants citations of all documents of a request, or of none."""
+        """A document with citations switched on, if any are: the API wants them for all documents of a request, or for
+        none."""
         return {"citations": {"enabled": True}, **document} if self._cites else document
 
     def named_text(self, text: str, block: Document, message: Message) -> Part | None:
-        """A text document as a document, which has a title, and citations where a client asked for them."""
+        """A text document as a document, which has a place for a title and for citations; None if it needs neither."""
         own = record(block.opaque.get(self.provider))
         if message.role not in ("user", "tool") or not text.strip() or not (block.name or own or self._cites):
             return None
@@ -130,7 +133,8 @@ class AnthropicWriter(RequestWriter):
     def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
         kind = name(data.get("type"))
         if kind is None or kind in PAIRED:
-            return self.left_out(f"a block of its own of type {kind!r}", message)  # the ledger cannot pair it
+            # It would be a call or a result beside the ledger's pairs, and the API refuses unpaired ones.
+            return self.left_out(f"a block of its own of type {kind!r}", message)
         if kind in SERVED and self._is_unanswered(data):
             return self.left_out("a search that was cut off", message)
         if kind == "compaction" and data.get("content") is None:
@@ -138,11 +142,13 @@ class AnthropicWriter(RequestWriter):
         return dict(data)
 
     def _is_unanswered(self, data: Mapping[str, Any]) -> bool:
-        """Only the last message may wait for the server's own tool: the API takes it up there (``pause_turn``)."""
+        """Whether a call of the server's own tools has no answer, and is not in the last message, where the API resumes
+        it (``pause_turn``)."""
         return self.follower is not None and name(data.get("id")) not in self._answered
 
     def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
-        """Messages of one role in a row become one: the API would join them, and reads results only at the head."""
+        """Put the parts into the body. Messages of one role in a row become one: the API would join them anyway, and
+        wants results first in a message."""
         hoisted = message.role in SYSTEM and not self._may_stay()
         if message.cache:
             self.flagged[0 if hoisted else 1].append(Flagged(list(parts), message.cache))
@@ -156,7 +162,8 @@ class AnthropicWriter(RequestWriter):
         self._say(role, turns, [{"type": "text", "text": text}])
 
     def _may_stay(self) -> bool:
-        """Models that take a system message inside want it behind the user's, and at the end or before their own."""
+        """Whether a system message may stay in its place: models that take one there want it after a message of the
+        user, and before one of their own or at the end."""
         inside = self.settings.system_in_place and bool(self.messages) and self.messages[-1]["role"] != "assistant"
         return inside and self.follower in (None, "assistant", *SYSTEM)
 
@@ -182,7 +189,7 @@ class AnthropicWriter(RequestWriter):
         return {**body, **placed}
 
     def _drop_compacted(self) -> None:
-        """What a compaction sums up is not sent: the API passes over all that stands before the last one."""
+        """Leave out the messages before the last compaction, which sums them up: the API ignores them."""
         for index, entry in reversed(list(enumerate(self.messages))):
             at = [at for at, part in enumerate(entry["content"]) if part["type"] == "compaction"]
             if at:
@@ -202,7 +209,7 @@ class AnthropicWriter(RequestWriter):
             self.refuse(f"max_tokens={limit}: it has to be more than thinking.budget_tokens, which is {budget}")
 
     def _mark_cached(self) -> None:
-        """``cache_control`` on the last block of each flagged message that takes one; the last four flags win."""
+        """Put ``cache_control`` on the last block of each flagged message that takes one; the last four flags win."""
         flagged = [*self.flagged[0], *self.flagged[1]]
         targets = [next((part for part in reversed(each.parts) if part["type"] not in REASONING), None)
                    for each in flagged]  # fmt: skip
@@ -212,15 +219,15 @@ class AnthropicWriter(RequestWriter):
         for each in flagged:
             if each.cache not in (True, *TTLS):
                 self.refuse(f"a cache flag of {str(each.cache)[:80]}: it is {' or '.join(TTLS)}")
-        # The API refuses more marks than these. The last ones reach furthest, so they cover what the others would have
-        # cached.
+        # The API refuses more marks. A mark covers everything before it, so the last ones include what the others would
+        # have cached.
         for part, time in zip(marked[-CACHE_MARKS:], self._in_order(times[-CACHE_MARKS:]), strict=True):
             part["cache_control"] = {"type": "ephemeral"} | ({} if time is None else {"ttl": time})
         self.note_marks(len(marked), len(targets))
 
     def _in_order(self, times: list[Any]) -> list[Any]:
-        """The API refuses a longer time behind a shorter one. It bills all before the last hour as cached for an hour,
-        so to lengthen those before costs nothing more."""
+        """The times with every shorter one before the last hour made an hour, because the API refuses a longer time
+        after a shorter one. It bills everything before the last hour as cached for an hour, so this costs no more."""
         hours = [at for at, time in enumerate(times) if time == "1h"]
         short = [at for at in range(hours[-1] if hours else 0) if times[at] != "1h"]
         if short:
@@ -228,14 +235,14 @@ class AnthropicWriter(RequestWriter):
         return ["1h" if at in short else time for at, time in enumerate(times)]
 
     def _write_tools(self, tools: Sequence[ToolDefinition], placed: Part, own: list[Part], thinking: Any) -> Part:
-        """``tools`` and ``tool_choice``, where there are any; the API's other tools come in by its parameters."""
+        """``tools`` and ``tool_choice``, if there are any tools. ``own`` are the API's tools, from its parameters."""
         defined = [*(self._define(*self.as_function(tool)) for tool in tools), *own]
-        named = [each for tool in defined for each in self.names_of(tool)]
-        self.check_names(named)
-        choice = self.choose_tool(named)
+        names = [each for tool in defined for each in self.names_of(tool)]
+        self.check_names(names)
+        choice = self.choose_tool(names)
         if defined:
             chosen = placed | ({} if choice is None else self._choice(choice))
-            if chosen.get("type") == "none":  # which has no other key
+            if chosen.get("type") == "none":  # the API takes no other key beside it
                 chosen = {"type": "none"}
             if chosen.get("type") in FORCED and record(thinking).get("type") in THINKING:
                 self.refuse(f"a choice of tools that forces a call ({chosen['type']}), with thinking")
@@ -256,7 +263,8 @@ class AnthropicWriter(RequestWriter):
         return {"type": choice.mode} | ({"name": choice.name} if choice.name else {})
 
     def _stub_tools(self) -> list[Part]:
-        """The API wants the tools defined that a conversation has called; that nobody can call them now is said."""
+        """Definitions of the tools that the conversation has called, because the API requires them. The choice ``none``
+        keeps the model from calling them."""
         called = dict.fromkeys(
             block.name
             for message in self.window.messages
@@ -270,12 +278,13 @@ class AnthropicWriter(RequestWriter):
 
 
 def _budget(placed: Part) -> int:
-    """How many tokens the model may think; they count among those of the answer."""
+    """The number of tokens that the model may think; they count as tokens of the answer."""
     return number(record(placed.get("thinking")).get("budget_tokens")) or 0
 
 
 def _answered(window: ContextWindow) -> Iterator[Any]:
-    """The ids of the server's own tools that a result names, or a call: code that runs there may call tools here."""
+    """The ids of the server's own calls that a result names, or a call of ours: code that runs there may call our
+    tools."""
     for message in window.messages:
         for block in message.content:
             if isinstance(block, ProviderBlock):

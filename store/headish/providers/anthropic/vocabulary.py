@@ -1,4 +1,4 @@
-"""What the events of Anthropic's answers hold, as far as it is read: all else is kept beside the answer.
+"""The keys of the events of Anthropic's answers that are read; all others are kept beside the answer.
 
 Source: the types of the official SDK, anthropic 2.12.0, read on 2026-11-22.
 """
@@ -9,7 +9,7 @@ from headish.providers.shared.leftovers import KnownKeys, keys
 
 DETAILS = ("stop_sequence", "stop_details", "container", "context_management", "input_transformations")
 BEDROCK_METRICS = "amazon-bedrock-invocationMetrics"
-"""What Amazon Bedrock adds to the last event."""
+"""The key that Amazon Bedrock adds to the last event."""
 USAGE_DETAILS = ("service_tier", "server_tool_use", "inference_geo", "speed", "cache_creation", "fallback_credit",
                  "iterations")  # fmt: skip
 _USAGE = keys(
@@ -30,7 +30,7 @@ DELTAS = {
     "signature_delta": keys("type", "signature"),
     "citations_delta": keys("type", "citation"),
 }
-"""Deltas of other types are kept whole, or are read whole."""
+"""Deltas of other types are kept whole or read whole."""
 EVENTS = {
     "message_start": keys("type", message=_MESSAGE),
     "content_block_stop": keys("type", "index"),
@@ -39,10 +39,11 @@ EVENTS = {
     "error": keys("type", "error"),
     "ping": keys("type"),
 }
-"""Events whose keys do not depend on what they hold."""
+"""Events whose keys do not depend on the type of a block or delta in them."""
 BLOCK_EVENT, DELTA_EVENT = keys("type", "index", "content_block"), keys("type", "index", "delta")
 
 
 def within(event: KnownKeys, key: str, inner: KnownKeys | None) -> KnownKeys:
-    """The table of an event that holds a block or a delta of a known type; of an unknown one, which is kept whole."""
+    """The table of an event with a block or delta in it. ``inner`` is the table of that; None if its type is unknown
+    and it is kept whole."""
     return event if inner is None else KnownKeys(event.all, {key: inner})

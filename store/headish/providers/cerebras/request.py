@@ -1,4 +1,4 @@
-"""Cerebras' ``POST /v1/chat/completions``: the body is OpenAI's with the reasoning in it, the answer is OpenAI's."""
+"""Cerebras' ``POST /v1/chat/completions``: OpenAI's body with reasoning in it, and OpenAI's answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class CerebrasWriter(OpenAIShapedWriter):
     """A request of Cerebras' chat completions API."""
 
     provider = "cerebras"
-    # "Currently only for openai models, where they are functionally the same as system", say the types.
+    # The types say of it: "Currently only for openai models, where they are functionally the same as system".
     roles = {"developer": "system"}
     efforts = ("none", "low", "medium", "high")
     # Some models answer 400 to a tool whose schema has one of these.

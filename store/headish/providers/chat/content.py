@@ -1,7 +1,7 @@
 """The content of a chat message: text, a refusal, or a list of parts.
 
-Parts that nobody here knows are kept in their place, and so is what stands beside the text of one that is known: sent
-back, the content is the list that it was.
+Unknown parts are kept in their place, and so are unknown keys beside the text of a known part. Sent back, the content
+is the same list again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ContentReader(ReplyReader):
         return self.text_block.delta(piece)
 
     def read_refusal(self, piece: str) -> list[Delta]:
-        """A refusal is a text of its own, which no other text goes on."""
+        """Read a piece of a refusal, which is a text of its own that no other text continues."""
         if not piece:
             return []
         self.refused = True
@@ -42,20 +42,22 @@ class ContentReader(ReplyReader):
         return self._refusal.delta(piece)
 
     def read_parts(self, content: Any) -> list[Delta]:
-        """Content as a list, as reasoning models of Mistral and some gateways give it.
+        """Read content that is a list, as reasoning models of Mistral and some gateways send it.
 
-        A text goes on where the last chunk's ended; behind another text of its own list it is a part by itself.
+        A text continues that of the last chunk, unless it follows another text of the same list: then it is a part of
+        its own.
         """
         shown: list[Delta] = []
         before = None
         for part in listed(content) or [content]:
             kind = "text" if isinstance(part, str) else text(record(part).get("type"))
-            read = _PARTS.get(kind, ContentReader._keep_part)
-            shown += read(self, {"type": "text", "text": part} if isinstance(part, str) else part, kind == before)
+            reader = _PARTS.get(kind, ContentReader._keep_part)
+            shown += reader(self, {"type": "text", "text": part} if isinstance(part, str) else part, kind == before)
             before = kind
         return shown
 
     def _read_text_part(self, part: Mapping[str, Any], anew: bool) -> list[Delta]:
+        """Read a text; ``anew`` if it begins a part of its own."""
         if not isinstance(part.get("text"), str):
             return self._keep_part(part, anew)
         rest = {key: value for key, value in part.items() if key not in ("type", "text")}
@@ -65,30 +67,31 @@ class ContentReader(ReplyReader):
         return block.delta(part["text"])
 
     def _read_thinking_part(self, part: Mapping[str, Any], anew: bool) -> list[Delta]:
-        """Reasoning, whose text is a list of chunks with Mistral and plain elsewhere: it goes back as it came."""
-        given = part.get("thinking")
-        if not isinstance(given, str | list):
+        """Read reasoning. Its text is a list of chunks with Mistral and plain elsewhere; it goes back in the same
+        form."""
+        thinking = part.get("thinking")
+        if not isinstance(thinking, str | list):
             return self._keep_part(part, anew)
         block = self.open("thinking") if anew else self.current("thinking")
-        kept = {key: value for key, value in part.items() if key != "thinking"}
-        block.keep({PART: kept | ({} if isinstance(given, str) else {"thinking": []})})
+        other_keys = {key: value for key, value in part.items() if key != "thinking"}
+        block.keep({PART: other_keys | ({} if isinstance(thinking, str) else {"thinking": []})})
         shown: list[Delta] = []
-        for chunk in [given] if isinstance(given, str) else given:
-            said = chunk if isinstance(chunk, str) else record(chunk).get("text")
-            if isinstance(said, str) and record(chunk).keys() <= {"type", "text"}:
+        for chunk in [thinking] if isinstance(thinking, str) else thinking:
+            piece = chunk if isinstance(chunk, str) else record(chunk).get("text")
+            if isinstance(piece, str) and record(chunk).keys() <= {"type", "text"}:
                 block = block if block is self.blocks[-1] else self.current("thinking")
                 block.keep({} if block.beside else {PART: {"type": "thinking", "thinking": []}})
-                shown += block.delta(said)
+                shown += block.delta(piece)
             else:
                 self._keep_part({"type": "thinking", "thinking": [chunk]}, False)
         return shown
 
     def _read_refusal_part(self, part: Mapping[str, Any], anew: bool) -> list[Delta]:
-        said = part.get("refusal")
-        return self.read_refusal(said) if isinstance(said, str) else self._keep_part(part, anew)
+        refusal = part.get("refusal")
+        return self.read_refusal(refusal) if isinstance(refusal, str) else self._keep_part(part, anew)
 
     def _keep_part(self, part: Any, anew: bool) -> list[Delta]:
-        """A part that nobody knows, in its place."""
+        """Keep an unknown part in its place."""
         if isinstance(part, Mapping):
             self.open("provider", data={PART: dict(part)}, finished=True)
         else:
@@ -101,4 +104,4 @@ _PARTS: dict[str, Callable[[ContentReader, Any, bool], list[Delta]]] = {
     "thinking": ContentReader._read_thinking_part,
     "refusal": ContentReader._read_refusal_part,
 }
-"""How a part of content is read, by its type."""
+"""The readers of parts, by type."""

@@ -1,15 +1,15 @@
-"""Answers made of chat completion chunks: what openai, cerebras and the servers that speak like them share.
+"""Answers made of chat completion chunks, as openai, cerebras and the servers that speak like them send them.
 
-A whole completion is read as one chunk, since its message has the fields of a delta. Servers differ in what they leave
-out or send twice, so calls are told apart by what they say and not by their index alone, and reasoning is taken under
-both its names.
+A whole completion is read as one chunk, because its message has the fields of a delta. Servers differ in what they
+leave out or send twice. So the reader tells calls apart by their ids and arguments, not by their index alone, and takes
+reasoning under both its names.
 
-What nobody here knows is kept whole and in order. What a chunk, a choice or the usage says is a detail. What the
-message says goes back to the provider: the keys of the message as one block behind the others, those of a call or a
-part beside it, parts and calls of other types as blocks of the provider's.
+Unknown values are kept whole and in order. Those of a chunk, a choice or the usage are details. Those of the message go
+back to the provider: keys of the message as one block after the others, keys of a call or a part beside it, parts and
+calls of other types as ``provider`` blocks.
 
-Source: the types of the official SDKs, openai 3.54.0 and cerebras-cloud-sdk 1.91.0, read on 2026-11-21; the servers'
-ways as their issues have them (ollama 4357 and 7881, vllm 27572).
+Source: the types of the official SDKs, openai 3.54.0 and cerebras-cloud-sdk 1.91.0, read on 2026-11-21; the behaviour
+of other servers from their issues (ollama 4357 and 7881, vllm 27572).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STOPS = {
     "content_filter": "refusal",
 }
 _FRAME = frozenset(("choices", "created", "error", "id", "model", "object", "obfuscation", "type", "usage"))
-"""Keys of a chunk that are read or say nothing of the answer; all others are kept with it."""
+"""Keys of a chunk that are read, or do not describe the answer. All others are kept with it."""
 _CHOICE = frozenset(("delta", "finish_reason", "index", "logprobs", "message", "reasoning_logprobs"))
 _DELTA = frozenset(
     ("annotations", "content", "function_call", "reasoning", "reasoning_content", "refusal", "role", "tokens",
@@ -69,17 +69,17 @@ class ChatReader(ContentReader):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._at: dict[int, OpenBlock] = {}
-        """The calls by their index; of several with one index, the newest."""
+        """The calls by their index; if several share one, the newest."""
         self._by_id: dict[str, OpenBlock] = {}
         self._ids: dict[int, str] = {}
-        """The ids that the provider gave, by the block's index."""
+        """The ids that came from the provider, by the block's index: not those that headish made."""
         self._call: OpenBlock | None = None
         self._others: dict[int, OpenBlock] = {}
-        """The calls of types that nobody knows, by their index."""
+        """The calls of unknown types, by their index."""
         self._sound: OpenBlock | None = None
         self._transcript: OpenBlock | None = None
         self._message: dict[str, list[Any]] = {}
-        """The pieces of what the message says and nobody knows, by key."""
+        """The pieces of unknown keys of the message, by key."""
         self._choices: dict[int, list[Any]] = {}
         """The pieces of the further choices, by index."""
 
@@ -90,6 +90,7 @@ class ChatReader(ContentReader):
             self.fail(event["error"])
         elif not ("choices" in event or "usage" in event or text(event.get("object")).startswith("chat.completion")):
             return self.keep_unknown(event, f"an event of type {event.get('type') or event.get('object')!r}")
+        # The first id and model count; servers repeat them in every chunk.
         if self.id is None or self.model is None:
             self.id = self.id or name(event.get("id"))
             self.model = self.model or name(event.get("model"))
@@ -102,7 +103,7 @@ class ChatReader(ContentReader):
         if usage:
             self._count(record(usage))
             if event.get("choices") == []:
-                self._end()  # the last chunk of all, where somebody forgot to say why the answer ended
+                self._end()  # a chunk with the usage alone is the last, even if no finish_reason came before
         return shown
 
     @classmethod
@@ -119,8 +120,8 @@ class ChatReader(ContentReader):
         index = number(choice.get("index")) or 0
         if index > 0:
             message = record(choice.get("delta")) or choice.get("message")
-            said = {key: value for key, value in choice.items() if key not in ("delta", "message")}
-            self._choices.setdefault(index, []).append({**said, "message": message})
+            others = {key: value for key, value in choice.items() if key not in ("delta", "message")}
+            self._choices.setdefault(index, []).append({**others, "message": message})
             self.note("choices behind the first are kept beside the answer")
             return []
         delta = choice.get("delta") or choice.get("message")
@@ -144,17 +145,17 @@ class ChatReader(ContentReader):
                 self.keep_detail(str(key), value, details)
 
     def _end(self) -> None:
-        # What a failure cut off is not at its end.
+        # An answer that a failure cut off is not complete.
         self.done = self.done or self.error is None
 
     def _read_delta(self, delta: Mapping[str, Any]) -> list[Delta]:
         """The pieces of a delta, in the order in which a model makes them."""
-        if len(delta) == 1 and type(said := delta.get("content")) is str:
-            return self.say(said)  # nearly every delta of a stream: a piece of text, and nothing beside it
+        if len(delta) == 1 and type(content := delta.get("content")) is str:
+            return self.say(content)  # the fast path: nearly every delta is a piece of text and nothing else
         thought = self._read_thought(delta)
         shown = self.current("thinking").delta(thought) if thought else []
-        said = delta.get("content")
-        shown += self.say(said) if isinstance(said, str) else self.read_parts(said) if said else []
+        content = delta.get("content")
+        shown += self.say(content) if isinstance(content, str) else self.read_parts(content) if content else []
         shown += self.read_refusal(text(delta.get("refusal")))
         if isinstance(delta.get(AUDIO), Mapping):
             shown += self._hear(delta[AUDIO])
@@ -163,6 +164,7 @@ class ChatReader(ContentReader):
             shown += self._read_call(record(call) or ({"value": call} if call else {}))
         annotations = listed(delta.get("annotations"))
         if annotations:
+            # They belong to the text, and may come after its last piece.
             self.text_block = self.text_block or self.open("text")
             self.text_block.opaque.setdefault("annotations", []).extend(annotations)
         if not delta.keys() <= _DELTA:
@@ -172,18 +174,18 @@ class ChatReader(ContentReader):
         return shown
 
     def _hear(self, audio: Mapping[str, Any]) -> list[Delta]:
-        """A piece of what is said aloud: of its words, which stand before it, and of its sound."""
+        """Read a piece of speech: of its words, which become a text before the recording, and of its sound."""
         words, data = audio.get(TRANSCRIPT), audio.get("data")
         if isinstance(words, str) and self._transcript is None:
             self._transcript = self.open("text", finished=True)
         if self._sound is None:
             self._sound = self.open("sound", data={})
-        said = {
+        others = {
             key: value for key, value in audio.items() if says(value) and not (key == "data" and isinstance(data, str))
         }
         if isinstance(words, str):
-            said.pop(TRANSCRIPT, None)
-        self._sound.data |= said
+            others.pop(TRANSCRIPT, None)
+        self._sound.data |= others
         self._sound.pieces += [data] if isinstance(data, str) and data else []
         if not isinstance(words, str) or not words or self._transcript is None:
             return []
@@ -191,24 +193,24 @@ class ChatReader(ContentReader):
         return self._transcript.delta(words)
 
     def _read_thought(self, delta: Mapping[str, Any]) -> str:
-        """The reasoning of a delta. Some servers say it under both keys; where the two differ, none is lost."""
+        """The reasoning of a delta. Some servers send it under both keys; if the two differ, both are kept."""
         thought, other = text(delta.get("reasoning_content")), text(delta.get("reasoning"))
         if thought and other and thought != other:
             self._message.setdefault("reasoning", []).append(other)
         return thought or other
 
     def close_sound(self, block: OpenBlock) -> ContentBlock | None:
-        """A recording; without one, what the message says of it."""
+        """The recording; without its sound, its other keys as a block of the provider."""
         recording = recording_of(block.pieces, block.data, self.provider)
         data = {"data": "".join(block.pieces)} if block.pieces else {}
-        said = {**block.data, **data}
-        return recording or (ProviderBlock(self.provider, {MESSAGE: {AUDIO: said}}) if said else None)
+        audio = {**block.data, **data}
+        return recording or (ProviderBlock(self.provider, {MESSAGE: {AUDIO: audio}}) if audio else None)
 
     def blocks_behind(self) -> list[OpenBlock]:
         if not self._message:
             return []
-        said = {key: joined(pieces) for key, pieces in self._message.items()}
-        return [OpenBlock("provider", len(self.blocks), data={MESSAGE: said})]
+        message = {key: joined(pieces) for key, pieces in self._message.items()}
+        return [OpenBlock("provider", len(self.blocks), data={MESSAGE: message})]
 
     def details_behind(self) -> dict[str, Any]:
         return {"choices": [joined(pieces) for pieces in self._choices.values()]} if self._choices else {}
@@ -216,20 +218,21 @@ class ChatReader(ContentReader):
     def _read_call(self, call: Mapping[str, Any]) -> list[Delta]:
         kind, index = call.get("type"), number(call.get("index"))
         custom = record(call.get("custom"))
+        # A custom call's text is read as the arguments of a function, and marked below.
         function = record(call.get("function")) or {
             {"input": "arguments"}.get(key, key): value for key, value in custom.items()
         }
         other = None if index is None else self._others.get(index)
         if not function and (kind not in (None, "function", "custom") or other is not None or "value" in call):
             return self._keep_call(call, other, index)
-        called, id, given = text(function.get("name")), name(call.get("id")), function.get("arguments")
+        called, id, arguments = text(function.get("name")), name(call.get("id")), function.get("arguments")
         block = self._find(index, id, called)
         beside = {key: value for key, value in call.items() if key not in _CALL}
         more = {key: value for key, value in function.items() if key not in ("name", "arguments")}
-        if block is None and not (called or id or given or beside or more):
-            return []  # nothing of a call yet
+        if block is None and not (called or id or arguments or beside or more):
+            return []  # an empty piece begins no call
         shown: list[Delta] = []
-        if block is None or self._is_another(block, id, called, given):
+        if block is None or self._is_another(block, id, called, arguments):
             block, shown = self.open_call(called, id)
         elif called and not block.name:
             block.name = self._tool_names.get(called, called)
@@ -238,10 +241,10 @@ class ChatReader(ContentReader):
         if kind == "custom" or custom:
             block.opaque["type"], block.is_text = "custom", True
         block.keep(beside | ({"custom" if custom else "function": more} if more else {}))
-        return shown + _add_arguments(block, given)
+        return shown + _add_arguments(block, arguments)
 
     def _keep_call(self, call: Mapping[str, Any], begun: OpenBlock | None, index: int | None) -> list[Delta]:
-        """A call of a type that nobody here knows, its pieces joined."""
+        """Keep a piece of a call of an unknown type; the pieces are joined at the end."""
         id = call.get("id")
         if begun is None or (begun.id and id and id != begun.id):
             begun = self.open("provider", data={}, id=name(id))
@@ -251,7 +254,8 @@ class ChatReader(ContentReader):
         return []
 
     def _find(self, index: int | None, id: str | None, called: str) -> OpenBlock | None:
-        """The call that a piece goes on; without an index that with its id, or the last one if it names none."""
+        """The call that a piece continues, by its index. Without an index, by its id, or the last one if the piece has
+        neither id nor name."""
         if index is not None:
             return self._at.get(index)
         if id is not None:
@@ -259,7 +263,9 @@ class ChatReader(ContentReader):
         return None if called else self._call
 
     def _is_another(self, block: OpenBlock, id: str | None, called: str, given: object) -> bool:
-        """Whether a piece begins another call, though its index was used: it has another id, or begins anew."""
+        """Whether a piece begins another call although its index was used: it has another id, or its arguments begin
+        anew after complete ones."""
+        # Some servers give every call the same index, or send no ids (see the sources above).
         before = self._ids.get(block.index)
         if before is not None and id is not None:
             return before != id
@@ -276,26 +282,27 @@ class ChatReader(ContentReader):
             self._by_id[id] = block
 
     def _keep_probabilities(self, key: str, found: Mapping[str, Any]) -> None:
-        kept = self.details.setdefault(key, {})
+        by_kind = self.details.setdefault(key, {})
         for kind, items in found.items():
             if isinstance(items, list):
-                kept.setdefault(kind, []).extend(items) if isinstance(kept.get(kind, []), list) else None
+                by_kind.setdefault(kind, []).extend(items) if isinstance(by_kind.get(kind, []), list) else None
             elif items is not None:
-                self.keep_detail(kind, items, kept)
+                self.keep_detail(kind, items, by_kind)
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """OpenAI counts what was read from the cache and written to it among the prompt's tokens."""
-        details, said = record(usage.get("prompt_tokens_details")), record(usage.get("completion_tokens_details"))
+        """Take the token counts."""
+        # OpenAI counts cache reads and writes among the prompt's tokens; ours are disjoint.
+        details, generated = record(usage.get("prompt_tokens_details")), record(usage.get("completion_tokens_details"))
         prompt = number(usage.get("prompt_tokens"))
-        read, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
+        cached, cache_written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
         self.count(
-            input_tokens=None if prompt is None else prompt - (read or 0) - (written or 0),
+            input_tokens=None if prompt is None else prompt - (cached or 0) - (cache_written or 0),
             output_tokens=number(usage.get("completion_tokens")),
-            cache_creation_input_tokens=written,
-            cache_read_input_tokens=read,
-            reasoning_tokens=number(said.get("reasoning_tokens")),
+            cache_creation_input_tokens=cache_written,
+            cache_read_input_tokens=cached,
+            reasoning_tokens=number(generated.get("reasoning_tokens")),
             input_audio_tokens=number(details.get("audio_tokens")) or None,
-            output_audio_tokens=number(said.get("audio_tokens")) or None,
+            output_audio_tokens=number(generated.get("audio_tokens")) or None,
         )
         more = rest_of({key: _without_zeros(value) for key, value in usage.items()}, _USAGE)
         if more:
@@ -303,18 +310,18 @@ class ChatReader(ContentReader):
 
 
 def _without_zeros(value: Any) -> Any:
-    """Counts that count something: what is nothing need not be kept."""
+    """The counts that are not zero. Providers list many zeros, which need not be kept."""
     if isinstance(value, Mapping):
         return {key: each for key, each in value.items() if each}
     return value or None
 
 
 def _add_arguments(block: OpenBlock, given: object) -> list[Delta]:
-    """A piece of the arguments, or where a server sends them as a value, all of them."""
+    """Add a piece of the arguments, or all of them if the server sends them as a value; return what to show."""
     if given is None or isinstance(given, str):
         return block.delta(given or "")
     block.input = given
     try:
         return [Delta("tool_use", strictjson.encode(given).decode(), index=block.index)]
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return []  # ``finish`` mends it
+        return []  # ``finish`` repairs such values, with a note

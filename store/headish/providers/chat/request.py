@@ -1,8 +1,8 @@
-"""Requests made of chat messages: what openai, cerebras and cohere share.
+"""Requests made of chat messages, as openai, cerebras and cohere take them.
 
-Each message of the thread becomes messages at its own place, and nothing is joined with what stood before it, so what
-was sent once is sent the same way again. Results are ``tool`` messages directly behind the calls; what they hold beside
-text has no place in them and follows in a message of the user, behind all of them.
+Each message of the thread becomes messages at its own place. None is joined with an earlier one, so whatever was sent
+once is sent the same way again. Results are ``tool`` messages directly after the calls. They have no place for media,
+which follow in a message of the user, after all results.
 
 Source: the types of the official SDKs, openai 3.54.0, cerebras-cloud-sdk 1.91.0 and cohere 7.3.1, read on 2026-11-21.
 """
@@ -33,77 +33,78 @@ from headish.values.messages import ContextWindow, Message
 from headish.values.shapes import name, record
 
 EMPTY_RESULT = "(empty result)"
-"""The text of a result that holds nothing: a tool message needs one."""
+"""The text of an empty result: a tool message needs one."""
 ATTACHED = "(attached below)"
-"""The text of a result that holds no text, but media."""
+"""The text of a result that holds only media."""
 CALLS = ("function", TOOL_CALL)
 _TEXTS = ("text", PART)
 _SAID = (*_TEXTS, *CALLS)
-"""Parts without which an answer says nothing."""
+"""Parts of which an answer needs at least one."""
 OWN_KEYS = frozenset(("audio", "content", "function_call", "name", "role", "tool_call_id", "tool_calls"))
-"""Keys of a message that the thread says itself; of what was heard only the id goes back."""
+"""Keys of a message that are made from the thread; of ``audio`` only the id goes back."""
 NEVER_BACK = frozenset(("executed_tools",))
-"""Keys that a server gives and refuses to take: Groq's list of the tools that it ran."""
+"""Keys that a server sends but refuses to take back: Groq's list of the tools that it ran."""
 _KINDS = {PART: "text", TOOL_CALL: "function"}
 _WORDS = {"function": "a call", "reasoning": "reasoning", "thinking": "reasoning", "tool_plan": "a plan"}
 
 
 class ChatWriter(RequestWriter):
-    """Writes a request of chat messages. Class attributes say in what the providers differ; the hooks below, too."""
+    """Writes a request of chat messages. The providers differ in the class attributes and the hooks below."""
 
     roles: Mapping[str, str] = {}
-    """Roles that go out under another name."""
+    """The names under which some roles go out."""
     order: ClassVar[Mapping[str, int]] = {"reasoning": 0, "text": 1, "function": 2}
-    """In which order an answer's message holds its kinds of parts; what stands otherwise loses its place."""
+    """The order of the kinds of parts in the message of an answer; parts in another order lose their place."""
     stop_place: ClassVar[str] = "stop"
     stop_limit: ClassVar[int] = 4
-    """How many sequences that end an answer the API takes."""
+    """The number of stop sequences that the API takes."""
     efforts: ClassVar[Collection[str]] = ()
     """The values of ``reasoning_effort``."""
     takes_custom: bool = False
-    """Whether the server has tools that take text; elsewhere a call of one is a call like any other."""
+    """Whether the server has tools that take text. For other servers, a call of one goes out as a function call."""
     has_strict_tools: ClassVar[bool] = True
-    """Whether each tool says for itself that its calls are held to its schema."""
+    """Whether each tool has a key that asks the API to enforce its schema."""
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
         self.flags = 0
-        """How many messages are to be cached."""
+        """The number of messages that are to be cached."""
         self._speaks = False
-        """Whether the message goes back as what was said aloud, by its id."""
+        """Whether the message goes back as the id of its recording."""
         self.mend: Callable[[Part], Part] | None = None
-        """What is done to each message at last, where the server wants it."""
+        """A last change to each message, if the server needs one."""
         self._moved: list[Part] = []
-        """What the results of one message hold beside text."""
+        """The media in the results of one message."""
 
     # Hooks for the providers' own writers.
 
     @abstractmethod
     def write_choice(self, choice: Choice) -> Any:
-        """``tool_choice``, or None where nothing is to be said."""
+        """``tool_choice``; None to leave it out."""
 
     def write_schema(self, called: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         """The schema of a tool's arguments."""
         return schema
 
     def write_answer(self, parts: list[Part], message: Message) -> Part:
-        """A message of the assistant; among the parts is a text or a call."""
-        said, calls = [], []
+        """A message of the assistant, whose parts include a text or a call."""
+        texts, calls = [], []
         beside: Part = {}
         for part in parts:
             kind = part["type"]
             if kind in CALLS:
                 calls.append(part if kind == "function" else part[TOOL_CALL])
             elif kind in _TEXTS:
-                said.append(part)
+                texts.append(part)
             elif kind == MESSAGE:
                 beside |= part[MESSAGE]
-        # A key of the message's own never takes the place of what the thread says.
-        answer: Part = {**beside, "role": "assistant", "content": _said(said) if said else None}
+        # The thread's keys come last: a kept key of the provider never replaces them.
+        # Null without any text, not empty: some servers show the model an empty text as one that it wrote.
+        answer: Part = {**beside, "role": "assistant", "content": _said(texts) if texts else None}
         return {**answer, "tool_calls": calls} if calls else answer
 
     def write_marks(self) -> None:
-        """Write the cache flags, or say that they are not."""
+        """Write the cache flags, or note that they are not sent."""
         self.note_flags(self.flags)
 
     def check(self, placed: Part, tools: Sequence[ToolDefinition]) -> None:
@@ -119,7 +120,7 @@ class ChatWriter(RequestWriter):
 
     def parts(self, message: Message) -> list[Part]:
         content = message.content
-        # What was edited since is no transcript any more: the model would hear what was said before.
+        # By id only while the transcript is unchanged: after an edit, the model would still hear the old words.
         self._speaks = (
             len(content) > 1
             and any(self._id_aloud(each) is not None for each in content)
@@ -128,9 +129,9 @@ class ChatWriter(RequestWriter):
         return super().parts(message)
 
     def _id_aloud(self, block: ContentBlock) -> str | None:
-        """The id of a recording that the server has made, where it takes such an id back."""
-        said = said_aloud(block, self.provider) if self.takes_custom else None
-        return None if said is None else name(said.get("id"))
+        """The id of a recording that the server made; None if it does not take such an id back."""
+        audio = said_aloud(block, self.provider) if self.takes_custom else None
+        return None if audio is None else name(audio.get("id"))
 
     def spoken_part(self, block: Document, message: Message) -> Part | None:
         id = self._id_aloud(block) if self._speaks else None
@@ -175,9 +176,9 @@ class ChatWriter(RequestWriter):
             self._moved.append({"type": "text", "text": f"From the result of {self.names.send(block.name or '')}:"})
             self._moved += [self.media_part(media_type_of(piece), piece) for piece in media]
         texts = [piece for piece in pieces if isinstance(piece, str)]
-        said = "\n".join(texts) or (ATTACHED if media else EMPTY_RESULT)
-        # The API has no flag for an error.
-        content = f"Error: {said}" if block.is_error else said
+        words = "\n".join(texts) or (ATTACHED if media else EMPTY_RESULT)
+        # The API has no flag for an error, so the text has to say it.
+        content = f"Error: {words}" if block.is_error else words
         result = chat_result(block.tool_use_id, content)
         return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 
@@ -186,34 +187,35 @@ class ChatWriter(RequestWriter):
         return part or self.left_out("reasoning, which has no place in a request,", message)
 
     def own_thinking(self, block: Thinking) -> Part | None:
-        """Reasoning that came as a part of the content, as the part that it was."""
+        """Reasoning that came as a part of the content, as the same part; None for any other."""
         own = record(block.opaque.get(self.provider)).get(PART)
         if own is None or not block.text:
             return None
-        given = [{"type": "text", "text": block.text}] if "thinking" in record(own) else block.text
-        return {"type": PART, PART: {**record(own), "type": "thinking", "thinking": given}}
+        thinking = [{"type": "text", "text": block.text}] if "thinking" in record(own) else block.text
+        return {"type": PART, PART: {**record(own), "type": "thinking", "thinking": thinking}}
 
     def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
-        """What the provider said beside what is known, at the place where it said it."""
+        """Send a block of the provider back in its old place: an unknown part of the content, or keys of the
+        message."""
         if message.role in ("assistant", "user") and isinstance(data.get(PART), Mapping):
             return {"type": PART, PART: dict(data[PART])}
         if message.role == "assistant" and isinstance(data.get(MESSAGE), Mapping):
             return self._message_part(data[MESSAGE], message)
-        if TOOL_CALL in data:
+        if TOOL_CALL in data:  # the API refuses a call that no result follows
             kind = record(data[TOOL_CALL]).get("type")
             return self.left_out(f"a call of type {str(kind)[:80]!r}, which no result can answer,", message)
         return self.left_out(f"a block of {self.provider}, whose requests have no place for it,", message)
 
     def _message_part(self, said: Mapping[str, Any], message: Message) -> Part | None:
-        """Keys of the message, less those that the API gives and does not take."""
-        kept = {key: value for key, value in said.items() if key not in OWN_KEYS and key not in NEVER_BACK}
+        """Keys of the message, without those that the API sends but does not take back."""
+        sendable = {key: value for key, value in said.items() if key not in OWN_KEYS and key not in NEVER_BACK}
         audio = record(said.get("audio")).get("id")
         if "audio" in said and audio is not None:
-            kept["audio"] = {"id": audio}  # all that the API takes of it
-        lost = [key for key in said if key not in kept]
+            sendable["audio"] = {"id": audio}  # the only key of it that the API takes
+        lost = [key for key in said if key not in sendable]
         if lost:
             self.left_out(f"what the message says as {', '.join(lost)[:200]}", message)
-        return {"type": MESSAGE, MESSAGE: kept} if kept else None
+        return {"type": MESSAGE, MESSAGE: sendable} if sendable else None
 
     # Messages.
 
@@ -227,7 +229,7 @@ class ChatWriter(RequestWriter):
             self.add(entry, turns)
 
     def flag(self, entries: list[Part]) -> None:
-        """Take note that a message is to be cached. ``entries`` are what it became."""
+        """Record that a message is to be cached. ``entries`` are the chat messages that it became."""
         self.flags += 1
 
     def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:
@@ -254,7 +256,9 @@ class ChatWriter(RequestWriter):
         return [{"role": "user", "content": _content(parts)}]
 
     def _answered(self, parts: list[Part], message: Message) -> list[Part]:
-        """Results, one message each, and behind all of them what only the user may say."""
+        """Results, one message each, then one message of the user with everything that a ``tool`` message cannot
+        hold."""
+        # After all results: the API refuses any other message between them.
         rest = [part for part in parts if part.get("role") != "tool"]
         if not rest and not self._moved:
             return parts  # nearly always
@@ -265,7 +269,7 @@ class ChatWriter(RequestWriter):
         return results + ([{"role": "user", "content": _content(rest)}] if rest else [])
 
     def _note_order(self, parts: list[Part], message: Message) -> None:
-        """Say what goes out in front of what it stood behind."""
+        """Note the parts that go out before a part that they followed in the thread."""
         kinds = [_KINDS.get(str(part["type"]), str(part["type"])) for part in parts if part["type"] != MESSAGE]
         turned = {(one, other) for one, other in pairwise(kinds) if self.order[other] < self.order[one]}
         for before, behind in sorted(turned):
@@ -278,19 +282,19 @@ class ChatWriter(RequestWriter):
         if self.wants_search():
             self.refuse("the option search: its requests have no web search")
         if placed.get(self.stop_place) in ([], ()):
-            del placed[self.stop_place]  # none is none, but the API wants at least one
+            del placed[self.stop_place]  # the same as none, but the API wants at least one in the list
         self.check(placed, tools)
         body: Part = {"model": model} if model else {}
         body |= {"stream": self.settings.stream, "messages": self.messages, **self._write_tools(tools, placed)}
         return {**body, **placed}
 
     def _write_tools(self, tools: Sequence[ToolDefinition], placed: Part) -> Part:
-        """``tools`` and ``tool_choice``; the provider's own tools, given as a parameter, stand behind the thread's."""
+        """``tools`` and ``tool_choice``. The provider's own tools, from a parameter, follow the thread's."""
         own, chosen = self.own_tools(placed), placed.pop("tool_choice", None)
         defined = [*map(self._define_tool, tools), *own]
-        named = [each for tool in defined for each in self.names_of(tool)]
-        self.check_names(named)
-        choice = self.choose_tool(named or ["(unnamed)"] * len(defined))
+        names = [each for tool in defined for each in self.names_of(tool)]
+        self.check_names(names)
+        choice = self.choose_tool(names or ["(unnamed)"] * len(defined))
         if chosen is not None and not defined:
             self.note("the option params.tool_choice is not sent: there are no tools")
             return {}
@@ -301,14 +305,14 @@ class ChatWriter(RequestWriter):
         return ({"tools": defined} if defined else {}) | ({"tool_choice": chosen} if chosen is not None else {})
 
     def _define_tool(self, tool: ToolDefinition) -> Part:
-        """A custom tool where the server has such, else a function."""
+        """A custom tool if the server has those, else a function."""
         if tool.format is None or not self.takes_custom:
             return self._define(*self.as_function(tool))
         described = {"description": tool.description} if tool.description else {}
         grammar = {key: value for key, value in tool.format.items() if key != "type"}
         format = {"type": "grammar", "grammar": grammar} if tool.format.get("type") == "grammar" else dict(tool.format)
-        given = {"name": self.names.send(tool.name), **described, **({"format": format} if format else {})}
-        return {"type": CUSTOM, CUSTOM: given}
+        custom = {"name": self.names.send(tool.name), **described, **({"format": format} if format else {})}
+        return {"type": CUSTOM, CUSTOM: custom}
 
     def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
         function: Part = {"name": self.names.send(called)} | ({"description": description} if description else {})
@@ -323,7 +327,7 @@ def _custom_name(tool: Mapping[str, Any]) -> Any:
 
 
 class OpenAIShapedWriter(ChatWriter):
-    """What openai and cerebras share beside that: the choice of a tool, and tokens counted in streams."""
+    """The part that only openai and cerebras share: the choice of a tool, and token counts in streams."""
 
     def schema_format(self, body: Part) -> Mapping[str, Any]:
         return record(record(body.get("response_format")).get("json_schema"))
@@ -334,12 +338,15 @@ class OpenAIShapedWriter(ChatWriter):
         return {"any": "required"}.get(choice.mode, choice.mode)
 
     def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
-        given = placed.pop("stream_options", None)
+        stream_options = placed.pop("stream_options", None)
         body = super().body(model, tools, placed)
         if self.settings.stream:
-            # Without it a stream says nothing of its tokens.
-            body["stream_options"] = {"include_usage": True, **(given if isinstance(given, Mapping) else {})}
-        elif given is not None:
+            # Without it a stream has no token counts.
+            body["stream_options"] = {
+                "include_usage": True,
+                **(stream_options if isinstance(stream_options, Mapping) else {}),
+            }
+        elif stream_options is not None:
             self.note("the option params.stream_options is not sent: the answer is no stream")
         return body
 
@@ -353,8 +360,7 @@ def _content(parts: list[Part]) -> str | list[Part]:
 
 
 def _said(parts: list[Part]) -> Any:
-    """The content of an answer: the list of parts that it was, or a text. Where there is nothing it is null, not empty:
-    some servers show the model an empty text as one that it wrote."""
+    """The content of an answer: the same list of parts as before, or one text."""
     if any(part["type"] == PART for part in parts):
         return [part.get(PART, part) for part in parts]
     return "\n".join(part["text"] for part in parts)

@@ -1,7 +1,7 @@
-"""Reads what Cohere's ``POST /v2/chat`` answers: a message, or the events of its stream.
+"""Reads the answers of Cohere's ``POST /v2/chat``: a message, or the events of its stream.
 
 Two traps: a delta's ``content`` and ``tool_calls`` are objects, not lists; and all content has index 0, so only
-``content-start`` says where one block ends and the next begins. A plan is the model's reasoning about its calls.
+``content-start`` marks the border between two blocks. A plan is the model's reasoning about its calls.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STOPS = {
     "TIMEOUT": "error",
 }
 FAILED = ("ERROR", "TIMEOUT")
-"""The answer was not finished."""
+"""The finish reasons of an answer that was cut off."""
 WORDS = (
     *(words(f"delta.message.content.{key}", event=event)
       for event in ("content-start", "content-delta") for key in ("text", "thinking")),
@@ -48,18 +48,18 @@ class CohereReader(ReplyReader):
         super().__init__(**given)
         self._contents: list[OpenBlock] = []
         self._last: dict[str, OpenBlock] = {}
-        """The last block of content of each kind."""
+        """The last block of each kind of content."""
         self._content: OpenBlock | None = None
-        """The block of content that grows."""
+        """The block of content that still grows."""
         self._plan: OpenBlock | None = None
         self._at: dict[int, OpenBlock] = {}
-        """The calls by their index; of several with one index, the newest."""
+        """The calls by their index; if several share one, the newest."""
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
         kind = event.get("type")
         handle = _EVENTS.get(kind) if isinstance(kind, str) else None
         if handle is not None:
-            if kind != "content-start":  # whose content is kept whole where nobody knows its type
+            if kind != "content-start":  # its reader looks at the type first, and keeps unknown content whole
                 self.keep_rest(event, _KNOWN[str(kind)])
             several = _singly(event)
             return [delta for each in several for delta in handle(self, each)] if several else handle(self, event)
@@ -76,8 +76,10 @@ class CohereReader(ReplyReader):
         more = {key: value for key, value in response.items() if key not in _RESPONSE.all}
         beside = {key: value for key, value in message.items() if key not in _MESSAGE.all}
         yield {**more, "type": "message-start", "id": response.get("id"), "delta": {"message": beside}}
-        said = message.get("content")
-        for index, block in enumerate([{"type": "text", "text": said}] if isinstance(said, str) else listed(said)):
+        content = message.get("content")
+        for index, block in enumerate(
+            [{"type": "text", "text": content}] if isinstance(content, str) else listed(content)
+        ):
             yield {"type": "content-start", "index": index, "delta": {"message": {"content": block}}}
             yield {"type": "content-end", "index": index}
         yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": message.get("tool_plan")}}}
@@ -112,12 +114,12 @@ class CohereReader(ReplyReader):
         piece = _only(event, "content")
         if event.get("logprobs"):
             self.details.setdefault("logprobs", []).append(event["logprobs"])
-        thought, said = text(piece.get("thinking")), text(piece.get("text"))
+        thought, words = text(piece.get("thinking")), text(piece.get("text"))
         shown = self._growing("thinking").delta(thought) if thought else []
-        return shown + self._growing("text").delta(said) if said else shown
+        return shown + self._growing("text").delta(words) if words else shown
 
     def _growing(self, kind: str) -> OpenBlock:
-        """The block that a piece goes on; one of its own where its start was lost."""
+        """The block that a piece continues; a new one if the start of it was lost."""
         block = self._content
         return block if block is not None and block.kind == kind else self._begin(kind)
 
@@ -140,11 +142,11 @@ class CohereReader(ReplyReader):
         function = record(call.get("function"))
         block, shown = self.open_call(function.get("name"), call.get("id"))
         self._at[number(event.get("index")) or 0] = block
-        given = function.get("arguments")
-        if isinstance(given, Mapping):  # which some servers do not write as text
-            block.input = given
-            return [*shown, Delta("tool_use", json_text(given), index=block.index)]
-        return shown + block.delta(text(given))
+        arguments = function.get("arguments")
+        if isinstance(arguments, Mapping):  # some servers send the arguments as an object, not as text
+            block.input = arguments
+            return [*shown, Delta("tool_use", json_text(arguments), index=block.index)]
+        return shown + block.delta(text(arguments))
 
     def _grow_call(self, event: Mapping[str, Any]) -> list[Delta]:
         piece = text(record(_only(event, "tool_calls").get("function")).get("arguments"))
@@ -167,7 +169,8 @@ class CohereReader(ReplyReader):
         return []
 
     def _cited(self, citation: Mapping[str, Any]) -> OpenBlock:
-        """The block that a citation is about: by its place if that has the right kind, else the last of the kind."""
+        """The block that a citation is about: the one at its index if that is of the right kind, else the last of that
+        kind."""
         if citation.get("type") == "PLAN" and self._plan is not None:
             return self._plan
         kind = "thinking" if citation.get("type") == "THINKING_CONTENT" else "text"
@@ -185,11 +188,12 @@ class CohereReader(ReplyReader):
             self.fail(delta["error"])
         elif self.stop in FAILED:
             self.fail({"type": self.stop, "message": f"the answer ended with {self.stop}"})
-        self.done = self.error is None
+        self.done = self.error is None  # an answer that failed is incomplete, even if its last event came
         return []
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """``tokens`` are what the model saw and made; ``billed_units`` are money, and kept as they are."""
+        """Take the token counts. ``tokens`` are those that the model saw and made; ``billed_units`` are for the
+        bill, and go to the details."""
         tokens, cached = record(usage.get("tokens")), number(usage.get("cached_tokens"))
         prompt = number(tokens.get("input_tokens"))
         self.count(
@@ -208,7 +212,7 @@ class CohereReader(ReplyReader):
 
 
 def _singly(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """One event for each object of a list in it, since some servers send several at once."""
+    """Split an event with a list of objects, as some servers send them, into one event each; empty without one."""
     message = record(record(event.get("delta")).get("message"))
     for key, items in message.items():
         if isinstance(items, list) and len(items) > 1 and key in _MESSAGE.all:
@@ -219,15 +223,15 @@ def _singly(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _apart(event: Mapping[str, Any], message: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
     first, *others = message[key]
     yield {**event, "delta": {"message": {**message, key: first}}}
-    # What nobody knows is said with the first alone: with each, an event of many keys and objects would have no end.
-    said = {each: event[each] for each in _READ if each in event}
+    # Only the first keeps the unknown keys. Repeated with each, many keys times many objects would have no bound.
+    place = {each: event[each] for each in _READ if each in event}
     beside = {each: value for each, value in message.items() if each in _MESSAGE.all}
     for item in others:
-        yield {**said, "delta": {"message": {**beside, key: item}}}
+        yield {**place, "delta": {"message": {**beside, key: item}}}
 
 
 def _only(event: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """The one object of a delta's message under a key, where it is an object, and where it is a list."""
+    """The one object under a key of a delta's message, whether the value is an object or a list."""
     value = record(record(event.get("delta")).get("message")).get(key)
     if type(value) is dict:
         return value
@@ -250,7 +254,7 @@ _EVENTS = {
     "debug": CohereReader._debug,
 }
 _READ = ("type", "index")
-"""What an event says of its place."""
+"""Keys that give the place of an event."""
 _MESSAGE = keys("role", "content", "tool_plan", "tool_calls", "citations")
 _END = ("finish_reason", "usage", "error", "logprobs")
 _RESPONSE = keys("id", "message", *_END)
@@ -259,7 +263,7 @@ _FUNCTION = keys("name", "arguments")
 
 
 def _table(*names: str, **message: KnownKeys) -> KnownKeys:
-    """The table of an event whose message holds these."""
+    """The table of an event whose message has these keys."""
     return keys("type", "index", *names, delta=keys(message=keys(**message)))
 
 
@@ -284,4 +288,4 @@ _KNOWN: dict[str, KnownKeys] = {
     ),
     "debug": keys("type", "prompt"),
 }  # fmt: skip
-"""What the events hold, as far as it is read: all else is kept beside the answer."""
+"""The keys of the events that are read; all others are kept beside the answer."""

@@ -1,7 +1,8 @@
 """Writes a window as the body of Cohere's ``POST /v2/chat``: reasoning as parts, and plans beside calls.
 
-With calls the API takes no text: "text content is not allowed when tool_calls are provided. If you wish to pass a tool
-plan, either pass thinking content (with thinking enabled) or use 'tool_plan'". So text beside a call is a plan.
+The API takes no text beside calls: "text content is not allowed when tool_calls are provided. If you wish to pass a
+tool plan, either pass thinking content (with thinking enabled) or use 'tool_plan'". So text beside a call goes out as a
+plan.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class CohereWriter(ChatWriter):
 
     provider = "cohere"
     has_strict_tools = False
-    roles = {"developer": "system"}
+    roles = {"developer": "system"}  # the API has no role ``developer``
     order = {"thinking": 0, "tool_plan": 0, "text": 0, "function": 1}
     stop_place = "stop_sequences"
     stop_limit = 5
@@ -50,7 +51,7 @@ class CohereWriter(ChatWriter):
         return self._call(calls, rest, message) if calls else self._say(rest, message)
 
     def _say(self, parts: list[Part], message: Message) -> Part:
-        """An answer without calls; its citations say which part of the content they are about."""
+        """An answer without calls. Each of its citations has the index of the part of the content that it is about."""
         content = [part for part in parts if part["type"] != "tool_plan"]
         if len(content) < len(parts):
             self.left_out("a plan without its call", message)
@@ -63,29 +64,30 @@ class CohereWriter(ChatWriter):
         return {"role": "assistant", "content": alone} | ({"citations": citations} if citations else {})
 
     def _call(self, calls: list[Part], parts: list[Part], message: Message) -> Part:
-        """Calls, and why they are made: as the plan, or as reasoning where there is any, since both do not go."""
+        """Calls, and the text beside them: as the plan or, if there is any reasoning, as reasoning, because the API
+        does not take both."""
         self.foreign.update(self.provider for part in parts if "citations" in part)
         reasoned = any(part["type"] == "thinking" for part in parts)
         if any(part["type"] == "text" for part in parts):
             self.note(f"text beside a call is sent as {'reasoning' if reasoned else 'the plan of it'}", message)
-        said = [part["thinking"] if part["type"] == "thinking" else part["text"] for part in parts]
+        texts = [part["thinking"] if part["type"] == "thinking" else part["text"] for part in parts]
         answer: Part = {"role": "assistant", "tool_calls": calls}
         if reasoned:
-            return {**answer, "content": [{"type": "thinking", "thinking": each} for each in said]}
-        return {**answer, "tool_plan": "\n".join(said)} if said else answer
+            return {**answer, "content": [{"type": "thinking", "thinking": each} for each in texts]}
+        return {**answer, "tool_plan": "\n".join(texts)} if texts else answer
 
     def write_choice(self, choice: Choice) -> Any:
         if choice.mode == "tool":
-            named = self.options.get("tool_mode")
-            self.refuse(f"the option tool_mode={named!r}: it can name no tool, only say auto, any or none")
+            tool_mode = self.options.get("tool_mode")
+            self.refuse(f"the option tool_mode={tool_mode!r}: it can name no tool, only say auto, any or none")
         return {"any": "REQUIRED", "none": "NONE"}.get(choice.mode)
 
     def check(self, placed: Part, tools: Sequence[ToolDefinition]) -> None:
         super().check(placed, tools)
         others = [
             word
-            for word, there in (("tools", tools or placed.get("tools")), ("documents", placed.get("documents")))
-            if there
+            for word, value in (("tools", tools or placed.get("tools")), ("documents", placed.get("documents")))
+            if value
         ]
         for key in ALONE:
             if key in placed and others:

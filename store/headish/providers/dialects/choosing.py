@@ -1,8 +1,8 @@
-"""Which dialect a server speaks, and what it changes, in words.
+"""The choice of a server's dialect, and a description in words of what the dialect changes.
 
-It is the one that was named, else the one that the server's host is known for, else OpenAI's own.
+A named dialect wins, then the one known for the server's host, then OpenAI's own.
 
-A host is compared label by label, from its end: ``deepseek.com.example`` is nobody's but ``example``'s.
+Hosts are compared label by label, from the end: ``deepseek.com.example`` belongs to ``example`` alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEFAULT = "openai"
 
 
 class Spoken(PlainResult, frozen=True):
-    """The dialect that a server is spoken to in, and why."""
+    """The dialect to use for a server, and why."""
 
     name: str
     why: str
@@ -33,22 +33,22 @@ class Spoken(PlainResult, frozen=True):
 
 
 def find_dialect(name: str | None) -> Dialect:
-    """The dialect of this name; None is OpenAI's own. Raises: UnknownFormat."""
-    found = DIALECTS.get(name or DEFAULT)
-    if found is None:
+    """The dialect of this name; OpenAI's own for None. Raises: UnknownFormat."""
+    dialect = DIALECTS.get(name or DEFAULT)
+    if dialect is None:
         raise UnknownFormat(str(name), tuple(DIALECTS), "dialect")
-    return found
+    return dialect
 
 
 def check_dialect(provider: str, name: str) -> None:
-    """Raises: UnknownFormat; InvalidArgument for a provider that has no dialects."""
+    """Check that a provider has a dialect. Raises: UnknownFormat; InvalidArgument for a provider without dialects."""
     find_dialect(name)
     if provider != PROVIDER:
         raise InvalidArgument(f"{provider} has no dialects: they are those of servers that speak like {PROVIDER}")
 
 
 def choose_dialect(provider: str, base_url: str | None = None, named: str | None = None) -> Spoken | None:
-    """The dialect of a call; None for a provider that has none. Raises: UnknownFormat, InvalidAddress."""
+    """The dialect of a call; None for a provider without dialects. Raises: UnknownFormat, InvalidAddress."""
     if provider != PROVIDER:
         return None
     if named is not None:
@@ -71,17 +71,17 @@ def _described(host: str) -> str:
 
 
 def _is_at(address: Address, host: str) -> bool:
-    given = address.host.removesuffix(".")  # a name with the dot of the root is the same host
+    server_host = address.host.removesuffix(".")  # with the dot of the DNS root, a name is the same host
     if host.startswith("loopback:"):
         return address.is_loopback and host == f"loopback:{address.port}"
-    return given.endswith(host) if host.startswith(".") else given == host
+    return server_host.endswith(host) if host.startswith(".") else server_host == host
 
 
 OPENAI_LIMIT = "max_completion_tokens"
 
 
 def describe_dialect(name: str) -> list[str]:
-    """What a dialect changes, a sentence each, in a fixed order. Raises: UnknownFormat."""
+    """The changes of a dialect, one sentence each, in a fixed order. Raises: UnknownFormat."""
     return list(_sentences(find_dialect(name)))
 
 

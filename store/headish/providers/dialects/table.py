@@ -1,9 +1,9 @@
-"""The dialects by name. Each fact of a row has its source: the page, the date of what it says, and what that is.
+"""The dialects by name. Each fact of a row has its source: a page, the date of the page, and what it says.
 
-A row holds what was found said of a server. What nobody confirmed has ``unconfirmed`` for its date. What a server
-refuses for some of its models is refused here where it is most of those that it offers now; a parameter under
-``params.openai`` is sent as it is, whatever a row says. A ``developer`` message is sent as ``system`` wherever nobody
-says that it is taken: every server knows that role.
+A fact that no page confirms has the date ``unconfirmed``. If a server refuses something for only some of its models,
+the row refuses it if these are most of the models that the server offers now. A parameter under ``params.openai`` is
+sent unchanged, whatever a row says. A ``developer`` message is sent as ``system`` unless a source says that the server
+takes it: every server knows the role ``system``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from headish.providers.dialects.values import DETAILS, FORCED, NAMED, PARTS, STREAM_OPTIONS, STRICT, Dialect, Fact
 
 UNCONFIRMED = "unconfirmed"
-"""The date of what is said of a server, and was not found said by anybody."""
+"""The date of a fact for which no page was found that says it."""
 _SYSTEM = {"developer": "system"}
 _MAX_TOKENS = {"max_tokens": "max_tokens"}
 _TOP_K = {"top_k": "top_k"}

@@ -1,4 +1,4 @@
-"""What a dialect says, as a value."""
+"""A dialect as a value."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 PARTS = "parts"
-"""Reasoning that is a part of the content, not a key of the message."""
+"""The value of ``reasoning`` if it goes back as a part of the content, not as a key of the message."""
 DETAILS = "reasoning_details"
 """The key of a message under which some servers give all of its reasoning, signed or encrypted."""
 STREAM_OPTIONS, STRICT, FORCED, NAMED = "stream_options", "strict", "tool_mode: any", "tool_mode: NAME"
-"""What a dialect may refuse beside the common parameters."""
+"""Features that a dialect may refuse or ignore, beside the common parameters."""
 
 
 class Fact(Struct, frozen=True):
-    """The source of a fact of a row: the page, the day of the page, and the fact."""
+    """The source of a fact of a row: the page, the date of the page, and the fact."""
 
     page: str
     date: str
@@ -23,17 +23,17 @@ class Fact(Struct, frozen=True):
 
 
 class Dialect(Struct, frozen=True, kw_only=True):
-    """How one server, or many of one kind, speak Chat Completions.
+    """The way in which one server, or all servers of one kind, speak Chat Completions.
 
-    ``hosts`` are names as they are, names behind a dot for all below it, or ``loopback:PORT``. ``reasoning`` is the key
-    under which reasoning goes back, ``PARTS``, or None where it stays out. With ``fills`` every answer has the key,
-    even where nothing was thought. ``tags`` are the names of tags at the beginning of the content that hold reasoning.
-    ``details``: where a message has ``reasoning_details``, they go back instead. ``keys`` are the further keys of a
-    message and of its calls that go back; None is all of them. ``customs``: whether it has what OpenAI
-    alone has, tools that take text and ids of recordings.
-    ``lists``: whether texts may be a list of parts. ``ids`` is how many letters and digits the id of a call has.
-    ``places`` says where a parameter stands if that is not where OpenAI has it. ``refused`` and ``ignored`` give
-    the reason: the first is an error before anything is sent, the second is left out, with a note.
+    ``hosts`` are whole names, names with a leading dot for all hosts below them, or ``loopback:PORT``. ``reasoning`` is
+    the key under which reasoning goes back, ``PARTS``, or None to leave it out. With ``fills`` every answer has that
+    key, even without any reasoning. ``tags`` name tags that hold reasoning at the beginning of the content. With
+    ``details``, the ``reasoning_details`` of a message go back instead, if it has any. ``keys`` are the further keys of
+    a message and of its calls that go back; None means all. ``customs`` is set if the server has what OpenAI alone has:
+    tools that take text, and ids of recordings. ``lists`` is set if texts may be a list of parts. ``ids`` is the number
+    of letters and digits in the id of a call. ``places`` has the places of parameters that differ from OpenAI's.
+    ``refused`` and ``ignored`` give a reason for each feature. A refused one is an error before anything is sent; an
+    ignored one is left out, with a note.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""The events of a provider's answer, decoded from bytes that come in any pieces."""
+"""The events of a provider's answer, decoded from bytes in any pieces."""
 
 from __future__ import annotations
 

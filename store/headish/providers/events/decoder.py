@@ -1,11 +1,11 @@
-"""The events of a provider's answer, from bytes that come in any pieces.
+"""The events of a provider's answer, from bytes in any pieces.
 
-One reader for what an answer can be: server-sent events, JSON lines, one JSON object, an array of objects that grows,
-or the frames of an AWS event stream. The first bytes decide which. It knows no provider, does no I/O, and gives the
-same events however the bytes were cut; what comes out is JSON that can be stored again, but for halves of characters
-that the sender cut.
+One reader takes all forms of an answer: server-sent events, JSON lines, one JSON object, an array of objects that
+grows, or the frames of an AWS event stream. The first bytes decide which. The reader knows no provider, does no I/O,
+and gives the same events however the bytes were cut. The events are JSON that can be stored again, except for halves of
+characters that the sender cut.
 
-An event before a broken one is never lost: ``feed`` returns what it has, and the next call raises.
+An event before a broken one is never lost: ``feed`` returns it, and the next call raises.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from headish.values.limits import EVENT_LIMIT_BYTES
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
-"""What a stream of server-sent events can begin with; a line without a name is a comment."""
+"""The possible beginnings of a stream of server-sent events; a line without a name is a comment."""
+# A whole file may come as one piece; ``feed`` would return all of its events as one list.
 _SLICE_BYTES = 64 * 1024
 
 Piece = bytes | str | Mapping[str, Any]
@@ -30,7 +31,7 @@ Piece = bytes | str | Mapping[str, Any]
 
 
 class EventReader:
-    """Bytes in, events out. ``count`` is how many there were, ``failure`` what the next call will raise.
+    """Bytes in, events out. ``count`` is the number of events so far, ``failure`` the error that the next call raises.
 
     ``what`` names the source in errors.
     """
@@ -44,32 +45,32 @@ class EventReader:
         self.failure: InvalidReply | None = None
 
     def feed(self, chunk: bytes) -> list[dict[str, Any]]:
-        """The events that end in this piece. Raises: InvalidReply, if none came before what is wrong."""
+        """The events that end in this piece. Raises: InvalidReply, if no event of it came before the broken one."""
         return self._collect(self._read(chunk, last=False))
 
     def finish(self) -> list[dict[str, Any]]:
-        """What the last line holds, if nothing ended it. Raises: InvalidReply."""
+        """The event of the last line, if nothing ended that. Raises: InvalidReply."""
         return self._collect(self._read(b"", last=True))
 
     @property
     def ended(self) -> bool:
-        """Whether the stream has said that it is at its end; a server may keep the connection open all the same."""
+        """Whether the stream announced its end. A server may keep the connection open after that."""
         return self._form is not None and self._form.ended
 
     def _collect(self, events: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
         if self.failure is not None:
             raise self.failure
-        found = []
+        collected = []
         try:
             for event in events:
                 self.count += 1
-                found.append(event)
-        # The events before it count: an answer is kept as far as it came.
+                collected.append(event)
+        # The events before it are returned first: an answer is kept as far as it came.
         except Refusal as refusal:
             self.failure = InvalidReply(self._what, str(refusal), self.count + 1)
-            if not found:
+            if not collected:
                 raise self.failure from None
-        return found
+        return collected
 
     def _read(self, chunk: bytes, *, last: bool) -> Iterator[dict[str, Any]]:
         if self._form is None:
@@ -80,13 +81,13 @@ class EventReader:
                 yield from self._form.finish()
 
     def _begin(self, head: bytes, *, last: bool) -> bytes:
-        """Choose the form; what is not enough to tell is kept. The text that the form begins with."""
+        """Choose the form, and return the text for it to begin with. Keeps bytes that are too few to decide."""
         if not self._begun:
             if len(head) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(head) and not last:
                 self._head = head
                 return b""
             head, self._begun = head.removeprefix(BYTE_ORDER_MARK), True
-        # Behind a blank there are no frames, also where the blank came in a piece of its own.
+        # After a blank no frames follow, even if the blank came in a piece of its own: frames would begin at once.
         if not self._blank and head.startswith(FIRST_BYTES):
             self._form, self._head = EventStream(self._limit_bytes), b""
             return head
@@ -108,9 +109,9 @@ def read_events(
     *,
     event_limit_bytes: int = EVENT_LIMIT_BYTES,
 ) -> Iterator[Mapping[str, Any]]:
-    """The events of a whole text or of its pieces; events that were read already pass through as they are.
+    """The events of a whole text or of its pieces; events that were read already pass through unchanged.
 
-    Raises: InvalidReply, or what the source raises; either after all events that had come by then.
+    Raises: InvalidReply, or the error of the source, in both cases after all events that had come by then.
     """
     reader = EventReader(what, event_limit_bytes=event_limit_bytes)
     pieces = cast("Iterable[Piece]", [source] if isinstance(source, bytes | str | Mapping) else source)
@@ -121,7 +122,7 @@ def read_events(
             else:
                 yield from _read_piece(reader, piece)
             if reader.ended:
-                return
+                return  # without waiting for a connection that the server may keep open
     except InvalidReply:
         raise
     except Exception:
@@ -137,5 +138,5 @@ def _read_piece(reader: EventReader, piece: bytes | str) -> Iterator[dict[str, A
     for at in range(0, len(data), _SLICE_BYTES):
         yield from reader.feed(data[at : at + _SLICE_BYTES])
         if reader.failure is not None:
-            # Now, not with the next piece: there may be none for a long time.
+            # Now, not with the next piece, which may not come for a long time.
             raise reader.failure

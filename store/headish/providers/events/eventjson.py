@@ -1,6 +1,6 @@
-"""The JSON of one event: decoded, and looked through for what could not be stored again.
+"""The JSON of one event: decoded, and checked for values that could not be stored again.
 
-Duplicate keys are read as their last, as the providers' own clients read them.
+Of duplicate keys the last one counts, as in the providers' own clients.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from headish.content import strictjson
 from headish.errors import InvalidContent
 from headish.values.limits import NESTING_LIMIT
 
+# Well below the store's limit on digits: shorter integers need no exact check.
 _LONG_INTEGER_BITS = 4096
 
 
 class Refusal(Exception):
-    """Why an event cannot be read; the reader adds where."""
+    """The reason why an event cannot be read; the reader adds the event's number."""
 
 
 def decode_event(document: bytes) -> dict[str, Any]:
-    """The object of an event's text. Raises: Refusal if it is no object, or holds what cannot be stored again."""
+    """The object of an event's text. Raises: Refusal if it is not an object, or holds a value that cannot be stored."""
     try:
         event = msgspec.json.decode(document)
     except UnicodeDecodeError:
@@ -37,17 +38,19 @@ def decode_event(document: bytes) -> dict[str, Any]:
         raise Refusal(f"it is not JSON: {str(error).removeprefix('JSON is malformed: ')}") from None
     if not isinstance(event, dict):
         raise Refusal("it is JSON, but no object")
-    # A short event cannot hold what msgspec takes and the store does not, so most of them need no second look.
+    # msgspec takes longer integers and deeper nesting than the store. A short event has neither, so most need no check.
     if len(document) > strictjson.INTEGER_DIGITS or document.count(b"{") + document.count(b"[") > NESTING_LIMIT:
         _check(event)
     return event
 
 
 def _decode_halves(document: bytes) -> dict[str, Any] | None:
-    """An event with half a character, as a gateway sends it that cuts text between UTF-16 units.
+    """Decode an event with half of a surrogate pair, as sent by a gateway that cuts text between UTF-16 units; None if
+    it has none.
 
-    The other half comes with the next event, and who reads the answer joins them.
+    The other half comes with the next event, and the reader of the answer joins them.
     """
+    # Python's json takes lone surrogates, which msgspec refuses.
     if b"\\ud" not in document and b"\\uD" not in document:
         return None
     try:
@@ -65,7 +68,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _check(event: dict[str, Any]) -> None:
-    """Refuse what cannot be stored again. Memory: one iterator for each level, however wide the event is."""
+    """Refuse an event that cannot be stored again. Memory: one iterator for each level, however wide the event is."""
     levels: list[Iterator[Any]] = [iter(event.values())]
     while levels:
         for item in levels[-1]:
@@ -88,7 +91,7 @@ def _check_integer(value: int) -> None:
 
 
 def too_deep() -> Refusal:
-    """The error for an event that nests deeper than a turn can."""
+    """The error for an event that nests deeper than a turn may."""
     return Refusal(f"more than {NESTING_LIMIT} arrays and objects lie inside each other")
 
 

@@ -1,10 +1,10 @@
-"""What an answer's text can look like: server-sent events, or JSON objects in a row or in an array.
+"""The forms of an answer's text: server-sent events, or JSON objects in a row or in an array.
 
-Each form takes bytes in any pieces, looks at each once, and yields the events that end in them. It holds one
-unfinished event and refuses to hold a larger one than the limit, so neither time nor memory can run away.
+Each form takes bytes in any pieces, looks at each byte once, and yields the events that end in them. It holds one
+unfinished event, and refuses one that is larger than the limit, so both time and memory are bounded.
 
 Source: WHATWG HTML, "Server-sent events" (https://html.spec.whatwg.org/multipage/server-sent-events.html, read
-2026-11-20), except that an event which the end of the text cuts off counts; RFC 8259.
+2026-11-20), except that an event at the end of the text counts even without the blank line; RFC 8259.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headish.providers.events.eventjson import Refusal, decode_event, too_large
 
 BLANKS = b" \t\r\n"
 END_OF_STREAM = b"[DONE]"
-"""The data with which OpenAI and Cerebras end a stream: no event, and no JSON."""
+"""The data with which OpenAI and Cerebras end a stream. It is neither an event nor JSON."""
 
 
 class ServerSentEvents:
@@ -29,11 +29,11 @@ class ServerSentEvents:
         self._has_data = False
         self._after_return = False
         self.ended = False
-        """Whether the stream has said that it is at its end: nothing behind that is read."""
+        """Whether the stream announced its end. Nothing after that is read."""
 
     def feed(self, chunk: bytes) -> Iterator[dict[str, Any]]:
         if self._after_return and chunk:
-            # The two halves of one line end lay in two pieces.
+            # A line end of two characters was cut in half: this is not a second, blank line.
             chunk = chunk.removeprefix(b"\n")
             self._after_return = False
         self._after_return = self._after_return or chunk.endswith(b"\r")
@@ -78,6 +78,7 @@ class ServerSentEvents:
             return
         event = decode_event(data)
         if name not in (b"", b"message") and "type" not in event:
+            # Readers look at ``type`` alone, but a stream may name its events only in the field ``event``.
             try:
                 event["type"] = name.decode()
             except UnicodeDecodeError:
@@ -88,11 +89,11 @@ class ServerSentEvents:
 class JsonText:
     """Objects one after the other, or between the brackets of one array. Holds one unfinished object.
 
-    Only brackets and quotes are looked at, each byte once; what lies between them is msgspec's to judge.
+    It looks only at brackets and quotes, each byte once; msgspec checks the rest.
     """
 
     ended = False
-    """Only the connection's end ends a JSON text that may have another object behind it."""
+    """A JSON text ends with the connection: another object may always follow."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
@@ -133,7 +134,7 @@ class JsonText:
         return iter(())
 
     def _seek_object(self, chunk: bytes, at: int) -> int:
-        """The place where the next object begins, behind blanks and an array's commas and brackets."""
+        """The index at which the next object begins, after blanks and an array's commas and brackets."""
         while True:
             at = _skip_blanks(chunk, at)
             mark = chunk[at : at + 1]
@@ -147,7 +148,8 @@ class JsonText:
             at += 1
 
     def _decode_line(self, line: bytes) -> dict[str, Any] | None:
-        """The object that is all of a line, as in JSON lines: an object that decodes ends where it ends."""
+        """The object that fills a line, as in JSON lines; None if the line is not one whole object."""
+        # A shortcut around the scan below: text that decodes as one object cannot end anywhere else.
         if not line or len(line) > self._limit_bytes:
             return None
         try:
@@ -158,7 +160,7 @@ class JsonText:
         return event
 
     def _scan(self, chunk: bytes, at: int) -> int | None:
-        """The index behind the object that lies at or around ``at``; None if it goes on in the next piece."""
+        """The index after the object at or around ``at``; None if it continues in the next piece."""
         while match := (_IN_STRING if self._in_string else _IN_OBJECT).search(chunk, at):
             at = match.end()
             mark = match[0]
@@ -172,6 +174,7 @@ class JsonText:
                 self._depth -= 1
                 if not self._depth:
                     return at
+        # A backslash ended this piece: the character that it escapes is the first of the next one.
         self._skip = max(0, at - len(chunk))
         return None
 

@@ -9,7 +9,7 @@
     payload        total length - headers length - 16 bytes
     message CRC    4 bytes: CRC-32 of all bytes before
 
-A frame holds one event of the model's, as base64 in the payload's ``bytes``, or an error. Source: "Event stream
+A frame holds one event of the model, as base64 in the payload's ``bytes``, or an error. Source: "Event stream
 encoding", https://docs.aws.amazon.com/transcribe/latest/dg/event-stream.html; smithy.io, "Amazon Event Stream
 Specification"; botocore 1.44.5 ``eventstream.py``; read 2026-11-22.
 """
@@ -25,28 +25,29 @@ from zlib import crc32
 from headish.providers.events.eventjson import Refusal, decode_event, too_large
 
 FIRST_BYTES = (b"\0", b"\1")
-"""What a frame begins with: none has 32 MB (AWS allows 16, and 128 kB of headers). No text of an answer begins so."""
+"""The possible first bytes of a frame, which is below 32 MB (AWS allows 16, and 128 kB of headers). No text of an
+answer begins with them."""
 PRELUDE_BYTES = 12
 LEAST_BYTES = PRELUDE_BYTES + 4
 _MOST_BYTES = 0x02000000
 _FIXED = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""The size of a header's value, by its type; types 6 (bytes) and 7 (text) say theirs in two bytes."""
+"""The size of a header's value, by its type; types 6 (bytes) and 7 (text) give theirs in two bytes."""
 _TEXT = 7
 
 
 class Frame(NamedTuple):
-    """A frame that was checked: its headers of the type text, and its payload."""
+    """A checked frame: its headers of the type text, and its payload."""
 
     headers: Mapping[str, str]
     payload: bytes
 
 
 class EventStream:
-    """Frames in any pieces become events. Holds one unfinished frame; refuses one that says it is larger than the limit
-    as soon as it says so."""
+    """Reads events from frames in any pieces. Holds one unfinished frame; refuses a frame over the limit as soon as its
+    length is known."""
 
     ended = False
-    """Only the connection's end ends it."""
+    """It ends only with the connection."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = min(limit_bytes, _MOST_BYTES)
@@ -67,10 +68,11 @@ class EventStream:
         return iter(())
 
     def _next_size(self) -> int | None:
-        """The size of the next frame; None if it is not here yet."""
+        """The size of the next frame; None if it has not arrived yet."""
         if len(self._pending) < PRELUDE_BYTES:
             return None
         prelude = bytes(self._pending[:PRELUDE_BYTES])
+        # Before the length is used: a wrong one would have it wait for bytes that never come.
         if crc32(prelude[:8]) != _number(prelude[8:]):
             raise Refusal("the checksum of its length is wrong: bytes were lost or changed on the way")
         size, headers = _number(prelude[:4]), _number(prelude[4:8])
@@ -90,7 +92,7 @@ def _read_frame(data: bytes) -> Frame:
 
 
 def _read_headers(data: bytes) -> dict[str, str]:
-    """The headers whose value is text, by name. Raises: Refusal for what breaks off inside one."""
+    """The headers whose value is text, by name. Raises: Refusal if the bytes break off inside a header."""
     headers: dict[str, str] = {}
     at = 0
     while at < len(data):
@@ -111,24 +113,24 @@ def _read_headers(data: bytes) -> dict[str, str]:
 
 
 def _read_event(frame: Frame) -> dict[str, Any] | None:
-    """The event in a frame, as the provider's own stream would have it; None where the frame holds none."""
+    """The event in a frame, as the provider's own stream would have it; None if the frame holds none."""
     kind = frame.headers.get(":message-type", "event")
     if kind == "error":
         return _make_error(frame.headers.get(":error-code"), frame.headers.get(":error-message"))
     if kind == "exception":
-        said = decode_event(frame.payload) if frame.payload else {}
-        return _make_error(frame.headers.get(":exception-type"), said.get("message") or said.get("Message"))
+        payload = decode_event(frame.payload) if frame.payload else {}
+        return _make_error(frame.headers.get(":exception-type"), payload.get("message") or payload.get("Message"))
     name = frame.headers.get(":event-type", "chunk")
     if name == "initial-response" or not frame.payload:
         return None
-    said = decode_event(frame.payload)
+    payload = decode_event(frame.payload)
     if name != "chunk":
-        return {"type": name, **said}
-    return _open_chunk(said.get("bytes"))
+        return {"type": name, **payload}
+    return _open_chunk(payload.get("bytes"))
 
 
 def _open_chunk(encoded: object) -> dict[str, Any]:
-    """Raises: Refusal where the chunk holds no event."""
+    """The event of a chunk. Raises: Refusal if it holds none."""
     try:
         return decode_event(b64decode(encoded if isinstance(encoded, str) else b"", validate=True))
     except (Base64Error, ValueError):
@@ -136,9 +138,9 @@ def _open_chunk(encoded: object) -> dict[str, Any]:
 
 
 def _make_error(code: str | None, message: object) -> dict[str, Any]:
-    """As Anthropic's own stream says it, so that one reader reads both."""
-    said = message if isinstance(message, str) else "no reason given"
-    return {"type": "error", "error": {"type": code or "error", "message": said}}
+    """An error event in the form of Anthropic's own stream, so that one reader reads both."""
+    reason = message if isinstance(message, str) else "no reason given"
+    return {"type": "error", "error": {"type": code or "error", "message": reason}}
 
 
 def _number(data: bytes) -> int:

@@ -1,8 +1,8 @@
 """Calls as Gemini takes them: names that begin with a letter or an underscore, and thought signatures.
 
-A signature is what a model wants to find on the calls that it made. It goes back on the very part that it came on.
-Calls that another provider made have none, and from Gemini 3 on the API refuses the first call of a turn without one;
-earlier models look at none.
+A model expects its signature on the calls that it made. A signature goes back on the very part on which it came. Calls
+of other providers have none, and from Gemini 3 on the API refuses a turn whose first call is unsigned. Earlier models
+ignore signatures.
 
 Source: https://ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-21.
 """
@@ -17,26 +17,24 @@ from headish.providers.shared.request import counted
 from headish.providers.shared.tools import Reporter, ToolNames
 
 SKIP = "skip_thought_signature_validator"
-"""The documented stand-in for calls that no Gemini made.
+"""The documented placeholder for the signature of calls that no Gemini made.
 
-It is documented for Gemini 3 alone. So it goes to models that are named so, and to no other: what an older model, or
-one under another name, makes of it nobody says.
+It is documented only for Gemini 3, so only models with such a name get it: what an older model, or one under another
+name, does with it is not documented.
 """
 FIRST_STRICT = 3
 """The first generation of models that refuses a call without a signature."""
 
 
 def is_signature(value: object) -> bool:
-    """Whether it is base64, of either alphabet; the API refuses a request with anything else."""
+    """Whether a value is base64, in either alphabet; the API refuses a request with any other signature."""
     return isinstance(value, str) and _BASE64.fullmatch(value) is not None
 
 
 def sign_calls(report: Reporter, contents: Sequence[Part], model: str | None) -> None:
-    """Put the stand-in on each content's first call, if it is unsigned and the model wants it.
-
-    On those of earlier turns too, where nobody looks: a call would else lose it when the user speaks again, and with it
-    the prompt cache.
-    """
+    """Put the placeholder on each content's first call, if it is unsigned and the model wants it."""
+    # On earlier turns too, which the API does not check: a call would else lose it when the user speaks again, and the
+    # changed prefix would miss the prompt cache.
     generation = None if model is None else _GENERATION.search(model)
     if generation is not None and int(generation[1]) < FIRST_STRICT:
         return
@@ -58,13 +56,14 @@ _GENERATION = re.compile(r"gemini-(\d{1,3})")
 
 
 class GeminiNames(ToolNames):
-    """Names that Gemini refuses, rewritten one for one; the digest at the end keeps them apart."""
+    """Rewrites, one for one, the names that Gemini refuses; the digest at the end keeps them apart."""
 
     def send(self, name: str) -> str:
         sent = super().send(name)
         if sent not in self.rewritten or not sent.startswith(_NEVER_FIRST):
             return sent
         del self.rewritten[sent]
+        # In place of the first character, not before it: a longer name might exceed the limit.
         begun = "_" + sent[1:]
         self.rewritten[begun] = name
         return begun

@@ -1,6 +1,6 @@
-"""Reads what ``:generateContent`` answers: a response, or the chunks of its stream, which are responses themselves.
+"""Reads the answers of ``:generateContent``: a response, or the chunks of its stream, which are responses themselves.
 
-A chunk holds whole parts. Texts of one kind in a row are pieces of one text; a part with more than text ends it.
+A chunk has whole parts. Texts of one kind in a row are pieces of one text; a part with more than text in it ends that.
 Source: ``types.GenerateContentResponse`` of google-genai 3.4.0.
 """
 
@@ -27,13 +27,13 @@ _REFUSALS = (
 STOPS = {"STOP": "end_turn", "MAX_TOKENS": "max_tokens", "CONTINUATION": "pause_turn"} | dict.fromkeys(
     _REFUSALS, "refusal"
 )
-"""All others (``MALFORMED_FUNCTION_CALL``, ``OTHER`` …) are errors; what Gemini says of them is in the details."""
+"""All others (``MALFORMED_FUNCTION_CALL``, ``OTHER`` …) are errors; Gemini's explanation is in the details."""
 UNFINISHED = "FINISH_REASON_UNSPECIFIED"
-"""The word for no word."""
+"""The finish reason that stands for none."""
 _RESPONSE = frozenset(("candidates", "error", "modelVersion", "promptFeedback", "responseId", "usageMetadata"))
 """The keys of a response that are read; all others are kept as details."""
 _SDK = frozenset(("automaticFunctionCallingHistory", "parsed", "sdkHttpResponse"))
-"""Keys that the SDK's own objects add."""
+"""Keys that objects of the SDK add."""
 _CANDIDATE = frozenset(("content", "finishReason", "index"))
 _CALL = frozenset(("id", "name", "args"))
 _CONTENT = keys(content=keys("parts", "role"))
@@ -46,7 +46,8 @@ _USAGE = keys(
     toolUsePromptTokensDetails=_MODALITY,
 )  # fmt: skip
 _NEVER_OWN = frozenset(("text", "functionCall", "functionResponse"))
-"""What a part of Gemini's own may not hold: sent back, it would stand beside the calls and results of the thread."""
+"""Keys that a block of Gemini's own may not have: sent back, they would be further calls and results, beside those of
+the thread."""
 _GROWING = frozenset(("citationMetadata", "groundingMetadata", "logprobsResult", "urlContextMetadata"))
 """Details whose lists may come in pieces."""
 WORDS = (words("candidates.*.content.parts.*.text"),)
@@ -65,22 +66,24 @@ class GeminiReader(ReplyReader):
         """The pieces of the further candidates, by index."""
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
-        said = camel(event)
-        if not said.keys() & _RESPONSE:
-            return self.keep_unknown(event, f"an event with the keys {', '.join(said)}" if said else "an empty event")
-        self.id = self.id or name(said.get("responseId"))
-        self.model = name(said.get("modelVersion")) or self.model
-        if "usageMetadata" in said:
-            self._count(camel(said["usageMetadata"]))
-        if not said.keys() <= _RESPONSE:
-            self._keep(said, _RESPONSE | _SDK)
-        if said.get("promptFeedback") is not None:
-            self._take_feedback(said["promptFeedback"])
+        response = camel(event)
+        if not response.keys() & _RESPONSE:
+            return self.keep_unknown(
+                event, f"an event with the keys {', '.join(response)}" if response else "an empty event"
+            )
+        self.id = self.id or name(response.get("responseId"))
+        self.model = name(response.get("modelVersion")) or self.model
+        if "usageMetadata" in response:
+            self._count(camel(response["usageMetadata"]))
+        if not response.keys() <= _RESPONSE:
+            self._keep(response, _RESPONSE | _SDK)
+        if response.get("promptFeedback") is not None:
+            self._take_feedback(response["promptFeedback"])
         deltas: list[Delta] = []
-        for position, candidate in enumerate(listed(said.get("candidates"))):
+        for position, candidate in enumerate(listed(response.get("candidates"))):
             deltas += self._take_candidate(candidate, position)
-        if said.get("error") is not None:
-            self._fail(said["error"])
+        if response.get("error") is not None:
+            self._fail(response["error"])
         return deltas
 
     @classmethod
@@ -118,7 +121,7 @@ class GeminiReader(ReplyReader):
 
     def _take_part(self, value: object) -> list[Delta]:
         if type(value) is dict and len(value) == 1 and type(value.get("text")) is str:
-            # Nearly every part of a stream: a piece of text, and nothing beside it.
+            # The fast path: nearly every part of a stream is a piece of text and nothing else.
             return self.current("text").delta(value["text"]) if value["text"] else []
         if not isinstance(value, Mapping):
             return self.keep_unknown({"part": value}, "a part that is no object")
@@ -133,33 +136,33 @@ class GeminiReader(ReplyReader):
             return self._take_sound(inline, part)
         if part.keys() & _NEVER_OWN:
             return self.keep_unknown({"part": value}, "a part that is neither a text nor a call")
-        return self._take_own(part) if part.keys() - {"thought"} else []
+        return self._take_own(part) if part.keys() - {"thought"} else []  # the flag alone is an empty part
 
     def _take_text(self, part: Mapping[str, Any]) -> list[Delta]:
         beside = {key: each for key, each in part.items() if key not in ("text", "thought")}
-        said = text(part["text"])
-        if not said and not beside:
+        words = text(part["text"])
+        if not words and not beside:
             return []
         kind = "thinking" if part.get("thought") is True else "text"
-        # A signature without a word is a part of its own and goes back as one; with words it ends those before it.
-        block = self.current(kind) if said else self.open(kind)
+        # A signature without text came as a part of its own, and goes back as one. With text, it ends the block.
+        block = self.current(kind) if words else self.open(kind)
         if kind == "thinking":
             block.signature = name(beside.pop("thoughtSignature", None))
         block.opaque |= beside
         block.finished = bool(beside or block.signature)
-        return block.delta(said)
+        return block.delta(words)
 
     def _take_call(self, call: Mapping[str, Any], part: Mapping[str, Any]) -> list[Delta]:
         block, [begun] = self.open_call(call["name"], call.get("id"))
         block.input = {} if call.get("args") is None else call["args"]
         block.finished = True
-        block.opaque |= present(id=name(call.get("id")))  # marks an id that Gemini gave: only such a one goes back
+        block.opaque |= present(id=name(call.get("id")))  # marks an id as Gemini's: made ids do not go back
         block.opaque |= {key: each for key, each in part.items() if key != "functionCall"}
         block.opaque |= present(functionCall={key: each for key, each in call.items() if key not in _CALL})
         return [msgspec.structs.replace(begun, content=json_text(block.input))]
 
     def _take_sound(self, inline: Mapping[str, Any], part: Mapping[str, Any]) -> list[Delta]:
-        """A recording. A stream sends raw samples piece by piece."""
+        """Read a recording. Raw samples come in pieces, which are joined; any other recording is whole."""
         kind, beside = inline["mimeType"], {key: each for key, each in part.items() if key != "inlineData"}
         further = {key: each for key, each in inline.items() if key not in ("mimeType", "data")}
         beside |= {"inlineData": further} if further else {}
@@ -172,13 +175,13 @@ class GeminiReader(ReplyReader):
 
     def close_sound(self, block: OpenBlock) -> ContentBlock | None:
         data = join_data(block.pieces)
-        if not data:  # no base64: whose it is may know what it is
+        if not data:  # not base64, so no document: kept as Gemini's own, to go back as it came
             inline = {"mimeType": block.name, "data": "".join(block.pieces)}
             return ProviderBlock(self.provider, {**block.opaque, "inlineData": inline})
         return Document(Base64Source(block.name, data), opaque={self.provider: block.opaque} if block.opaque else {})
 
     def _take_own(self, part: Mapping[str, Any]) -> list[Delta]:
-        """A part that only Gemini understands: a picture, code that ran, a call of the server's own tools."""
+        """Keep a part that only Gemini understands: a picture, code that ran, a call of the server's own tools."""
         block = self.open("provider", data=dict(part), finished=True)
         call = camel(part.get("toolCall"))
         if not call:
@@ -189,7 +192,8 @@ class GeminiReader(ReplyReader):
         return [shown]
 
     def _take_feedback(self, value: object) -> None:
-        """A prompt that was blocked: there is no candidate, and that is the last word."""
+        """Take the feedback on the prompt. If the prompt was blocked, no candidate comes, and the answer is at its
+        end."""
         feedback = camel(value)
         self.details |= present(promptFeedback=feedback)
         blocked = name(feedback.get("blockReason"))
@@ -197,29 +201,29 @@ class GeminiReader(ReplyReader):
             self.stop, self.done, self.refused = blocked, True, True
 
     def _fail(self, error: object) -> None:
-        said = record(error)
-        word = next((key for key in ("status", "code") if said.get(key)), None)
-        rest = {key: value for key, value in said.items() if key != word}
-        self.fail({"type": None if word is None else said[word], **rest} if said else error)
+        problem = record(error)
+        word = next((key for key in ("status", "code") if problem.get(key)), None)
+        rest = {key: value for key, value in problem.items() if key != word}
+        self.fail({"type": None if word is None else problem[word], **rest} if problem else error)
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """Each chunk's counts are those of the whole answer so far, so the last ones say all.
+        """Take the token counts. Those of each chunk are for the whole answer so far, so the last ones count.
 
-        ``promptTokenCount`` includes what was read from a cache, ``candidatesTokenCount`` leaves the thoughts out; what
-        the server's own tools were told counts as input.
+        ``promptTokenCount`` includes cache reads, ``candidatesTokenCount`` does not include thoughts; the prompts of
+        the server's own tools count as input.
         """
         if not usage:
             return
         more = rest_of(usage, _USAGE)
         if more is not None:
             self.keep_detail("usageMetadata", more)
-        prompt, cached, tools, said, thought = (number(usage.get(key)) for key in _COUNTS)
-        if all(count is None for count in (prompt, cached, tools, said, thought)):
+        prompt, cached, tools, answered, thought = (number(usage.get(key)) for key in _COUNTS)
+        if all(count is None for count in (prompt, cached, tools, answered, thought)):
             return
         self.usage = {}
         self.count(
             input_tokens=None if prompt is None else prompt - (cached or 0) + (tools or 0),
-            output_tokens=None if said is None and thought is None else (said or 0) + (thought or 0),
+            output_tokens=None if answered is None and thought is None else (answered or 0) + (thought or 0),
             cache_read_input_tokens=cached,
             reasoning_tokens=thought,
             input_audio_tokens=_sound(usage.get("promptTokensDetails")),
@@ -237,17 +241,17 @@ class GeminiReader(ReplyReader):
 
 
 def _sound(details: object) -> int | None:
-    """How many of the tokens that are listed by kind are sound."""
+    """The number of sound tokens in a list of counts by kind; None if there are none."""
     of_sound = (record(each) for each in listed(details) if record(each).get("modality") == "AUDIO")
     return sum(number(each.get("tokenCount")) or 0 for each in of_sound) or None
 
 
 def camel(value: object) -> Mapping[str, Any]:
-    """A record under the API's names; some clients write them with underscores."""
-    given = record(value)
-    if given.keys() <= _SEEN:
-        return given  # as the API itself writes it: nothing is copied
-    return {camel_key(str(key)): each for key, each in given.items()}
+    """A record with its keys in the API's spelling; some clients write them with underscores."""
+    fields = record(value)
+    if fields.keys() <= _SEEN:
+        return fields  # the API's own spelling: no copy
+    return {camel_key(str(key)): each for key, each in fields.items()}
 
 
 _SEEN = _RESPONSE | _CANDIDATE | _CONTENT_KEYS | _USAGE.all
@@ -255,17 +259,17 @@ _SEEN = _RESPONSE | _CANDIDATE | _CONTENT_KEYS | _USAGE.all
 
 
 def grown(before: Any, value: Any) -> Any:
-    """A detail that came in pieces, its lists whole.
+    """Join the pieces of a detail, list by list.
 
-    A list that begins like the one before says all of it again; another one goes on from it.
+    A list that begins with the earlier list repeats it and replaces it; any other list continues it.
     """
     if not isinstance(value, Mapping):
         return value
     merged: dict[str, Any] = before if isinstance(before, dict) else {}
     for key, each in value.items():
-        known = merged.get(key)
-        if isinstance(each, list) and isinstance(known, list) and each[: len(known)] != known:
-            known += each
+        earlier = merged.get(key)
+        if isinstance(each, list) and isinstance(earlier, list) and each[: len(earlier)] != earlier:
+            earlier += each
         elif each is not None:
             merged[key] = list(each) if isinstance(each, list) else each
     return merged

@@ -1,6 +1,6 @@
-"""Writes a window as the body of ``:generateContent``: contents of one role joined, the system's words lifted out.
+"""Writes a window as the body of ``:generateContent``: joins contents of one role, lifts the system's texts out.
 
-The model, and whether the answer comes as a stream, are said in the URL; so neither stands in the body.
+The URL names the model and whether the answer is a stream, so the body names neither.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from headish.values.messages import ContextWindow, Message
 from headish.values.shapes import listed, name, record
 
 OPENING = "(The conversation begins with your own words.)"
-"""Stands for the user where a thread begins with the assistant: a turn that calls has to follow a user's turn. Always
-there, calls or not, so that a call which comes later changes nothing before it."""
+"""The text that is sent as the user's if a thread begins with the assistant: a turn that calls has to follow a turn of
+the user. It is sent even without calls, so that a later call changes nothing before it."""
 TOOL_LIMIT = 512
-"""Declarations in a request."""
+"""The number of function declarations that a request may have. Source: ``types.Tool`` of google-genai 3.4.0."""
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
 MODES = {"auto": "AUTO", "any": "ANY", "none": "NONE", "tool": "ANY"}
 _IN_CACHE = ("systemInstruction", "tools", "toolConfig")
-"""What the API refuses beside a cached content, which has its own."""
+"""Keys that the API refuses beside a cached content, which has its own."""
 _ECHO = "includeServerSideToolInvocations"
 _PAIRED = frozenset(("functionCall", "function_call", "functionResponse", "function_response"))
 _OURS = frozenset(
     ("id", "text", "thought", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode",
      "codeExecutionResult", "toolCall", "toolResponse")
 )  # fmt: skip
-"""Keys of a part that the block itself writes: a part holds one piece of data."""
+"""Keys of a part that come from the block itself, never from its opaque data: a part has one kind of data."""
 
 
 _CAMEL = re.compile(r"_([a-z])")
@@ -52,7 +52,7 @@ class GeminiWriter(RequestWriter):
     provider = "gemini"
     list_name = "contents"
     head_name = "systemInstruction.parts"
-    sends_ids = False  # one that Gemini did not make, some of its models refuse
+    sends_ids = False  # some of its models refuse an id that Gemini did not make
     tool_name = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
     tool_name_limit = 128
     search_tool = {"googleSearch": {}}
@@ -61,16 +61,16 @@ class GeminiWriter(RequestWriter):
         super().__init__(window, settings)
         self.names = GeminiNames(self.tool_name, self.tool_name_limit)
         self.flags = 0
-        """How many messages are to be cached."""
+        """The number of messages that are to be cached."""
         self.ids: dict[str | None, str] = {}
-        """The ids that go out, by the ledger's."""
+        """The ids that go out, by the ids of the ledger."""
         self._given: set[str] = set()
 
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
         return {"text": text} | ({} if block is None else self._beside(block.opaque, message))
 
     def blank_part(self, block: Text | None, message: Message) -> Part | None:
-        """A blank text may carry a signature: streams of the API end so."""
+        """A blank text is sent only if it carries a signature: the API ends some streams with such a part."""
         beside = {} if block is None else self._beside(block.opaque, message)
         if block is None or "thoughtSignature" not in beside:
             return super().blank_part(block, message)
@@ -80,7 +80,7 @@ class GeminiWriter(RequestWriter):
         return joined(write_gemini_media(block), block.opaque.get(self.provider))
 
     def spoken_part(self, block: Document, message: Message) -> Part | None:
-        """What Gemini said aloud goes back as it came; of what another provider has made, the words are sent."""
+        """Send a recording of Gemini back as it came; for another provider's, send only the words."""
         if any(provider != self.provider for provider in block.opaque) or not isinstance(block.source, Base64Source):
             return super().spoken_part(block, message)
         return joined(write_gemini_media(block), owned(block.opaque.get(self.provider)))
@@ -90,25 +90,25 @@ class GeminiWriter(RequestWriter):
         return {"functionCall": self._identified(block) | call} | self._beside(block.opaque, message)
 
     def _identified(self, block: ToolUse) -> Part:
-        """The id of a call that Gemini gave it.
+        """The id of a call, if Gemini gave it one.
 
-        Ids are optional on both sides and pair only where both have one, else name and order do. Models before Gemini 3
-        give none, and some of the API's versions refuse the key; so an id that came from elsewhere stays here.
+        Ids are optional on both sides. They pair a call and its result only if both have one, else name and order do.
+        Models before Gemini 3 give none, and some versions of the API refuse the key, so no other id is sent.
         """
-        given = name(record(block.opaque.get(self.provider)).get("id"))
-        if given is None or block.id is None:
+        own_id = name(record(block.opaque.get(self.provider)).get("id"))
+        if own_id is None or block.id is None:
             return {}
-        self.ids[block.id] = block.id if given in self._given else given  # a thread may hold a call twice
-        self._given.add(given)
+        self.ids[block.id] = block.id if own_id in self._given else own_id  # a thread may hold a call twice
+        self._given.add(own_id)
         return {"id": self.ids[block.id]}
 
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
-        said = "\n".join(piece for piece in pieces if isinstance(piece, str))
+        words = "\n".join(piece for piece in pieces if isinstance(piece, str))
         media = [self.media_part(media_type_of(piece), piece) for piece in pieces if isinstance(piece, Document)]
         result: Part = {"id": self.ids[block.tool_use_id]} if block.tool_use_id in self.ids else {}
         result |= {
             "name": self.names.send(block.name or ""),
-            "response": response_of(block, said),
+            "response": response_of(block, words),
         }
         own = record(block.opaque.get(self.provider))
         response = joined(result | ({"parts": media} if media else {}), own.get("functionResponse"))
@@ -131,13 +131,13 @@ class GeminiWriter(RequestWriter):
         return dict(data)
 
     def _beside(self, opaque: Mapping[str, Any], message: Message) -> Part:
-        """What came on the same part: a signature goes back to where it stood."""
+        """Gemini's opaque data of a part, such as a signature, which goes back on the same part."""
         own = record(opaque.get(self.provider))
-        kept = {key: value for key, value in own.items() if key not in _OURS}
-        if kept and message.role != "assistant":
+        sendable = {key: value for key, value in own.items() if key not in _OURS}
+        if sendable and message.role != "assistant":
             self.left_out(f"what {self.provider} keeps beside a text of role {message.role}", message)
             return {}
-        return self._checked(kept, message)
+        return self._checked(sendable, message)
 
     def _checked(self, kept: Part, message: Message) -> Part:
         if "thoughtSignature" in kept and not is_signature(kept["thoughtSignature"]):
@@ -146,7 +146,8 @@ class GeminiWriter(RequestWriter):
         return kept
 
     def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
-        """Messages of one role in a row become one content: so roles alternate, and results come right behind calls."""
+        """Put the parts into the body. Messages of one role in a row become one content, so that roles alternate and
+        results directly follow their calls."""
         self.flags += bool(message.cache)
         if message.role in SYSTEM:
             self.hoist(message, turns, parts)
@@ -182,26 +183,27 @@ class GeminiWriter(RequestWriter):
         return {key: value for key, value in body.items() if key not in held}
 
     def _check_effort(self) -> None:
-        """``thinkingLevel`` has fewer words than other providers; a wrong type is refused where it is placed."""
+        """Refuse an effort that ``thinkingLevel`` has no word for. A value of a wrong type is refused when it is
+        placed."""
         effort = record(self.options.get("params")).get("effort")
         if isinstance(effort, str) and effort and effort.lower() not in EFFORTS:
             self.refuse(f"params.effort={effort!r}: it is {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
 
     def _write_tools(self, tools: Sequence[ToolDefinition], placed: Part) -> Part:
-        """``tools`` and ``toolConfig``, those of ``params.gemini`` with them."""
+        """``tools`` and ``toolConfig``, merged with those of ``params.gemini``."""
         if len(tools) > TOOL_LIMIT:
             self.refuse(f"{len(tools)} tools: {TOOL_LIMIT} fit into a request")
         functions = [self._define(tool) for tool in tools]
         own, config = self.own_tools(placed), placed.pop("toolConfig", {})
-        named = [function["name"] for function in functions]
-        self.check_names([*named, *(each for tool in own for each in self.names_of(tool))])
-        choice = self.choose_tool(named)
+        names = [function["name"] for function in functions]
+        self.check_names([*names, *(each for tool in own for each in self.names_of(tool))])
+        choice = self.choose_tool(names)
         if not isinstance(config, Mapping):
             self.refuse("params.gemini.toolConfig that is no object")
             return {}
         defined: list[Any] = own + ([{"functionDeclarations": functions}] if functions else [])
         kinds = {kind for tool in defined for kind in record(tool)}
-        # Functions go together with the server's own tools only where their calls come back too (Gemini 3).
+        # The API refuses functions together with its own tools unless this asks for the calls of those, too (Gemini 3).
         mixed: Part = {_ECHO: True} if "functionDeclarations" in kinds and len(kinds) > 1 else {}
         chosen: Part = {} if choice is None else {"functionCallingConfig": _choice(choice)}
         config = merge(mixed | chosen, config)
@@ -212,11 +214,13 @@ class GeminiWriter(RequestWriter):
         return [called for each in declared if (called := name(record(each).get("name"))) is not None]
 
     def kinds_of(self, tool: Mapping[str, Any]) -> list[str]:
+        # Function declarations do not count as a kind of own tools. A client may spell the key with either f or F.
         return [_CAMEL.sub(lambda match: match[1].upper(), kind) for kind in tool if "unction" not in kind]
 
     def _define(self, tool: ToolDefinition) -> Part:
         called, description, schema = self.as_function(tool)
         described: Part = {"description": description} if description else {}
+        # Not ``parameters``, which takes only a subset of OpenAPI's schemas.
         return {"name": self.names.send(called), **described, "parametersJsonSchema": schema}
 
 
@@ -225,6 +229,6 @@ def _choice(choice: Choice) -> Part:
 
 
 def _answered(message: Message) -> set[Any]:
-    """The ids of the server's own calls that have their response in the message; None for one without an id."""
+    """The ids of the server's own calls whose response is in the message; None for one without an id."""
     own = [record(block.data) for block in message.content if isinstance(block, ProviderBlock)]
     return {name(record(data.get("toolResponse")).get("id")) for data in own if "toolResponse" in data}

@@ -1,7 +1,7 @@
-"""Reads what OpenAI's ``POST /v1/chat/completions`` answers: a completion, or the chunks of its stream.
+"""Reads the answers of OpenAI's ``POST /v1/chat/completions``: a completion, or the chunks of its stream.
 
-A dialect may say that reasoning stands between tags at the beginning of the content: then it is read as reasoning, and
-what the tags were is kept beside it.
+In a dialect with tags, reasoning between tags at the beginning of the content is read as reasoning, and the tags are
+kept beside it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headish.providers.shared.reply import OpenBlock
 from headish.providers.shared.values import Delta, Reply
 
 OPENED, CLOSED = "opened", "closed"
-"""Kept beside reasoning that stood in the content: the tag that it began with, and the one that ended it."""
+"""Keys beside reasoning that came in the content: the tag that began it, and the tag that ended it."""
 
 
 class OpenAIReader(ChatReader):
@@ -35,7 +35,7 @@ class OpenAIReader(ChatReader):
         return super().say(piece) if self._splitter is None else self._take(self._splitter.feed(piece))
 
     def open_call(self, called: object, id: object) -> tuple[OpenBlock, list[Delta]]:
-        shown = self._flush()
+        shown = self._flush()  # held text came before the call, and has to stay before it
         block, deltas = super().open_call(called, id)
         return block, shown + deltas
 
@@ -45,6 +45,7 @@ class OpenAIReader(ChatReader):
 
     def _read_choice(self, choice: Mapping[str, Any]) -> list[Delta]:
         shown = super()._read_choice(choice)
+        # At once, not in ``finish``, which shows nothing.
         return shown + self._flush() if self.done else shown
 
     def _flush(self) -> list[Delta]:

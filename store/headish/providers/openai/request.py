@@ -1,6 +1,6 @@
-"""Writes a window as the body of ``POST /v1/chat/completions``: PDF files, and explicit cache breakpoints if asked.
+"""Writes a window as the body of ``POST /v1/chat/completions``: PDF files, and explicit cache breakpoints on request.
 
-Servers that speak like it have a dialect: what it says is asked for here, and done by ``spelling``.
+Servers that speak like OpenAI's have a dialect. This module asks it, ``spelling`` applies it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from headish.values.shapes import record
 AT_TOP = ("enum", "not")
 """Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""
 MARKABLE = ("user", *SYSTEM)
-"""Roles whose parts take a breakpoint. The types allow it for every text, but the API is said to refuse the model's own
-texts and the tools'."""
+"""Roles whose parts take a breakpoint. The types allow one on every text, but the API is said to refuse it on texts of
+the model and of tools."""
 
 
 class OpenAIWriter(OpenAIShapedWriter):
@@ -47,17 +47,18 @@ class OpenAIWriter(OpenAIShapedWriter):
         super().__init__(window, settings)
         self.dialect = find_dialect(settings.dialect)
         self.roles, self.takes_custom = self.dialect.roles, self.dialect.customs
+        # With ``fills``, even an answer that is one text needs the key for reasoning, so it takes the long way.
         self.plain_roles = ("user",) if self.dialect.fills else ("user", "assistant")
         self.mend = None if self.dialect.lists else join_lists
         self.marked: list[Part] = []
         """The last part of each message that is to be cached."""
 
     def keeps_name(self, media_type: str) -> bool:
-        return media_type in (PDF, "")  # a file of the provider's may have a name too
+        return media_type in (PDF, "")  # a file that the provider keeps has no media type, and may have a name
 
     def write_schema(self, called: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The API wants an object with properties at the top of a schema, without alternatives, and ``items`` in
-        arrays."""
+        """The schema as the API wants it: at its top an object with properties and without alternatives, and ``items``
+        in every array."""
         parameters = fill_arrays({key: value for key, value in join_top(schema).items() if key not in AT_TOP})
         lost = [key for key in schema if key not in parameters]
         if lost:
@@ -65,7 +66,8 @@ class OpenAIWriter(OpenAIShapedWriter):
         return {**parameters, "properties": parameters.get("properties", {})}
 
     def flag(self, entries: list[Part]) -> None:
-        """Remember the last part of a flagged message. It stays a part where its mark moves on: only marks move."""
+        """Remember the last part of a flagged message."""
+        # A text becomes a part even if its mark is left out later, so that only marks change between requests.
         super().flag(entries)
         if not self.settings.cache_breakpoints or not entries or entries[-1]["role"] not in MARKABLE:
             return
@@ -74,7 +76,7 @@ class OpenAIWriter(OpenAIShapedWriter):
             content = entries[-1]["content"] = [{"type": "text", "text": content}]
         self.marked.append(content[-1])
 
-    # What a dialect says.
+    # Rules of the dialect.
 
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
         if block is None or not block.opaque:
@@ -86,17 +88,17 @@ class OpenAIWriter(OpenAIShapedWriter):
         return {"type": "text", "text": text}
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
-        named = self.settings.dialect
-        if named is None or self.dialect.reasoning == PARTS:
+        dialect_name = self.settings.dialect
+        if dialect_name is None or self.dialect.reasoning == PARTS:
             part = self.own_thinking(block)
             if part is not None:
                 return part
         if self.dialect.details and self.asked_once(message, lambda each: has_details(each, self.provider)):
-            return None  # it is said there
+            return None  # the details hold the same reasoning
         part = spell_reasoning(self.dialect, block, record(block.opaque.get(self.provider)))
-        if part is None and named is None:
+        if part is None and dialect_name is None:
             return super().thinking_part(block, message)
-        return part or self.left_out(f"reasoning, which goes to no server of the dialect {named},", message)
+        return part or self.left_out(f"reasoning, which goes to no server of the dialect {dialect_name},", message)
 
     def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
         keys = self.dialect.keys
@@ -113,8 +115,8 @@ class OpenAIWriter(OpenAIShapedWriter):
         called["id"] = spell_id(self.dialect, called["id"])
         if self.dialect.keys is None:
             return part
-        known = ("id", "type", "function", "custom", TOOL_CALL)
-        further = {key: value for key, value in called.items() if key not in known}
+        standard_keys = ("id", "type", "function", "custom", TOOL_CALL)
+        further = {key: value for key, value in called.items() if key not in standard_keys}
         kept = self._kept(further, f"what the call of {block.name} says as", message)
         for key in further.keys() - kept.keys():
             del called[key]
@@ -133,11 +135,11 @@ class OpenAIWriter(OpenAIShapedWriter):
         return spell_answer(self.dialect, answer, thought)
 
     def check_parameters(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The parameters that the server takes: a dialect's own word on the others is told."""
-        told = {name: value for name, value in params.items() if value is not None}
-        for name in told.keys() & self.dialect.refused.keys():
+        """The parameters that the server takes. The others are refused or noted with the dialect's reason."""
+        set_params = {name: value for name, value in params.items() if value is not None}
+        for name in set_params.keys() & self.dialect.refused.keys():
             self.refuse(f"params.{name}, for {self.dialect.title}: {self.dialect.refused[name]}")
-        for name in sorted(told.keys() & self.dialect.ignored.keys()):
+        for name in sorted(set_params.keys() & self.dialect.ignored.keys()):
             self.note(f"the option params.{name} is not sent to {self.dialect.title}: {self.dialect.ignored[name]}")
         left_out = self.dialect.refused.keys() | self.dialect.ignored.keys()
         return {name: value for name, value in params.items() if name not in left_out}
@@ -156,13 +158,14 @@ class OpenAIWriter(OpenAIShapedWriter):
 
     def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         body = super().body(model, tools, placed)
-        given = record(record(self.options.get("params")).get(self.provider))
-        if given.get(STREAM_OPTIONS, STREAM_OPTIONS not in self.dialect.refused) is False:
+        own_params = record(record(self.options.get("params")).get(self.provider))
+        # Set to false by hand, or refused by the server and not set by hand: the person may know better.
+        if own_params.get(STREAM_OPTIONS, STREAM_OPTIONS not in self.dialect.refused) is False:
             body.pop(STREAM_OPTIONS, None)
         return body
 
     def _kept(self, said: Mapping[str, Any], what: str, message: Message) -> dict[str, Any]:
-        """The keys that go back; what stays is told."""
+        """The keys that go back, with a note on those that do not."""
         kept = {key: value for key, value in said.items() if key in (self.dialect.keys or ())}
         lost = [str(key) for key in said if key not in kept]
         if lost:

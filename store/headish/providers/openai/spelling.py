@@ -1,4 +1,4 @@
-"""What a dialect does to the messages of a request: where reasoning stands, which keys go back, how ids look."""
+"""The effect of a dialect on the messages of a request: the place of reasoning, the keys that go back, the ids."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def spell_reasoning(dialect: Dialect, block: Thinking, own: Mapping[str, Any]) -> Part | None:
-    """The part that says a reasoning; None where the dialect has no place for it. ``own`` is what is kept beside it.
+    """The part for a reasoning; None if the dialect has no place for it. ``own`` is the opaque data beside it.
 
-    What came from the content goes back into it to the letter, if the dialect reads it from there.
+    Reasoning that came in the content goes back into it to the letter, if the dialect has its tags.
     """
     opened = name(own.get(OPENED))
     if opened is not None and opened.strip().strip("<>") in dialect.tags:
@@ -34,7 +34,7 @@ def spell_reasoning(dialect: Dialect, block: Thinking, own: Mapping[str, Any]) -
 
 
 def spell_answer(dialect: Dialect, answer: Part, thought: list[str]) -> Part:
-    """A message of the assistant with its reasoning under the key that the dialect has for it."""
+    """A message of the assistant with its reasoning under the dialect's key."""
     key = dialect.reasoning
     if key in (None, PARTS) or not (thought or dialect.fills):
         return answer
@@ -42,7 +42,8 @@ def spell_answer(dialect: Dialect, answer: Part, thought: list[str]) -> Part:
 
 
 def join_tagged(parts: list[Part]) -> list[Part]:
-    """The parts of an answer, with reasoning between tags and the text behind it as the one text that they were."""
+    """The parts of an answer, with reasoning between tags and the text after it joined to the one text that they
+    were."""
     joined: list[Part] = []
     for part in parts:
         if joined and joined[-1].get("tagged") and part["type"] == "text":
@@ -59,7 +60,7 @@ def has_details(message: Message, provider: str) -> bool:
 
 
 def spell_id(dialect: Dialect, id: str | None) -> str | None:
-    """The id of a call in as many letters and digits as the dialect wants, always the same."""
+    """The id of a call with as many letters and digits as the dialect wants; the same id always gives the same."""
     size = dialect.ids
     if id is None or size is None or (len(id) == size and id.isascii() and id.isalnum()):
         return id
@@ -68,7 +69,7 @@ def spell_id(dialect: Dialect, id: str | None) -> str | None:
 
 
 def join_lists(entry: Part) -> Part:
-    """A message whose content is a list of nothing but texts, with one text."""
+    """A message with one text in place of a list of nothing but texts; any other message unchanged."""
     content = entry.get("content")
     if isinstance(content, list) and all(set(part) == {"type", "text"} for part in content):
         return {**entry, "content": "\n".join(part["text"] for part in content)}

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, used without its memory: all of a thread is in each request, nothing is kept by the server.
+"""OpenAI's Responses API, used without its memory: each request has the whole thread, and the server keeps nothing.
 
 Source: https://developers.openai.com/api/reference/resources/responses, as the types of the official SDK have it,
 openai 3.54.0, read on 2026-11-21.

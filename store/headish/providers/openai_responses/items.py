@@ -1,8 +1,9 @@
-"""The items of an answer's output while they grow: messages, calls, reasoning, and what only the provider understands.
+"""The items of an answer's output while they grow: messages, calls, reasoning, and items that only the provider
+understands.
 
-An item is told by its place in the output, else by its id. Each form of it that comes (when it begins, when it ends,
-in the whole response) is settled against what is there: what is new is added, what differs gives way, and what the new
-form does not have stays.
+An item is found by its place in the output, else by its id. It comes in several forms: when it begins, when it ends, in
+the whole response. Each form is settled with what is there: new values are added, different ones replace the old, and
+values that the form lacks stay.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Section = tuple[str, int]
 
 @dataclass
 class OutputItem:
-    """An item at its place in the output, and the blocks that it becomes, by the number of the part."""
+    """An item at its place in the output, and the blocks that it becomes, by the index of the part."""
 
     kind: str
     place: int
@@ -33,16 +34,16 @@ class OutputItem:
     finished: bool = False
     phase: str | None = None
     section: Section | None = None
-    """The text of a reasoning that grew last."""
+    """The section of a reasoning that grew last."""
     sections: set[Section] = field(default_factory=set)
     rests: dict[int | None, Any] = field(default_factory=dict)
-    """What nobody knows of the item, and of its parts by their numbers, as it was said last."""
+    """The latest unknown keys of the item (at None), and of its parts by their index."""
     growing: str | None = None
-    """The key of the provider's own item whose text comes in pieces."""
+    """The key, in an item of the provider's own, of the text that comes in pieces."""
 
 
 class ItemReader(ReplyReader):
-    """Reads items. A subclass says which event means what."""
+    """Reads items. A subclass maps events to its methods."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -51,7 +52,7 @@ class ItemReader(ReplyReader):
         self._by_id: dict[tuple[str, str], OutputItem] = {}
 
     def finish(self) -> Reply:
-        # Items may arrive in another order than the one that they have in the answer.
+        # Items may arrive in an order that is not that of the answer.
         ordered = sorted(self._items, key=lambda item: item.place)
         for item in ordered:
             self._end_blocks(item)
@@ -59,33 +60,34 @@ class ItemReader(ReplyReader):
         return super().finish()
 
     def _end_blocks(self, item: OutputItem) -> None:
-        """Say of each block what its item said of itself last: here, for an item of many parts may come many times."""
+        """Set on each block the last state of its item. Done once at the end, because an item of many parts may come
+        many times."""
         if item.growing is not None and not item.finished:
             item.blocks[0].data[item.growing] = "".join(item.blocks[0].pieces)
         for block in item.blocks.values():
             block.finished = item.finished
             block.opaque |= present(phase=item.phase)
 
-    # Which item.
+    # Finding the item.
 
     def begin_item(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> OutputItem:
-        """The item that an event begins; it may have begun before, by a piece of it."""
+        """The item that an event begins. It may have begun earlier, with a piece of it."""
         kind, id, place = text(data.get("type")), text(data.get("id")), number(event.get("output_index"))
-        found = self._at.get(place) if place is not None else None
-        if found is None or found.kind != kind or found.finished or (found.id and found.id != id):
+        existing = self._at.get(place) if place is not None else None
+        if existing is None or existing.kind != kind or existing.finished or (existing.id and existing.id != id):
             return self._begin(kind, place)
-        return found
+        return existing
 
     def item_of(self, event: Mapping[str, Any], kind: str) -> OutputItem:
-        """The item of an event; a new one where what begins it never came."""
+        """The item of an event; a new one if its beginning never came."""
         place = number(event.get("output_index"))
         id = text(event.get("item_id")) or text(record(event.get("item")).get("id"))
-        there = self._at.get(place) if place is not None else (self._items[-1] if self._items else None)
-        named = self._by_id.get((kind, id)) if id else None
-        if there is None or there.kind != kind or (place is None and there.finished):
-            return named or self._begin(kind, place)
+        at_place = self._at.get(place) if place is not None else (self._items[-1] if self._items else None)
+        by_id = self._by_id.get((kind, id)) if id else None
+        if at_place is None or at_place.kind != kind or (place is None and at_place.finished):
+            return by_id or self._begin(kind, place)
         # Some servers number no items, some give them another id in each event.
-        return named if named is not None and there.id and there.id != id else there
+        return by_id if by_id is not None and at_place.id and at_place.id != id else at_place
 
     def _begin(self, kind: str, place: int | None) -> OutputItem:
         place = len(self._items) if place is None else place
@@ -94,8 +96,8 @@ class ItemReader(ReplyReader):
         return item
 
     def read_output(self, output: Iterable[Any]) -> list[Delta]:
-        """The output of a whole response; items that are not in it stay."""
-        taken: set[int] = set()
+        """Settle the items with the output of a whole response; items that are not in it stay."""
+        taken: set[int] = set()  # by identity, so that each is matched once
         deltas: list[Delta] = []
         for place, each in enumerate(output):
             data = record(each)
@@ -116,16 +118,16 @@ class ItemReader(ReplyReader):
                 return found
         return self._begin(kind, place)
 
-    # What it is.
+    # Settling its forms.
 
     def settle(self, item: OutputItem, data: Mapping[str, Any], *, finished: bool = False) -> list[Delta]:
-        """Take a form of an item; what to show of what is new in it."""
+        """Take a form of an item; return what to show of its new values."""
         item.id = item.id or text(data.get("id"))
         for id in (text(data.get("id")), text(data.get("call_id"))):
             if id:
                 self._by_id.setdefault((item.kind, id), item)
         item.finished = item.finished or finished
-        # Of reasoning that is at its end, all is kept beside it.
+        # The final form of a reasoning goes into its opaque data whole, so nothing of it is left over.
         known = None if item.kind == "reasoning" and item.finished else ITEMS.get(item.kind)
         self._keep_rest(item, None, data, known)
         return KINDS.get(item.kind, ItemReader._settle_own)(self, item, data)
@@ -133,14 +135,14 @@ class ItemReader(ReplyReader):
     def _settle_message(self, item: OutputItem, data: Mapping[str, Any]) -> list[Delta]:
         is_first, item.phase = item.phase is None, name(data.get("phase")) or item.phase
         for block in item.blocks.values() if is_first and item.phase else ():
-            block.opaque["phase"] = item.phase  # its place among the keys; what it is at the end, ``finish`` says
+            block.opaque["phase"] = item.phase  # fixes its place among the keys; ``finish`` sets the last value
         deltas: list[Delta] = []
         for place, part in enumerate(listed(data.get("content"))):
             deltas += self.settle_part(item, place, record(part))
         return deltas
 
     def settle_part(self, item: OutputItem, place: int, part: Mapping[str, Any]) -> list[Delta]:
-        """A part of a message: text with its annotations, or a refusal."""
+        """Take a form of a part of a message: text with its annotations, or a refusal."""
         kind = part.get("type")
         self._keep_rest(item, place, part, PARTS.get(kind) if isinstance(kind, str) else None)
         if kind == "refusal":
@@ -156,7 +158,7 @@ class ItemReader(ReplyReader):
         return []
 
     def _keep_rest(self, item: OutputItem, place: int | None, said: Mapping[str, Any], known: KnownKeys | None) -> None:
-        """Keep what nobody knows of a form of an item or of its part, once: the next form says it again."""
+        """Keep the unknown keys of a form of an item or of its part, once: later forms repeat them."""
         rest = None if known is None else rest_of(said, known)
         if rest is None or item.rests.get(place) == rest:
             return
@@ -171,10 +173,10 @@ class ItemReader(ReplyReader):
         return item.blocks[place]
 
     def settle_text(self, block: OpenBlock, whole: str) -> list[Delta]:
-        """Set the text of a block to its whole text; returns what is new of it, to show."""
-        said = "".join(block.pieces) if whole else ""
-        if whole.startswith(said):
-            return block.delta(whole[len(said) :])
+        """Set the text of a block to its whole text; return the new part, to show it."""
+        before = "".join(block.pieces) if whole else ""
+        if whole.startswith(before):
+            return block.delta(whole[len(before) :])
         block.pieces = [whole]
         return []
 
@@ -182,7 +184,7 @@ class ItemReader(ReplyReader):
         block, deltas = self.call_block(item, data)
         block.opaque |= present(namespace=data.get("namespace"), caller=data.get("caller"))
         if isinstance(data.get("arguments"), Mapping):
-            block.input = data["arguments"]  # which some servers do not write as text
+            block.input = data["arguments"]  # some servers send an object in place of its text
         return deltas + self.settle_text(block, text(data.get("arguments")))
 
     def _settle_custom(self, item: OutputItem, data: Mapping[str, Any]) -> list[Delta]:
@@ -210,12 +212,12 @@ class ItemReader(ReplyReader):
         block = self._thought(item)
         deltas = self.settle_text(block, join_texts(data.get("summary")) or join_texts(data.get("content")))
         if item.finished:
-            # An item that is not at its end may have half of its encrypted content.
+            # Before its end, an item may have only a part of its encrypted content.
             block.opaque |= {key: value for key, value in data.items() if value is not None or key not in block.opaque}
         return deltas
 
     def add_thought(self, item: OutputItem, section: Section, piece: str) -> list[Delta]:
-        """A piece of one of the texts of a reasoning item."""
+        """Add a piece to one of the texts of a reasoning item."""
         if not piece:
             return []
         block = self._thought(item)
@@ -235,14 +237,15 @@ class ItemReader(ReplyReader):
         return deltas
 
     def add_own(self, item: OutputItem, key: str, piece: str) -> list[Delta]:
-        """A piece of a text inside an item that only the provider understands."""
+        """Add a piece to a text inside an item that only the provider understands."""
         block, deltas = self._own(item, {"type": item.kind})
         item.growing = key
         block.pieces.append(piece)
         return [*deltas, Delta("server_tool_use", piece, index=block.index)]
 
     def _own(self, item: OutputItem, data: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
-        """The block of such an item, and what to show of its beginning: a tool is called like any other."""
+        """The block of such an item, and what to show of its beginning. A call of the server's own tools is shown like
+        any other."""
         if 0 in item.blocks:
             return item.blocks[0], []
         block = item.blocks[0] = self.open("provider", data=dict(data))
@@ -258,4 +261,4 @@ KINDS: dict[str, Callable[[ItemReader, OutputItem, Mapping[str, Any]], list[Delt
     CUSTOM: ItemReader._settle_custom,
     "reasoning": ItemReader._settle_thought,
 }
-"""How a form of an item is read, by its type; those of all other types are the provider's own."""
+"""The methods that read a form of an item, by its type. Items of all other types are the provider's own."""

@@ -1,12 +1,12 @@
-"""What the Responses API alone has: outputs that belong to calls of its own, files, and answers that it stores.
+"""Features of the Responses API alone: outputs of its own kinds of calls, files, and stored answers.
 
 The ledger pairs the calls of functions. Other calls that a client answers (a shell, a patch, a custom tool) are the
-provider's own blocks, and so are their outputs. The API refuses one without the other, so such a block is sent only
-where its other half stands in the thread too.
+provider's own blocks, and so are their outputs. The API refuses one without the other, so such a block is sent only if
+its other half is in the thread, too.
 
-An ``input_file`` is a document other than text, which goes out as text. The API tells a file's type by the ending of
-its name, so a name without a known ending is given one. A request that goes on from a stored answer leaves out what the
-server has seen.
+An ``input_file`` is a document that is not text (text goes out as text). The API takes a file's type from the ending of
+its name, so a name without a known ending gets one. A request that continues a stored answer leaves out everything that
+the server has seen.
 
 Source: the types of the official SDK, openai 3.54.0 (``ResponseInputItemParam``), and
 https://developers.openai.com/api/docs/guides/file-inputs, "Accepted file types"; read on 2026-11-21.
@@ -38,11 +38,11 @@ OUTPUTS = {
     "shell_call": "shell_call_output",
     "tool_search_call": "tool_search_output",
 }
-"""Calls, and what answers them."""
+"""The types of calls, and those of their outputs."""
 
 
 class Pairs:
-    """The calls of a thread that are answered behind them. Items are asked about in the order that they are sent in."""
+    """The calls of a thread that have an answer after them. Ask about items in the order in which they are sent."""
 
     def __init__(self, messages: Iterable[Message], provider: str) -> None:
         self._answered: set[Pair] = set()
@@ -59,7 +59,7 @@ class Pairs:
                     self._answered.add(pair)
 
     def admit(self, data: Mapping[str, Any]) -> bool:
-        """Whether an item may be sent: it stands alone, or is a half whose other half is sent too, each once."""
+        """Whether to send an item: it needs no other half, or its other half is sent, too, and each of them once."""
         pair = pair_of(data)
         if pair is None:
             return True
@@ -74,10 +74,10 @@ class Pairs:
 
 
 def pair_of(data: Mapping[str, Any]) -> Pair | None:
-    """What an item has to be paired by; None where it stands alone."""
+    """The key that pairs an item with its other half; None if it needs none."""
     kind = text(data.get("type"))
     if data.get("execution") == "server":
-        return None  # the server has searched among the tools by itself
+        return None  # the server ran it (a tool search), and needs no output of ours
     if kind in OUTPUTS or kind in OUTPUTS.values():
         # The output of a local shell has the id of its call, but no call_id.
         return OUTPUTS.get(kind, kind), text(data.get("call_id")) or text(data.get("id"))
@@ -90,7 +90,7 @@ _ENDINGS = (
 )  # fmt: skip
 
 FILES: dict[str, tuple[str, ...]] = {PDF: (".pdf",), **dict(zip(OFFICE, _ENDINGS, strict=True))}
-"""Media types, and how the names of such files end."""
+"""Media types, and the endings of the names of such files."""
 
 
 def file_name(media_type: str, name: str | None) -> str:
@@ -102,14 +102,15 @@ def file_name(media_type: str, name: str | None) -> str:
 
 
 OPTION = "continue_stored"
-"""The parameter that asks for it; it is headish's own, and never sent."""
+"""The parameter that asks to continue a stored answer; it is headish's own, and never sent."""
 PREVIOUS = "previous_response_id"
 
 
 def continue_stored(request: Request, response_id: str, answer: TurnId, seen: Collection[TurnId]) -> Request:
-    """The request with the items alone that the server has not seen. ``whole`` keeps the body as it was.
+    """The request with only the items that the server has not ``seen``. ``whole`` keeps the full body.
 
-    What settles a call of the answer that nobody answered is new as well. Where nothing is new, nothing changes.
+    An output that settles an unanswered call of the answer is new as well. The request stays unchanged if no item is
+    new.
     """
     items: list[Any] = request.body["input"]
     new = [
@@ -125,10 +126,10 @@ def continue_stored(request: Request, response_id: str, answer: TurnId, seen: Co
 
 
 def told(answer: TurnId) -> Note:
-    """What is to be told of it."""
+    """The note on items that are not sent because the server keeps them."""
     return Note("what was said up to a stored answer is not sent: the server keeps it", answer)
 
 
 def is_unknown(status: int, message: str) -> bool:
-    """Whether a server refuses a request because it does not know the answer that is named."""
+    """Whether a server refuses a request because it does not know the named answer."""
     return status in (400, 404) and "previous" in message.lower() and "response" in message.lower()

@@ -1,7 +1,7 @@
-"""Reads what ``POST /v1/responses`` answers: a response, or the events of its stream.
+"""Reads the answers of ``POST /v1/responses``: a response, or the events of its stream.
 
-The last event of a stream holds the whole response, and that is the truth; so a response is read as that event alone.
-What was streamed is kept where the last event does not come, or does not have it.
+The last event of a stream has the whole response, which overrides the earlier events; so a response is read as that
+event alone. Streamed values are kept if the last event never comes, or lacks them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ STOPS = {
     "completed": "end_turn",
     "max_output_tokens": "max_tokens",
     "content_filter": "refusal",
-    # The server stopped between two items; sent back as it is, the answer goes on.
+    # The server stopped between two items, and continues the answer if it is sent back unchanged.
     "max_messages": "pause_turn",
     "steered": "pause_turn",
     "incomplete": "incomplete",
 }
 STATUSES = ("completed", "incomplete", "failed", "cancelled", "in_progress", "queued")
 _SAYS = frozenset(("error", "id", "model", "object", "output", "status", "usage"))
-"""Keys by which a response is known."""
+"""Keys of which a response has at least one."""
 _SPOKEN = ("output_text", "refusal", "reasoning_summary_text", "reasoning_text")
 _ITEM = ("content.*.text", "content.*.refusal", "summary.*.text")
 WORDS = (
@@ -64,7 +64,7 @@ class OpenAIResponsesReader(ItemReader):
     @classmethod
     def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         if not response.keys() & _SAYS:
-            yield response  # no response: nobody knows it
+            yield response  # not a response: ``feed`` keeps it as an unknown event
             return
         status, output = text(response.get("status")), response.get("output")
         if status not in STATUSES and output is None and response.get("error") is not None:
@@ -109,22 +109,23 @@ class OpenAIResponsesReader(ItemReader):
 
     def _fail(self, event: Mapping[str, Any]) -> list[Delta]:
         error = event.get("error")
-        said = {key: event.get(key) for key in ("message", "param")}
-        return self.fail({"type": event.get("code"), **said} if error is None else error)
+        details = {key: event.get(key) for key in ("message", "param")}
+        return self.fail({"type": event.get("code"), **details} if error is None else error)
 
     def _ignore(self, event: Mapping[str, Any]) -> list[Delta]:
         return []
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """The input that OpenAI counts has the tokens of the cache in it."""
-        given, details = number(usage.get("input_tokens")), record(usage.get("input_tokens_details"))
-        read, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
+        """Take the token counts."""
+        # OpenAI counts cache reads and writes as input; ours are disjoint.
+        prompt, details = number(usage.get("input_tokens")), record(usage.get("input_tokens_details"))
+        cached, cache_written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
         self.details |= present(cache_write_tokens_details=details.get("cache_write_tokens_details"))
         self.count(
-            input_tokens=None if given is None else given - (read or 0) - (written or 0),
+            input_tokens=None if prompt is None else prompt - (cached or 0) - (cache_written or 0),
             output_tokens=number(usage.get("output_tokens")),
-            cache_creation_input_tokens=written,
-            cache_read_input_tokens=read,
+            cache_creation_input_tokens=cache_written,
+            cache_read_input_tokens=cached,
             reasoning_tokens=number(record(usage.get("output_tokens_details")).get("reasoning_tokens")),
         )
 
@@ -185,7 +186,7 @@ class OpenAIResponsesReader(ItemReader):
         return self.add_thought(self.item_of(event, "reasoning"), _section(event), text(event.get("delta")))
 
     def _end_thought(self, event: Mapping[str, Any]) -> list[Delta]:
-        """The text of a section, which is news only where no piece of it came."""
+        """Take the whole text of a section; it is new only if no piece of it came."""
         item, section = self.item_of(event, "reasoning"), _section(event)
         whole = text(event.get("text")) or text(record(event.get("part")).get("text"))
         return [] if section in item.sections else self.add_thought(item, section, whole)
@@ -200,7 +201,7 @@ def _place(event: Mapping[str, Any], key: str) -> int:
 
 
 def _section(event: Mapping[str, Any]) -> tuple[str, int]:
-    """Which text of a reasoning item: a summary, or what was thought, and its number."""
+    """The section of a reasoning item: a summary or a text of the reasoning itself, and its index."""
     kind = "summary" if "summary_index" in event else "content"
     return kind, _place(event, f"{kind}_index")
 
@@ -221,7 +222,7 @@ _REPEATED = (
     "shell_call_output_content.delta", "shell_call_output_content.done",
     "web_search_call.completed", "web_search_call.in_progress", "web_search_call.searching",
 )  # fmt: skip
-"""Events that say what the finished item says again."""
+"""Events that the finished item repeats, so they are ignored."""
 _EVENTS = {
     **{f"response.{name}": OpenAIResponsesReader._ignore for name in _REPEATED},
     **dict.fromkeys(_OWN, OpenAIResponsesReader._add_own),

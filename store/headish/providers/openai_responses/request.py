@@ -1,7 +1,7 @@
 """Writes a window as the body of ``POST /v1/responses``: items in the order of the thread, each at its own place.
 
-Nothing refers to what a server keeps: reasoning goes back encrypted, and messages and calls without the ids of their
-items.
+The body refers to nothing that a server keeps: reasoning goes back encrypted, messages and calls go back without the
+ids of their items.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 from headish.values.shapes import listed, name, present, record
 
+# The server stores nothing, so reasoning can go back only in this form.
 INCLUDE = ("reasoning.encrypted_content",)
 _REASONED = (Thinking, ProviderBlock)
 INPUTS = ("input_text", "input_image", "input_file")
-"""Parts of a message; everything else is an item by itself."""
+"""Parts of a message; everything else is an item of its own."""
 FUNCTIONS = ("function_call", "function_call_output")
 PHASES = ("commentary", "final_answer")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -55,23 +56,23 @@ class OpenAIResponsesWriter(RequestWriter):
         super().__init__(window, settings)
         self.stores = _stores(self.options)
         self.flags = 0
-        """How many messages are to be cached."""
+        """The number of messages that are to be cached."""
         self.marked: list[Part] = []
-        """The last part of each of them that can be marked."""
+        """The last part of each of these messages that can be marked."""
         self._callers: dict[str | None, Any] = {}
-        """Which program made a call, by the call's id: its output says so too."""
+        """The program that made a call, by the call's id: the output has to name it, too."""
         self._customs: set[str | None] = set()
-        """The ids of the calls of custom tools: their outputs have a type of their own."""
+        """The ids of calls of custom tools, whose outputs have a type of their own."""
 
     @cached_property
     def pairs(self) -> Pairs:
-        """The calls and outputs of its own that belong together; few threads hold any."""
+        """The pairs of the provider's own calls and outputs. Computed late, because few threads have any."""
         return Pairs(self.window.messages, self.provider)
 
     # Blocks.
 
     def parts(self, message: Message) -> list[Part]:
-        """The parts of a message. Reasoning goes with what it led to: where that is not sent, neither is it."""
+        """The parts of a message. Reasoning is sent only together with the item that it led to."""
         for block in message.content:
             if type(block) in _REASONED:
                 return self._followed(message)
@@ -79,19 +80,19 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def _followed(self, message: Message) -> list[Part]:
         """The parts of a message with reasoning, or with items of the provider's own."""
-        sent: list[Part | None] = []
+        all_parts: list[Part | None] = []
         for block in message.content:
-            sent += super().parts(replace(message, content=(block,))) or [None]
-        kept: list[Part] = []
+            all_parts += super().parts(replace(message, content=(block,))) or [None]
+        staying: list[Part] = []
         followed = False
         # From the end, because the API refuses reasoning without an item after it.
-        for part in reversed(sent):
+        for part in reversed(all_parts):
             followed = part is not None and (followed or part.get("type") != "reasoning")
             if part is not None and followed:
-                kept.append(part)
+                staying.append(part)
             elif part is not None:
                 self.left_out("reasoning without what it led to", message)
-        return kept[::-1]
+        return staying[::-1]
 
     def keeps_name(self, media_type: str) -> bool:
         return not media_type.startswith("image/")
@@ -101,16 +102,17 @@ class OpenAIResponsesWriter(RequestWriter):
             return {"type": "input_text", "text": text}
         own = record(None if block is None else block.opaque.get(self.provider))
         if own.keys() - {"phase"}:
-            self.foreign[self.provider] += 1  # annotations have a place only beside the id of the message
+            self.foreign[self.provider] += 1  # annotations are taken only together with the id of the message
         phase = {"phase": own["phase"]} if own.get("phase") in PHASES else {}
         return {"role": "assistant", "content": text} | phase
 
     def media_part(self, media_type: str, block: Document) -> Part:
         own = record(block.opaque.get(self.provider))
-        named = file_name(media_type, block.name) if media_type in FILES else None
-        if block.name and named is not None and named != block.name and isinstance(block.source, Base64Source):
-            self.note(f"the file {block.name[:80]!r} goes out as {named[:80]!r}: its ending says what it is")
-        return joined(write_responses_media(block, named), own) | present(detail=own.get("detail"))
+        file = file_name(media_type, block.name) if media_type in FILES else None
+        if block.name and file is not None and file != block.name and isinstance(block.source, Base64Source):
+            # The API takes the type from the ending.
+            self.note(f"the file {block.name[:80]!r} goes out as {file[:80]!r}: its ending says what it is")
+        return joined(write_responses_media(block, file), own) | present(detail=own.get("detail"))
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
         own = record(block.opaque.get(self.provider))
@@ -124,11 +126,11 @@ class OpenAIResponsesWriter(RequestWriter):
         return responses_call(block.id, self.names.send(block.name), arguments) | beside
 
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
-        said = _as_error(pieces) if block.is_error else pieces
-        texts = [piece for piece in said if isinstance(piece, str)]
+        sent_pieces = _as_error(pieces) if block.is_error else pieces
+        texts = [piece for piece in sent_pieces if isinstance(piece, str)]
         output: str | list[Part] = "\n".join(texts)
-        if len(texts) < len(said):
-            output = [self._output_piece(piece) for piece in said]
+        if len(texts) < len(sent_pieces):
+            output = [self._output_piece(piece) for piece in sent_pieces]
         result = responses_output(block.tool_use_id, output, custom=block.tool_use_id in self._customs)
         result |= present(caller=self._callers.get(block.tool_use_id))
         return joined(result, block.opaque.get(self.provider)) if block.opaque else result
@@ -146,17 +148,18 @@ class OpenAIResponsesWriter(RequestWriter):
         if name(item.get("encrypted_content")) is None:
             return self.left_out("reasoning without its encrypted content", message)
         if self.stores:
-            # The server knows its id then, and wants the ids of what it led to.
+            # The server then knows its id, and wants the ids of the items that it led to as well.
             return self.left_out("reasoning, which goes back only where the server stores nothing,", message)
-        said = {key: value for key, value in item.items() if value is not None}  # which SDKs add, and the API refuses
-        return {**said, "type": "reasoning", "summary": listed(item.get("summary"))}
+        present_keys = {key: value for key, value in item.items() if value is not None}  # the API refuses SDKs' nulls
+        return {**present_keys, "type": "reasoning", "summary": listed(item.get("summary"))}
 
     def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
         kind = name(data.get("type"))
         if kind is None:
             return self.left_out("a block of its own without a type", message)
         if kind in FUNCTIONS:
-            return self.left_out(f"a {kind} in a block of its own", message)  # the ledger cannot pair it
+            # It would be a call or an output beside the ledger's pairs, and the API refuses unpaired ones.
+            return self.left_out(f"a {kind} in a block of its own", message)
         if not self.pairs.admit(data):
             return self.left_out(f"a {kind} without {'an output' if kind in OUTPUTS else 'its call'}", message)
         return dict(data)
@@ -170,7 +173,7 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         if len(parts) == 1 and parts[0].get("type") in FUNCTIONS:
-            self.add(parts[0], turns)  # nearly every message that is no text
+            self.add(parts[0], turns)  # the fast path: nearly every message that is not text
         else:
             for entry in self._entries(parts, message):
                 self.add(entry, turns)
@@ -179,7 +182,7 @@ class OpenAIResponsesWriter(RequestWriter):
             self.marked += [part for part in parts if part.get("type") in INPUTS][-1:]
 
     def _entries(self, parts: list[Part], message: Message) -> Iterator[Part]:
-        """Items as they are, and what stands between them as messages."""
+        """Items unchanged, and the parts between them as messages."""
         for is_content, group in groupby(parts, lambda part: part.get("type") in INPUTS):
             if not is_content:
                 yield from group
@@ -194,7 +197,7 @@ class OpenAIResponsesWriter(RequestWriter):
         self._drop_compacted()
         self._write_marks()
         self._check(placed)
-        placed.pop(OPTION, None)  # which a store answers: only it knows what the server has seen
+        placed.pop(OPTION, None)  # the store applies it later: only it knows what the server has seen
         body: Part = {"model": model} if model else {}
         body |= {"stream": self.settings.stream, "store": False, "include": list(INCLUDE), "input": self.messages}
         return {**body, **self._write_tools(tools, placed), **placed}
@@ -206,7 +209,7 @@ class OpenAIResponsesWriter(RequestWriter):
             self.note_flags(self.flags)
 
     def _check(self, placed: Part) -> None:
-        """Refuse what the API refuses of parameters; leave out what has a place only in a stream."""
+        """Refuse parameters that the API refuses; leave out those that belong to a stream if the answer is none."""
         effort = record(placed.get("reasoning")).get("effort")
         if effort is not None and effort not in EFFORTS:
             self.refuse(f"the reasoning effort {effort!r}: it is {', '.join(EFFORTS)}")
@@ -215,7 +218,7 @@ class OpenAIResponsesWriter(RequestWriter):
             self.note("the option params.stream_options is not sent: the answer is no stream")
 
     def _write_tools(self, tools: Sequence[ToolDefinition], placed: Part) -> Part:
-        """``tools`` and ``tool_choice``, where there are any; the provider's own tools come in by its parameters."""
+        """``tools`` and ``tool_choice``, if there are any tools. The provider's own tools come from its parameters."""
         own, chosen = self.own_tools(placed), placed.pop("tool_choice", None)
         if not all(name(tool.get("type")) for tool in own):
             self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools, each of a type")
@@ -244,12 +247,12 @@ class OpenAIResponsesWriter(RequestWriter):
             self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
         parameters.setdefault("properties", {})
         described = {"name": self.names.send(called)} | ({"description": description} if description else {})
-        # Off unless asked for: an MCP server's schemas are seldom ones that calls can be held to.
+        # The key is required. Off unless asked for: schemas of MCP servers are seldom ones that the API can enforce.
         strict = self.holds_to(called, parameters)
         return {"type": "function", **described, "parameters": parameters, "strict": strict}
 
     def _drop_compacted(self) -> None:
-        """Leave out what a compaction sums up: everything that was said before it."""
+        """Leave out the items before the last compaction, which sums them up."""
         places = [at for at, item in enumerate(self.messages) if item.get("type") == COMPACTION]
         if places:
             behind = [item.get("call_id") for item in self.messages[places[-1] :] if "output" in item]
@@ -260,7 +263,7 @@ class OpenAIResponsesWriter(RequestWriter):
 
 
 def _write_choice(choice: Choice, defined: Sequence[Part]) -> Any:
-    """A tool that has a name is chosen by it; one that has none, by leaving no other."""
+    """The choice of a tool by its name; of a tool without a name, by allowing no other."""
     if choice.mode != "tool":
         return {"any": "required"}.get(choice.mode, choice.mode)
     for tool in defined:
@@ -270,7 +273,7 @@ def _write_choice(choice: Choice, defined: Sequence[Part]) -> Any:
 
 
 def _as_error(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces of a result that is an error. The API has no flag for that, so the first text says it."""
+    """The pieces of a result that is an error. The API has no flag for errors, so the first text says it."""
     first = next((index for index, piece in enumerate(pieces) if isinstance(piece, str)), None)
     if first is None:
         return ["Error:", *pieces] if pieces else [f"Error: {EMPTY_ERROR}"]

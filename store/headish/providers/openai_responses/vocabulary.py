@@ -1,4 +1,4 @@
-"""What the events and items of OpenAI's Responses hold, as far as it is read: all else is kept beside the answer.
+"""The keys of the events and items of OpenAI's Responses that are read; all others are kept beside the answer.
 
 Source: the types of the official SDK, openai 3.54.0, read on 2026-11-22.
 """
@@ -11,14 +11,14 @@ from headish.providers.shared.leftovers import KnownKeys, keys
 
 DETAILS = ("service_tier", "input_transformations", "moderation", "prompt_cache_diagnostics", "tool_usage",
            "access_programs")  # fmt: skip
-"""What a response says of itself, kept by its names."""
+"""Keys of a response that are kept as details, under their names."""
 _ECHOED = (
     "background", "conversation", "image", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
     "parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options",
     "prompt_cache_retention", "reasoning", "safety_identifier", "store", "temperature", "text", "tool_choice", "tools",
     "top_logprobs", "top_p", "truncation", "user",
 )  # fmt: skip
-"""What a response repeats of the request."""
+"""Keys of a response that repeat the request."""
 _USAGE = keys(
     "input_tokens", "output_tokens", "total_tokens",
     input_tokens_details=keys("cached_tokens", "cache_write_tokens", "cache_write_tokens_details"),
@@ -35,9 +35,9 @@ EVENT = keys(
     "sequence_number", "size", "status", "summary_index", "text", "type",
     response=_RESPONSE,
 )  # fmt: skip
-"""The keys of all events; what an item and a part hold is told by their types."""
+"""The keys of all events. Items and parts have tables of their own, by type."""
 THOUGHT = keys(*EVENT.all, **EVENT.inner, part=keys("type", "text"))
-"""The keys of an event with a part of a reasoning: no reader of parts looks at it."""
+"""The keys of an event with a part of a reasoning, which no reader of parts checks."""
 PARTS: dict[Any, KnownKeys] = {
     "output_text": keys("type", "text", "annotations", "logprobs"),
     "refusal": keys("type", "refusal"),

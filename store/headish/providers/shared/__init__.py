@@ -1,6 +1,5 @@
-"""What all providers share.
+"""The code that all providers share.
 
-Outward: ``request`` (the flow), ``ledger`` (calls and results), ``mapping`` (which block may stand where) and
-``parameters``.
-Back: ``reply`` (blocks that grow piece by piece).
+Requests: ``request`` (the flow), ``ledger`` (calls and results), ``mapping`` (which block is allowed where) and
+``parameters``. Answers: ``reply`` (blocks that grow piece by piece).
 """

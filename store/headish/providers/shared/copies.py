@@ -1,7 +1,7 @@
-"""Values of the window that go into a body: each is copied where it comes in, and proved to be JSON there.
+"""Copies of the window's values for a body. Each value is copied, and proved to be JSON, where it enters.
 
-The arguments of calls go between a thread that keeps what was written and providers that want an object.
-So the body shares nothing with the window, and the messages that hold nothing but text need no copy at all.
+So the body shares nothing with the window, and messages that hold only text need no copy at all. The module also turns
+the arguments of calls into what providers want, an object, while the thread keeps what was written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WHAT = "a request"
 
 
 def owned(value: Any) -> Any:
-    """A copy in dicts and lists. Raises: InvalidContent, TooDeep for what JSON would not give back."""
+    """A copy in dicts and lists. Raises: InvalidContent or TooDeep for a value that JSON would not give back."""
     return _read_back(value)[1]
 
 
@@ -31,7 +31,7 @@ def encoded(value: Any) -> str:
 
 
 def prove(value: Any) -> bytes:
-    """The JSON of a body in which only the texts still have to be checked. Raises: InvalidContent."""
+    """The JSON of a body whose values are copies already: only its texts still need a check. Raises: InvalidContent."""
     try:
         return msgspec.json.encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -39,15 +39,16 @@ def prove(value: Any) -> bytes:
 
 
 def _read_back(value: Any) -> tuple[bytes, Any]:
+    """The JSON of a value, and the copy that it gives back."""
     try:
-        written = strictjson.encode(value)
-        copied = msgspec.json.decode(written)
-        is_equal = copied == value
+        data = strictjson.encode(value)
+        copied = msgspec.json.decode(data)
+        is_equal = copied == value  # much faster than a step of Python for each value, and nearly always true
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         _refuse(error)
     if not is_equal:
         strictjson.check(value, WHAT)  # a tuple is as good as a list, but no number may become null
-    return written, copied
+    return data, copied
 
 
 def _refuse(error: Exception) -> NoReturn:
@@ -56,7 +57,7 @@ def _refuse(error: Exception) -> NoReturn:
 
 
 class Arguments(NamedTuple):
-    """Arguments as an object, and whether they were one."""
+    """Arguments as an object; ``fits`` if they were one before."""
 
     object: Mapping[str, Any]
     fits: bool
@@ -77,7 +78,7 @@ def custom_text(call: ToolUse) -> str:
 
 
 def arguments_text(call: ToolUse, arguments: Mapping[str, Any]) -> str:
-    """Arguments as JSON text: the very text that the provider wrote, where it was kept and is an object."""
+    """Arguments as JSON text: exactly what the provider wrote, if that was kept and is an object."""
     if call.raw is not None and arguments is call.input:
         return call.raw
     return encoded(arguments)

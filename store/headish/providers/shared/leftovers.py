@@ -1,7 +1,7 @@
-"""What an answer says beside what its reader understands: found by tables of known keys, and joined from its pieces.
+"""The parts of an answer that its reader does not understand: found by tables of known keys, joined from their pieces.
 
-A provider says new things before anybody here knows them. Nothing of that is sampled or guessed at: what a table does
-not know is kept in its place and in order.
+Providers add things before headish knows them. Nothing of that is sampled or guessed: whatever a table does not know is
+kept in its place and in order.
 """
 
 from __future__ import annotations
@@ -11,62 +11,63 @@ from typing import Any, NamedTuple
 
 
 class KnownKeys(NamedTuple):
-    """The keys that a reader takes: ``all`` of them, and those that it takes only as far as their own tables go."""
+    """The keys that a reader understands: ``all``, with an ``inner`` table for each that it knows only in part."""
 
     all: frozenset[str]
     inner: Mapping[str, KnownKeys]
 
 
 _PLACE = ("type", "index", "output_index", "content_index", "item_id")
-"""Keys that say where the rest of an object stood."""
+"""Keys that say where an object belongs; they are kept with its rest."""
 _STEADY = frozenset(("finish_reason", "format", "id", "index", "name", "object", "role", "type"))
-"""Keys that every piece repeats; all other texts go on from piece to piece."""
+"""Keys whose value every piece repeats; the texts of all other keys continue from piece to piece."""
 
 
 def keys(*names: str, **inner: KnownKeys) -> KnownKeys:
-    """A table of known keys: ``names`` are taken whole, ``inner`` only as far as their tables go."""
+    """A table of known keys: ``names`` are understood whole, ``inner`` only as far as their own tables go."""
     return KnownKeys(frozenset((*names, *inner)), inner)
 
 
 def rest_of(value: Any, known: KnownKeys) -> Any:
-    """What the table does not know of a value, in its place; None where it knows all that says something."""
+    """The part of a value that the table does not know, in its place; None if it knows all that is not empty."""
     # An object first, and a plain lookup for each table: every event of every stream passes here, with nothing new.
     if type(value) is not dict:
         if isinstance(value, list):
             return [item for each in value if (item := rest_of(each, known)) is not None] or None
         if not isinstance(value, Mapping):
             return value  # something else than the table expects
-    taken, inner = known
+    all_keys, inner = known
     rest = None
-    if not value.keys() <= taken:
-        rest = {key: each for key, each in value.items() if key not in taken and says(each)}
+    if not value.keys() <= all_keys:
+        rest = {key: each for key, each in value.items() if key not in all_keys and says(each)}
     for key in inner:
-        if key in value and (found := rest_of(value[key], inner[key])) is not None and says(found):
-            rest = {**(rest or {}), key: found}
+        if key in value and (remainder := rest_of(value[key], inner[key])) is not None and says(remainder):
+            rest = {**(rest or {}), key: remainder}
     return {**{key: value[key] for key in _PLACE if key in value}, **rest} if rest else None
 
 
 def says(value: Any) -> bool:
-    """Whether a value says something: nothing and what is empty do not."""
+    """Whether a value is neither None nor an empty list or object."""
     return value is not None and value != [] and value != {}
 
 
 def joined(pieces: Sequence[Any]) -> Any:
-    """The value that pieces make, in order: texts and lists go on, objects key by key, what only repeats stays.
+    """Join pieces, in order, to one value: texts and lists are concatenated, objects joined key by key, values that
+    only repeat stay.
 
-    Items of lists that have one ``index`` are pieces of one item. What does not join is listed.
+    Items of lists that share an ``index`` are pieces of one item. Pieces that do not join are listed.
     Cost: linear in the size of the pieces for each level of them.
     """
-    said = [piece for piece in pieces if piece is not None]
-    if len(said) < 2:
-        return said[0] if said else None
-    if all(isinstance(piece, str) for piece in said):
-        return "".join(said)
-    if all(isinstance(piece, Mapping) for piece in said):
-        return _joined_objects(said)
-    if all(isinstance(piece, list) for piece in said):
-        return _joined_lists(said)
-    return _steady(said)
+    values = [piece for piece in pieces if piece is not None]
+    if len(values) < 2:
+        return values[0] if values else None
+    if all(isinstance(piece, str) for piece in values):
+        return "".join(values)
+    if all(isinstance(piece, Mapping) for piece in values):
+        return _joined_objects(values)
+    if all(isinstance(piece, list) for piece in values):
+        return _joined_lists(values)
+    return _steady(values)
 
 
 def _joined_objects(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def _joined_objects(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _steady(values: Sequence[Any]) -> Any:
-    """The one value that all pieces repeat; all of them, where they differ."""
+    """The one value that all pieces repeat; all of them if they differ."""
     different: list[Any] = []
     for value in values:
         if value is not None and (not different or value != different[-1]):
@@ -105,5 +106,5 @@ def _joined_lists(pieces: Sequence[list[Any]]) -> list[Any]:
 
 
 def _goes_on(begun: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
-    """Whether an item is a piece of the one that was begun: what names it is the same, or is not said again."""
+    """Whether an item is a piece of the one that was begun: its type and id are the same or absent."""
     return all(item.get(key) in (None, begun.get(key)) for key in ("type", "id"))

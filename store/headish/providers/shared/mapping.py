@@ -1,8 +1,8 @@
 """Content blocks as parts of a request: what all providers agree on.
 
-A block becomes a part of the provider's, or is left out with a note. What can neither be sent nor be left out is
-collected in ``refusals``: a request raises the first, ``lint`` lists them all. A provider's own writer is a subclass
-that makes the parts; this module decides which block may stand where.
+A block becomes one of the provider's parts, or is left out with a note. If it can neither be sent nor be left out, it
+is collected in ``refusals``: a request raises the first, ``lint`` lists them all. A provider's own writer is a subclass
+that makes the parts; this module decides which block is allowed where.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ Part = dict[str, Any]
 Answer = TypeVar("Answer")
 Beside = TypeVar("Beside", Text, Thinking, Document, ToolUse, ToolResult)
 Piece = str | Document | Part
-"""What a result holds: text, a document, or a part of the provider's own."""
+"""A part of a result: text, a document, or a part of the provider's own."""
 SVG = "image/svg+xml"
-"""No API takes it as a picture, and models read it as text: so it goes out as that."""
+"""Sent as text: no API takes it as a picture, and models can read its source."""
 
 
 class BlockMapper(ABC):
-    """Maps the blocks of one request. Class attributes say what the provider takes; the hooks below make its parts."""
+    """Maps the blocks of one request. Class attributes say what the provider takes; the hooks below make the parts."""
 
     provider: ClassVar[str]
     tool_name: ClassVar[re.Pattern[str]] = re.compile(r"[a-zA-Z0-9_-]+")
@@ -62,50 +62,50 @@ class BlockMapper(ABC):
         self.notes: list[Note] = []
         self.refusals: list[Unsupported] = []
         self.foreign: Counter[str] = Counter()
-        """How many blocks have something beside them that another provider keeps there."""
+        """For each other provider, the number of blocks that carry opaque data of it, which is not sent."""
         self._asked: tuple[Message, Any] | None = None
         self.images = self.media_bytes = 0
-        """How many images the request holds, and how many bytes of media."""
+        """The number of images in the request, and the bytes of its media."""
 
     def parts(self, message: Message) -> list[Part]:
         """The parts of a message, in order, without those that are left out."""
-        if len(message.content) == 1:  # as most messages are
+        if len(message.content) == 1:  # the fast path of nearly all messages
             [block] = message.content
             part = _MAPPERS[type(block)](self, block, message)
             return [] if part is None else [part]
-        made = [_MAPPERS[type(block)](self, block, message) for block in message.content]
-        return [part for part in made if part is not None]
+        mapped = [_MAPPERS[type(block)](self, block, message) for block in message.content]
+        return [part for part in mapped if part is not None]
 
     def note(self, what: str, message: Message | None = None) -> None:
-        """Say that something is not sent as it is stored."""
+        """Note that something is not sent as it is stored."""
         self.notes.append(Note(what, message.turn if message else None))
 
     def refuse(self, what: str, message: Message | None = None) -> Part | None:
-        """Say that something can neither be sent nor be left out. Gives None, so that a mapper can end with it."""
+        """Record that something can neither be sent nor be left out. Returns None, so that a mapper can return it."""
         self.refusals.append(Unsupported(self.provider, what, turn=message.turn if message else None))
         return None
 
     def left_out(self, what: str, message: Message) -> Part | None:
-        """Say that something is left out. Gives None as well."""
+        """Note that something is left out. Returns None, as ``refuse`` does."""
         self.note(f"{what} is left out", message)
         return None
 
     def asked_once(self, message: Message, ask: Callable[[Message], Answer]) -> Answer:
-        """What a mapper of blocks wants to know of their whole message: asked once a message, not once a block."""
+        """Call ``ask`` once for a message, not once for each of its blocks, and return its answer."""
         if self._asked is None or self._asked[0] is not message:
             self._asked = message, ask(message)
         answer: Answer = self._asked[1]
         return answer
 
-    # What a provider's writer makes: plain JSON data, or None with a note.
+    # Hooks of a provider's writer. Each returns plain JSON data, or None after a note.
 
     @abstractmethod
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
-        """A text that is not blank; ``block`` is None where it was a document."""
+        """A text that is not blank; ``block`` is None if it was a document."""
 
     @abstractmethod
     def media_part(self, media_type: str, block: Document) -> Part:
-        """A document that the provider takes; where it holds data, that is proper base64."""
+        """A document that the provider takes; its data, if it has any, is proper base64."""
 
     @abstractmethod
     def call_part(self, block: ToolUse, message: Message) -> Part:
@@ -122,36 +122,37 @@ class BlockMapper(ABC):
 
     @abstractmethod
     def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
-        """What only the provider understands, made by itself."""
+        """A block that only the provider understands, because it made it."""
 
     def blank_part(self, block: Text | None, message: Message) -> Part | None:
         """A blank text, which providers refuse."""
         return self.left_out("a blank text", message)
 
     def spoken_part(self, block: Document, message: Message) -> Part | None:
-        """What a model said aloud; the words stand beside it as a text, where there is a transcript."""
+        """A recording of a model's speech. Its words are a text block beside it, if there is a transcript."""
         return self.left_out("the sound of an answer", message)
 
     def named_text(self, text: str, block: Document, message: Message) -> Part | None:
-        """A text document that has a name, or something that the provider keeps beside it, as a part of its own; None
-        where it goes out as a text."""
+        """A text document as a part of its own, which keeps its name and the provider's opaque data; None if it goes
+        out as plain text."""
         return None
 
     def result_piece(self, block: ProviderBlock, message: Message) -> Part | None:
-        """What only the provider understands, inside a result."""
+        """A block inside a result that only the provider understands."""
         return self.left_out(f"a block of {block.provider} inside a result", message)
 
     def keeps_name(self, media_type: str) -> bool:
-        """Whether the name of such a document is sent, too."""
+        """Whether the provider has a place for the name of such a document."""
         return False
 
-    # Which block may stand where.
+    # The rules: which block is allowed where.
 
     def text(self, block: Text, message: Message) -> Part | None:
         if message.role is None:
             return self.refuse("a bare sequence, which has no role", message)
         if message.role == "tool":
             return self.refuse("text of a tool that is no tool result", message)
+        # A transcript's analysis is reasoning. Sent as text, it would become part of the answer.
         if message.role == "assistant" and message.attributes.channel == "analysis":
             return self.left_out("reasoning without a signature", message)
         return self._said(block.text, self._owned(block) if block.opaque else block, message)
@@ -159,6 +160,7 @@ class BlockMapper(ABC):
     def thinking(self, block: Thinking, message: Message) -> Part | None:
         if message.role != "assistant":
             return self.refuse(f"reasoning of role {message.role}", message)
+        # A signature is valid at its maker alone, and Anthropic refuses reasoning without one.
         if block.provider != self.provider:
             return self.left_out("another provider's reasoning" if block.provider else "unsigned reasoning", message)
         return self.thinking_part(self._owned(block) if block.opaque else block, message)
@@ -166,8 +168,8 @@ class BlockMapper(ABC):
     def own(self, block: ProviderBlock, message: Message) -> Part | None:
         if block.provider != self.provider:
             kind = block.data.get("type") if isinstance(block.data, Mapping) else None
-            named = f" ({kind[:80]})" if isinstance(kind, str) else ""
-            return self.left_out(f"a block of {block.provider}{named}", message)
+            suffix = f" ({kind[:80]})" if isinstance(kind, str) else ""
+            return self.left_out(f"a block of {block.provider}{suffix}", message)
         if isinstance(block.data, Mapping) and block.data.keys() == {FORM}:
             return self.left_out("what a message says where its form has no place for it", message)
         if not isinstance(block.data, Mapping) or message.role not in ("user", "assistant"):
@@ -180,14 +182,14 @@ class BlockMapper(ABC):
         return self.call_part(self._owned(block) if block.opaque else block, message)
 
     def arguments(self, block: ToolUse, message: Message) -> Mapping[str, Any]:
-        """The arguments of a call as an object. What is no object is wrapped, with a note."""
+        """The arguments of a call as an object. Any other value is wrapped in one, with a note."""
         arguments, fits = arguments_object(block)
         if not fits:
             self.note(f"the arguments of {block.name[:80]} are no JSON object: wrapped in one", message)
         return arguments
 
     def result(self, block: ToolResult, message: Message) -> Part | None:
-        if message.role != "tool":  # it stood in a result that answers no call, and goes out as text
+        if message.role != "tool":  # it was inside a result that answers no call, which goes out as text
             return self.refuse(f"a block of type {kind_of(block)!r} inside a tool result", message)
         if block.status is not None:
             self.note(f"the status {block.status[:80]!r} of a result is not sent", message)
@@ -223,7 +225,7 @@ class BlockMapper(ABC):
 
     def _piece(self, block: ContentBlock, message: Message) -> Piece | None:
         if isinstance(block, Text):
-            self.foreign.update(list(block.opaque))  # a text of a result has nothing beside it, anywhere
+            self.foreign.update(list(block.opaque))  # no API has a place for opaque data of a text inside a result
             return block.text
         if isinstance(block, Document):
             return self._read_document(self._owned(block) if block.opaque else block, message)
@@ -257,12 +259,13 @@ class BlockMapper(ABC):
         return block
 
     def _measure(self, block: Document, media_type: str) -> str | None:
+        """Why a document of an accepted type is refused for its size; None if it fits. Raises: NotDecodable."""
         size_bytes = len(decode_bytes(block))
         self.media_bytes += size_bytes
         return refusal(self.provider, block, size_bytes) if size_bytes else f"an empty document of type {media_type}"
 
     def _read_text(self, block: Document, message: Message) -> Piece:
-        """The text of a document. Its name stands around it: no API has a place for it beside a text."""
+        """The text of a document. Its name goes into a tag around it: no API has a place for it beside a text."""
         text = decode_text(block)
         part = self.named_text(text, block, message)
         if part is not None:
@@ -274,23 +277,23 @@ class BlockMapper(ABC):
         return f'<document name="{escape(block.name)}">\n{text}\n</document>'
 
     def check_media(self) -> None:
-        """Refuse more media than fit into a request."""
-        known = MEDIA[self.provider]
-        if known.image_limit is not None and self.images > known.image_limit:
-            self.refuse(f"{self.images} images: {known.image_limit} fit")
-        if known.total_bytes is not None and self.media_bytes > known.total_bytes:
-            self.refuse(f"documents of {self.media_bytes:,} bytes: {known.total_bytes:,} fit")
+        """Refuse a request with more media than the provider takes."""
+        limits = MEDIA[self.provider]
+        if limits.image_limit is not None and self.images > limits.image_limit:
+            self.refuse(f"{self.images} images: {limits.image_limit} fit")
+        if limits.total_bytes is not None and self.media_bytes > limits.total_bytes:
+            self.refuse(f"documents of {self.media_bytes:,} bytes: {limits.total_bytes:,} fit")
 
     def _note_name(self, block: Document, kind: str, message: Message) -> None:
         if block.name is not None:
             self.note(f"the name of the {kind} {block.name[:80]!r} has no place", message)
 
     def _owned(self, block: Beside) -> Beside:
-        """A block with what this provider keeps beside it, as a copy; what others keep there is counted."""
+        """A block with a copy of this provider's opaque data. That of other providers is counted and left out."""
         self.foreign.update(each for each in block.opaque if each != self.provider)
         own = block.opaque.get(self.provider)
-        kept = {} if own is None else {self.provider: owned(own)}
-        return replace(block, opaque=(kind_kept(block) if isinstance(block, ToolUse) else {}) | kept)
+        own_data = {} if own is None else {self.provider: owned(own)}
+        return replace(block, opaque=(kind_kept(block) if isinstance(block, ToolUse) else {}) | own_data)
 
 
 _MAPPERS: dict[type, Callable[[BlockMapper, Any, Message], Part | None]] = {

@@ -1,8 +1,8 @@
 """The option ``params``: one name for each parameter, and each provider's own name for it.
 
-What a provider has no place for is refused, never dropped in silence. A provider's own further parameters stand under
-its name (``params.gemini.safetySettings``) and go to nobody else; those of ``NATIVE`` may also stand beside the common
-ones.
+A parameter that a provider has no place for is refused, never dropped silently. A provider's further parameters are
+set under its name (``params.gemini.safetySettings``) and go to no other; those of ``NATIVE`` may also be set beside the
+common ones.
 
 Sources: the types of the official SDKs, anthropic 2.12.0, openai 3.54.0, google-genai 3.4.0, cohere 7.3.1 and
 cerebras-cloud-sdk 1.91.0, read on 2026-11-21.
@@ -21,14 +21,15 @@ Body = dict[str, Any]
 
 
 class ParameterKind(NamedTuple):
-    """What a value has to be: in words, and as a check."""
+    """The kind of value that a parameter takes: in words, and as a check."""
 
     words: str
     fits: Callable[[Any], bool]
 
 
 class Parameter(NamedTuple):
-    """A parameter by its common name; ``places`` says where each provider takes it: a path, or what makes the body."""
+    """A common parameter. ``places`` says where each provider takes it: a path in the body, or a function from the
+    value to a part of the body."""
 
     kind: ParameterKind
     places: Mapping[str, str | Callable[[Any], Body]]
@@ -43,20 +44,21 @@ def place_parameters(
     has_tools: bool,
     places: Mapping[str, str] = {},
 ) -> Body:
-    """The part of a body that the parameters make; ``null`` is a parameter that is not set. ``places`` are those that
-    stand elsewhere."""
+    """The part of a body that the parameters make; ``null`` is a parameter that is not set. ``places`` overrides the
+    places of the table."""
     placed: Body = {}
     for name, value in params.items():
         if value is None or name == "model":
             continue
-        found = _place(report, provider, name, value, has_tools, places.get(name))
-        placed = merge(placed, found) if found else placed
+        part = _place(report, provider, name, value, has_tools, places.get(name))
+        placed = merge(placed, part) if part else placed
     own = params.get(provider)
+    # Last, so that what a person set for this provider wins over the common parameters.
     return merge(placed, own) if isinstance(own, Mapping) and not _reserved(report, provider, own) else placed
 
 
 def read_params(report: Reporter, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The option ``params``, which is an object; its ``model`` is text."""
+    """The option ``params``, with a refusal unless it is an object whose ``model`` is text."""
     params = options.get("params")
     if params is None:
         return {}
@@ -108,10 +110,10 @@ def _place_common(
 
 
 def _reserved(report: Reporter, provider: str, own: Mapping[str, Any]) -> bool:
-    taken = sorted(RESERVED & own.keys())
-    if taken:
-        report.refuse(f"params.{provider}.{taken[0]}: that is what the thread says")
-    return bool(taken)
+    reserved = sorted(RESERVED & own.keys())
+    if reserved:
+        report.refuse(f"params.{provider}.{reserved[0]}: that is what the thread says")
+    return bool(reserved)
 
 
 def _at(path: str, value: Any) -> Body:
@@ -121,7 +123,7 @@ def _at(path: str, value: Any) -> Body:
 
 
 def _is_number(value: Any) -> bool:
-    # In Python a bool is an int; in JSON true is no number.
+    # In Python a bool is an int; in JSON true is not a number.
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -138,7 +140,7 @@ def _gemini_level(effort: Any) -> Body:
 
 
 def _named(schema: Mapping[str, Any]) -> Body:
-    """A schema with the name that OpenAI wants for it. The answer is held to it if it is one that can be."""
+    """A schema with the name that OpenAI requires; ``strict`` if the API can enforce it."""
     title = schema.get("title")
     legal = isinstance(title, str) and title.isascii() and title.replace("_", "").isalnum() and len(title) <= 64
     strict = strict_problem(schema) is None
@@ -200,6 +202,7 @@ PARAMETERS: dict[str, Parameter] = {
         "cerebras": _openai_schema,
     }),
     "strict": Parameter(SWITCH, {
+        # They take it at each tool, where the writer sets it.
         **dict.fromkeys(("anthropic", "openai", "openai_responses", "cerebras"), lambda value: {}),
         "cohere": "strict_tools",
     }, needs_tools=True),
@@ -208,7 +211,7 @@ PARAMETERS: dict[str, Parameter] = {
         "openai": "parallel_tool_calls", "openai_responses": "parallel_tool_calls", "cerebras": "parallel_tool_calls",
     }, needs_tools=True),
 }  # fmt: skip
-"""The common parameters; a provider that is not named has no place for it. Anthropic refuses sampling parameters."""
+"""The common parameters. A provider without a place has no such parameter. Anthropic refuses sampling parameters."""
 
 _RESPONSES = (
     "continue_stored", "include", "max_tool_calls", "metadata", "prompt_cache_key", "prompt_cache_options", "reasoning",
@@ -242,10 +245,10 @@ NATIVE: dict[str, dict[str, str]] = {
                      "response_format", "service_tier", "top_logprobs")
     },
 }  # fmt: skip
-"""Parameters that only some providers have, by their own names, and where they stand in the body."""
+"""Parameters that only some providers have, by their own names, and their places in the body."""
 
 RESERVED = frozenset(
     ("contents", "conversation", "input", "instructions", "messages", "model", "previous_response_id", "stream",
      "system", "systemInstruction")
 )  # fmt: skip
-"""Keys of a body that a parameter may not set."""
+"""Keys of a body that a parameter may not set: the thread and the call decide them."""

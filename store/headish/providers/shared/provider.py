@@ -1,4 +1,4 @@
-"""What a provider is to headish: who writes its requests, and who reads its answers."""
+"""What headish needs of a provider: a writer of its requests and a reader of its answers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A request being written: the way from a window to a body, the same for all providers.
 
-What was cut off goes, calls and results are paired (ledger.py), blocks become parts (mapping.py), each message is
-placed in the body, then come the tools and the parameters. A provider's own writer says where things stand in its body.
+The writer drops what was cut off, pairs calls and results (ledger.py), makes parts of blocks (mapping.py), places each
+message in the body, then adds the tools and the parameters. A provider's own writer decides the places in its body.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headish.values.messages import NO_ATTRIBUTES, ROLES, ContextWindow, Message
 from headish.values.shapes import listed, name, record
 
 SYSTEM = ("system", "developer")
-"""The roles that instruct."""
+"""The roles of instructions."""
 CACHE_MARKS = 4
 """Anthropic refuses a request with more, OpenAI writes no more to its cache."""
 _ATTRIBUTES = ("speaker", "channel", "recipient", "call_id", "intent", "content_type", "constrain", "extra")
@@ -37,16 +37,16 @@ class RequestWriter(BlockMapper):
     list_name: ClassVar[str] = "messages"
     """The key of the body's list of messages."""
     head_name: ClassVar[str] = "system"
-    """Where in the body the instructions stand that are lifted out of the conversation."""
+    """The place in the body of the instructions that are lifted out of the conversation."""
     sends_ids: ClassVar[bool] = True
     """Whether a call goes out with an id that headish made."""
     dropped_keywords: ClassVar[frozenset[str]] = frozenset()
     """Keywords of JSON Schema that the provider refuses in a tool's schema."""
 
     plain_roles: Collection[str] = ("user", "assistant")
-    """Whose messages are said by ``add_text`` where they hold one text and nothing else."""
+    """The roles whose messages go to ``add_text`` if they hold one text and nothing else."""
     search_tool: ClassVar[Mapping[str, Any] | None] = None
-    """The provider's own tool that the option ``search`` asks for."""
+    """The provider's own tool for the option ``search``."""
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__()
@@ -58,16 +58,16 @@ class RequestWriter(BlockMapper):
         """The parts of the head, for an API that has one."""
         self.hoisted: list[Origin] = []
         self.strict = False
-        """Whether calls of tools are held to their schemas, where those can be."""
+        """Whether the API enforces the schemas of tools, as far as it can."""
         self._settled: Sequence[Message] = ()
         self._at = 0
         """The index of the message that is being placed."""
         self.turns: list[tuple[TurnId, ...] | dict[TurnId, None]] = []
-        """The turns that each of ``messages`` was made of; where several were joined, as the keys of a dict."""
+        """The turns that each of ``messages`` was made of; the keys of a dict if several were joined."""
 
     @abstractmethod
     def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
-        """Put the parts of a message into the body; there may be none. ``turns`` are those that it was made of."""
+        """Put the parts of a message, perhaps none, into the body. ``turns`` are those that it was made of."""
 
     def hoist(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         """Put the parts of an instruction into the head."""
@@ -79,23 +79,24 @@ class RequestWriter(BlockMapper):
 
     @abstractmethod
     def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:
-        """Put a message into the body that is one text of one of the ``plain_roles``, with nothing beside it: what
-        ``place`` makes of it, in fewer steps, since nearly every message is one."""
+        """Put a message of one of the ``plain_roles`` that is one text into the body. The result is that of ``place``,
+        in fewer steps, because nearly every message is such a text."""
 
     @abstractmethod
     def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         """The whole body; ``placed`` is what the parameters make of it, by place."""
 
     def check_parameters(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The parameters, less those that the server does not take."""
+        """The parameters without those that the server does not take."""
         return params
 
     def parameter_places(self) -> Mapping[str, str]:
-        """The places of the parameters whose place is not the one in the table."""
+        """The places that differ from those of the table ``PARAMETERS``."""
         return {}
 
     def write(self) -> Request:
-        """The request; it is not to be sent where ``refusals`` holds anything."""
+        """The request. Do not send it if ``refusals`` is not empty."""
+        # Before any call or tool is named: the thread's tools give way to the provider's own.
         self.names.taken = self._taken_names()
         settlement = settle(self.window.messages)
         self._settled = settlement.messages
@@ -110,6 +111,7 @@ class RequestWriter(BlockMapper):
             params = {**params, "max_tokens": self.settings.max_tokens}
         model = self.settings.model or params.get("model")
         tools = self._read_tools()
+        # The option ``search`` adds a tool, so parameters of tools have a place with it alone, too.
         has_tools = bool(tools) or self.options.get("search") is True
         params = self.check_parameters(params)
         self.strict = params.get("strict") is True
@@ -133,14 +135,14 @@ class RequestWriter(BlockMapper):
         )
 
     def _place_messages(self, turns: Mapping[int, tuple[TurnId, ...]]) -> None:
-        """Place all messages in order: those that are one text at once, all others block by block."""
+        """Place all messages in order: single texts directly, all others block by block."""
         roles, add_text = self.plain_roles, self.add_text
         for at, message in enumerate(self._settled):
             content, turn = message.content, message.turn
             if len(content) == 1 and type(block := content[0]) is Text and message.attributes is NO_ATTRIBUTES:
-                said, role = block.text, message.role or ""
-                if role in roles and said and not said.isspace() and not block.opaque and not message.cache:
-                    add_text(role, said, () if turn is None else (turn,))
+                text, role = block.text, message.role or ""
+                if role in roles and text and not text.isspace() and not block.opaque and not message.cache:
+                    add_text(role, text, () if turn is None else (turn,))
                     continue
             self._at = at
             self._place(message, turns.get(at) or (() if turn is None else (turn,)))
@@ -153,21 +155,21 @@ class RequestWriter(BlockMapper):
 
     @property
     def follower(self) -> str | None:
-        """The role of the message behind the one that is being placed; None at the end."""
+        """The role of the message after the one that is being placed; None at the end."""
         behind = self._at + 1
         return self._settled[behind].role if behind < len(self._settled) else None
 
     def schema_format(self, body: Part) -> Mapping[str, Any]:
-        """The place in the body of the answer's schema, and whether the provider enforces it (``strict``)."""
+        """The object of the body that holds the answer's schema, and whether the provider enforces it (``strict``)."""
         return {}
 
     def add(self, entry: Part, turns: tuple[TurnId, ...]) -> None:
-        """Put a message at the end of the body's list."""
+        """Append a message to the body's list."""
         self.messages.append(entry)
         self.turns.append(turns)
 
     def extend_last(self, turns: tuple[TurnId, ...]) -> None:
-        """Say that the last message was made of these turns too."""
+        """Record that the last message was made of these turns too."""
         last = self.turns[-1]
         if not isinstance(last, dict):
             # A dict once there are several: a thousand messages joined one by one would copy a tuple a thousand times.
@@ -175,36 +177,36 @@ class RequestWriter(BlockMapper):
         last.update(dict.fromkeys(turns))
 
     def drop_before(self, index: int, calls: Collection[str | None] = ()) -> None:
-        """Leave out the messages before one that sums them up; what instructs stays, and so does a call that is
-        answered behind it."""
-        kept = [
+        """Leave out the messages before the one at ``index``, which sums them up. Instructions stay, and so do the
+        ``calls`` that are answered after it: the API refuses a result without its call."""
+        staying = [
             at
             for at in range(index)
             if self.messages[at].get("role") in SYSTEM
             or (self.messages[at].get("call_id") in calls and "output" not in self.messages[at])
         ]
-        count = index - len(kept)
+        count = index - len(staying)
         if count:
             self.note(f"{counted(count, 'message')} before a compaction {'is' if count == 1 else 'are'} not sent")
-            places = [*kept, *range(index, len(self.messages))]
+            places = [*staying, *range(index, len(self.messages))]
             self.messages = [self.messages[at] for at in places]
             self.turns = [self.turns[at] for at in places]
 
     def wants_search(self) -> bool:
-        """The option ``search``, which is true or false."""
+        """Whether the option ``search`` is set, with a refusal unless it is true or false."""
         search = self.options.get("search")
         if search is not None and not isinstance(search, bool):
             self.refuse(f"the option search={search!r}: it is true or false")
         return search is True
 
     def choose_tool(self, names: Sequence[str]) -> Choice | None:
-        """The option ``tool_mode``; None where nothing is to be said. ``names`` are the tools' as they go out."""
+        """The option ``tool_mode``; None to leave it out. ``names`` are those of the tools as they go out."""
         return choose_tool(self, self.names, self.options.get("tool_mode"), names)
 
     def own_tools(self, placed: Part) -> list[Part]:
-        """The provider's own tools, given as a parameter and taken out of what the parameters make; with its search.
+        """Take the provider's own tools out of the placed parameters. Add its search tool if the option asks for it.
 
-        Where the parameter has a search tool, too, the option adds none.
+        If the parameter has a search tool already, the option adds none.
         """
         own = placed.pop("tools", None)
         if own is None:
@@ -220,21 +222,22 @@ class RequestWriter(BlockMapper):
         return [*searching, *map(dict, own)]
 
     def holds_to(self, called: str, schema: Mapping[str, Any]) -> bool:
-        """Whether the calls of a tool are held to its schema; where that cannot be, it is told why."""
+        """Whether the API enforces a tool's schema. A note gives the reason if it was wanted but cannot be."""
         problem = strict_problem(schema) if self.strict else None
         if problem is not None:
             self.note(f"the calls of {called} are not held to its schema: {problem}")
         return self.strict and problem is None
 
     def as_function(self, tool: ToolDefinition) -> tuple[str, str | None, dict[str, Any]]:
-        """What defines a tool as a function; a custom one, which takes text, gets the argument ``input``."""
+        """Name, description and schema of a tool as a function. A custom tool, which takes text, gets the argument
+        ``input``."""
         if tool.format is not None:
             lost = ", and its grammar is not sent" if tool.format.get("type") == "grammar" else ""
             self.note(f"the tool {tool.name} takes text: it goes out as a function of one input{lost}")
         return tool[:3]
 
     def note_schema(self, format: Mapping[str, Any], schema: Any) -> None:
-        """Say why an answer is not held to its schema. ``format`` is what the parameter became."""
+        """Note why the API does not enforce the answer's schema. ``format`` is what the parameter became."""
         if isinstance(schema, Mapping) and format.get("strict") is False and format.get("schema") == schema:
             self.note(f"the API does not hold the answer to its schema: {strict_problem(schema)}")
 
@@ -244,43 +247,44 @@ class RequestWriter(BlockMapper):
         return [called for each in holders if (called := name(each.get("name"))) is not None][:1]
 
     def kinds_of(self, tool: Mapping[str, Any]) -> list[str]:
-        """What tells the provider's own tools apart where they have no names."""
+        """The type of one of the provider's own tools, by which those without names are told apart."""
         kind = name(tool.get("type"))
         return [] if kind is None or kind in ("function", "custom") else [kind]
 
     def check_names(self, names: Sequence[str]) -> None:
-        """Refuse two tools of one name: no provider takes them, and no call would say whose it is."""
+        """Refuse two tools of one name: no provider takes them, and a call would not say which it means."""
         for called, count in Counter(names).items():
             if count > 1:
                 self.refuse(f"{count} tools named {called[:80]!r}: a name stands for one tool")
 
     def _taken_names(self) -> set[str]:
-        """The names of the thread's tools that one of the provider's own has: the thread's go out under another."""
-        given = {tool.get("name") for tool in self.settings.tools if isinstance(tool, Mapping)}
+        """The names that the thread's tools share with the provider's own; the thread's go out under another name."""
+        names = {tool.get("name") for tool in self.settings.tools if isinstance(tool, Mapping)}
+        # From the options: the parameters are placed after the messages, whose calls need the names already.
         own = record(record(self.options.get("params")).get(self.provider)).get("tools")
         tools = [record(tool) for tool in listed(own)]
         if self.search_tool is not None and self.options.get("search") is True:
             tools.append(self.search_tool)
-        return {each for tool in tools for each in (*self.names_of(tool), *self.kinds_of(tool)) if each in given}
+        return {each for tool in tools for each in (*self.names_of(tool), *self.kinds_of(tool)) if each in names}
 
     def mark_cached(self, parts: Sequence[Part], flags: int, mark: Part) -> None:
-        """Put a mark on the last of these parts, as many as fit; each is the end of a message that is to be cached.
+        """Put a mark on the last of these parts, as many as fit. Each part ends a message that is to be cached.
 
-        ``flags`` is how many messages are: of some nothing can be marked.
+        ``flags`` is the number of such messages: some have no part that can be marked.
         """
         for part in parts[-CACHE_MARKS:]:
-            part |= {key: dict(value) for key, value in mark.items()}  # each its own
+            part |= {key: dict(value) for key, value in mark.items()}  # a copy for each part
         self.note_marks(len(parts), flags)
 
     def note_marks(self, marked: int, flags: int) -> None:
-        """Say which flags found no place: of so many flags this many can be marked."""
+        """Note the flags without a place, and the marks that are more than fit."""
         if marked < flags:
             self.note(f"{counted(flags - marked, 'cache flag')} left out: nothing of the message can be marked")
         if marked > CACHE_MARKS:
             self.note(f"the first {marked - CACHE_MARKS} of {marked} cache flags are left out: {CACHE_MARKS} fit")
 
     def note_flags(self, flags: int) -> None:
-        """Say that cache flags have no place: the provider caches without being asked."""
+        """Note that cache flags are not sent because the provider caches by itself."""
         if flags:
             verb = "is" if flags == 1 else "are"
             self.note(f"{counted(flags, 'cache flag')} {verb} not sent: {self.provider} caches by itself")
@@ -290,6 +294,7 @@ class RequestWriter(BlockMapper):
         if not self.messages:
             self.refuse("a request without a message of the user or the assistant")
         elif self.messages[-1].get("role") in ("assistant", "model"):
+            # Only noted: a model with prefill takes it as the beginning of its answer.
             self.note("the last message is the assistant's: models without prefill refuse the request")
 
     def _read_tools(self) -> list[ToolDefinition]:
@@ -305,15 +310,15 @@ class RequestWriter(BlockMapper):
             self.notes.append(note)
 
     def _note_attributes(self) -> None:
-        """A transcript's attributes have no place in the body."""
-        said = [each.attributes for each in self.window.messages if each.attributes is not NO_ATTRIBUTES]
-        for key in _ATTRIBUTES if said else ():
-            count = sum(bool(getattr(attributes, key)) for attributes in said)
+        """Note a transcript's attributes, which have no place in the body."""
+        set_attributes = [each.attributes for each in self.window.messages if each.attributes is not NO_ATTRIBUTES]
+        for key in _ATTRIBUTES if set_attributes else ():
+            count = sum(bool(getattr(attributes, key)) for attributes in set_attributes)
             if count:
                 self.note(f"the {key} of {counted(count, 'message')} is not sent")
 
     def _note_rest(self) -> None:
-        """What is kept in the thread and has no place in the body."""
+        """Note everything else in the thread that has no place in the body, and the renamed tools."""
         for provider, count in sorted(self.foreign.items()):
             self.note(f"what {provider} keeps beside {counted(count, 'block')} is left out")
         used = {"search", "tool_mode", "params", "provider_ptr"} | ({"servers"} if self.settings.tools else set())

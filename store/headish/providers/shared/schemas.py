@@ -1,7 +1,7 @@
-"""A tool's schema in the form that a provider takes: keywords taken out, choices at its top joined, arrays filled.
+"""A tool's schema in the form that a provider takes: keywords removed, choices at its top joined, arrays filled.
 
-Only keywords are looked at: a *property* of that name is data, and stays. What stands where JSON Schema has a schema is
-looked through, nothing else: an ``enum`` or ``default`` may hold anything.
+Only keywords change: a *property* of the same name is data, and stays. The functions look only at the places where JSON
+Schema has a schema: an ``enum`` or ``default`` may hold anything.
 
 Source: JSON Schema 2020-12, core, applicator and validation vocabularies.
 """
@@ -26,11 +26,11 @@ _JOINED = ("allOf", "anyOf", "oneOf")
 _NOT_STRICT = frozenset(
     ("allOf", "dependentRequired", "dependentSchemas", "else", "if", "not", "oneOf", "patternProperties", "then")
 )
-"""Keywords that no API holds a model to."""
+"""Keywords that no API can enforce."""
 
 
 def clean_schema(schema: Any, keywords: frozenset[str], dropped: dict[str, None]) -> Any:
-    """The schema without these keywords, everywhere; those that were found are added to ``dropped``."""
+    """The schema without these keywords, at every level; those that it had are added to ``dropped``."""
     if not isinstance(schema, Mapping):
         return schema  # true and false are schemas, too
     cleaned: dict[str, Any] = {}
@@ -53,10 +53,11 @@ def fill_arrays(schema: Any) -> Any:
 
 
 def join_top(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """An object's schema without ``allOf``, ``anyOf`` and ``oneOf`` at its top: one object with everybody's properties.
+    """An object's schema without ``allOf``, ``anyOf`` and ``oneOf`` at its top: one object with the properties of all
+    branches.
 
-    It allows more than it did, never less: a property may be what any branch wants of it, and of a choice only those
-    are required that every branch requires. Without any of the three it is the same schema.
+    It allows more than before, never less: a property may be what any branch says it is, and of the branches of a
+    choice only the properties that all of them require stay required. Without any of the three, the schema is the same.
     """
     joined = {key: value for key, value in schema.items() if key not in _JOINED}
     if len(joined) == len(schema):
@@ -68,18 +69,18 @@ def join_top(schema: Mapping[str, Any]) -> dict[str, Any]:
         for branch in branches:
             for name, each in record(branch.get("properties")).items():
                 properties.setdefault(name, []).append(each)
-        wanted = [dict.fromkeys(_required(branch)) for branch in branches]
-        names = (name for each in wanted for name in each)
-        required |= {name: None for name in names if key == "allOf" or all(name in each for each in wanted)}
+        requirements = [dict.fromkeys(_required(branch)) for branch in branches]
+        names = (name for each in requirements for name in each)
+        required |= {name: None for name in names if key == "allOf" or all(name in each for each in requirements)}
     joined |= {"properties": {name: _any_of(each) for name, each in properties.items()}} if properties else {}
     return joined | ({"required": list(required)} if required else {})
 
 
 def strict_problem(schema: Any, path: str = "$") -> str | None:
-    """Why no API can hold a model to a schema; None where it can.
+    """Why no API can enforce a schema; None if it can.
 
-    Each object has to name its properties, require all of them and allow no others, and keywords that choose between
-    schemas are not known, ``anyOf`` apart. Source: openai 3.54.0, ``lib/_pydantic.py``, which makes such schemas, and
+    Each object has to name its properties, require all of them and allow no others. Of the keywords that choose between
+    schemas only ``anyOf`` is known. Source: openai 3.54.0, ``lib/_pydantic.py``, which makes such schemas, and
     https://developers.openai.com/api/docs/guides/structured-outputs, "Supported schemas", read on 2026-11-22.
     """
     if not isinstance(schema, Mapping):
@@ -90,10 +91,10 @@ def strict_problem(schema: Any, path: str = "$") -> str | None:
     if unknown is not None:
         return f"{path} has {unknown}"
     if schema.get("type") == "object" or "properties" in schema:
-        named, required = record(schema.get("properties")), set(_required(schema))
+        properties, required = record(schema.get("properties")), set(_required(schema))
         if schema.get("additionalProperties") is not False:
             return f"{path} allows other properties (additionalProperties is not false)"
-        optional = next((name for name in named if name not in required), None)
+        optional = next((name for name in properties if name not in required), None)
         if optional is not None:
             return f"{path} does not require {optional[:80]!r}"
     return next((problem for problem in _problems_below(schema, path) if problem is not None), None)
@@ -114,7 +115,7 @@ def _required(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _inside(key: str, value: Any, change: Callable[[Any], Any]) -> Any:
-    """What stands under a keyword, with each schema in it changed."""
+    """The value of a keyword with each schema in it changed."""
     if key in _NAMED and isinstance(value, Mapping):
         return {name: change(each) for name, each in value.items()}
     if key in _LIST and isinstance(value, list):
@@ -123,12 +124,12 @@ def _inside(key: str, value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _resolved(schema: Mapping[str, Any], branch: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A branch, or what its reference into the same schema names."""
+    """A branch, or the part of the same schema that its ``$ref`` names."""
     reference = text(branch.get("$ref"))
-    found: Any = schema
+    target: Any = schema
     for step in reference.removeprefix("#/").split("/"):
-        found = record(found).get(step)
-    return found if reference and isinstance(found, Mapping) else branch
+        target = record(target).get(step)
+    return target if reference and isinstance(target, Mapping) else branch
 
 
 def _any_of(schemas: list[Any]) -> Any:

@@ -1,5 +1,5 @@
-"""What others send, mended so that JSON can hold it; and where the words of the model stand in an event, which stay as
-they came while all else may be redacted."""
+"""Values of others, repaired so that JSON can hold them; and the places in an event that hold the model's words. Those
+stay as they came, while all other values may be redacted."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from headish.values.limits import NESTING_LIMIT
 
 
 def healed(value: Any, depth: int = 0) -> Any:
-    """The value with halves of surrogate pairs joined, and with what has no JSON replaced.
+    """Join the halves of surrogate pairs in a value, and replace values that JSON cannot represent.
 
-    What nests deeper than a turn can hold becomes the text of its JSON.
+    A part that is nested deeper than a turn allows becomes the text of its JSON.
     """
     if isinstance(value, str):
-        # By UTF-16, in which two halves side by side are one character.
+        # Through UTF-16, in which two halves side by side are one character.
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping | list | tuple) and depth >= DEEPEST:
         return json_text(value)
@@ -29,19 +29,19 @@ def healed(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return None
     if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
-        return f"{value:#x}"  # which no limit of Python's forbids, other than decimals
+        return f"{value:#x}"  # Python limits the length of decimals, but not of hexadecimals
     return value if value is None or isinstance(value, bool | int | float) else healed(str(value))
 
 
 def whole_characters(text: str) -> tuple[str, str]:
-    """A piece of a text, healed, and half a character at its end: some gateways send the other half with the next
-    piece, before which it belongs."""
+    """Split a piece of text into its whole characters, healed, and the half of a surrogate pair at its end, or "".
+    Some gateways send the other half with the next piece; put the first half in front of that."""
     half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
     return healed(text.removesuffix(half)), half
 
 
 def json_text(value: Any) -> str:
-    """The value as JSON text; empty where it has none, or nests too deep to be written."""
+    """The value as JSON text; empty if it has none, or nests too deep to be written."""
     try:
         return msgspec.json.encode(value).decode()
     except (RecursionError, TypeError, ValueError, OverflowError):
@@ -49,15 +49,15 @@ def json_text(value: Any) -> str:
 
 
 _LONGEST_BITS = 14_000
-"""Longer integers are none that a store keeps (``strictjson.INTEGER_DIGITS``)."""
+"""A store does not keep longer integers (``strictjson.INTEGER_DIGITS``)."""
 DEEPEST = NESTING_LIMIT - 28
-"""Where ``healed`` ends: a block and what is around it nest as well."""
+"""The depth at which ``healed`` ends. It is below the limit, because a block and the values around it nest as well."""
 
 
 class TextPlace(NamedTuple):
-    """A place of text. ``path`` leads there through the event, with ``*`` for each item of a list.
+    """A place of text. ``path`` leads there from the event, with ``*`` for each item of a list.
 
-    ``event`` is the type of the event and ``holder`` that of the object around the text; None is any.
+    ``event`` is the type of the event, ``holder`` that of the object around the text; None stands for any.
     """
 
     path: tuple[str, ...]
@@ -66,5 +66,5 @@ class TextPlace(NamedTuple):
 
 
 def words(path: str, *, event: str | None = None, holder: str | None = None) -> TextPlace:
-    """The place at a path as it is written: ``content.*.text``."""
+    """The place at a path in its written form: ``content.*.text``."""
     return TextPlace(tuple(path.split(".")), event, holder)

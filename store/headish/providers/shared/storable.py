@@ -1,7 +1,7 @@
 """A reply that any turn can hold: whatever the provider sent, storing it must not fail.
 
-JSON has no lone surrogates, no endless integers and no bottomless nesting, and a turn keeps little beside its content.
-What does not fit is replaced or cut, noted; a reply that fits is left as it is.
+A turn holds no lone surrogates, overlong integers or bottomless nesting, and keeps little beside its content. This
+module replaces or cuts what does not fit, with a note, and leaves a reply that fits as it is.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from headish.values.blocks import ContentBlock, ProviderBlock, to_mapping
 from headish.values.messages import Note
 
 NAME_LIMIT = 1000
-"""So many characters of a model's name, an id, or a word for why the answer ended are kept."""
+"""The number of characters that are kept of a model's name, an id, or a reason why the answer ended."""
 NOTES_LIMIT = 100
-"""So many notes are kept of one answer; behind that they are counted."""
+"""The number of notes that are kept for one answer; further ones are only counted."""
 NOTE_LIMIT = 1000
-"""So many characters of one note are kept."""
+"""The number of characters that are kept of one note."""
 _NAMES = ("model", "id", "stop", "stop_reason")
 
 
@@ -33,21 +33,21 @@ def storable(reply: Reply) -> Reply:
 
 
 def _cut(reply: Reply) -> Reply:
-    """The reply with names and notes of a bearable length."""
-    said: dict[str, Any] = {key: getattr(reply, key) for key in _NAMES}
-    long = [key for key, value in said.items() if value is not None and len(value) > NAME_LIMIT]
-    notes = [*reply.notes, *(Note(f"the {key} is cut: it has {len(said[key]):,} characters") for key in long)]
+    """The reply with its names and notes cut to the limits."""
+    texts: dict[str, Any] = {key: getattr(reply, key) for key in _NAMES}
+    long = [key for key, value in texts.items() if value is not None and len(value) > NAME_LIMIT]
+    notes = [*reply.notes, *(Note(f"the {key} is cut: it has {len(texts[key]):,} characters") for key in long)]
     more = len(notes) - NOTES_LIMIT
     if more > 0:
         notes = [*notes[:NOTES_LIMIT], Note(f"{more} more notes are not kept")]
     if not long and more <= 0 and all(len(note.what) <= NOTE_LIMIT for note in notes):
         return reply
-    names = {key: said[key][:NAME_LIMIT] for key in long}
+    names = {key: texts[key][:NAME_LIMIT] for key in long}
     return replace(reply, notes=tuple(replace(note, what=note.what[:NOTE_LIMIT]) for note in notes), **names)
 
 
 def _healed(reply: Reply) -> Reply:
-    """The reply, if JSON can hold it; what it cannot hold is replaced, noted."""
+    """The reply with replacements, and a note, for values that JSON cannot hold."""
     blocks = [to_mapping(block) for block in reply.content]
     kept = {"content": blocks, "meta": reply.to_meta()}
     try:
@@ -61,11 +61,11 @@ def _healed(reply: Reply) -> Reply:
 
 
 def _read(blocks: list[dict[str, Any]], provider: str) -> tuple[ContentBlock, ...]:
-    """The healed blocks. A value that is no valid block any more is kept whole, as the provider's own."""
-    read: list[ContentBlock] = []
+    """The blocks of healed values. A value that is no longer a valid block is kept whole, as the provider's own."""
+    content: list[ContentBlock] = []
     for block in blocks:
         try:
-            read += read_content([block])
+            content += read_content([block])
         except InvalidContent:
-            read.append(ProviderBlock(provider, {"unreadable": block}, partial=True))
-    return tuple(read)
+            content.append(ProviderBlock(provider, {"unreadable": block}, partial=True))
+    return tuple(content)

@@ -1,4 +1,4 @@
-"""Tool definitions and names, as far as providers agree on them."""
+"""Tool definitions and names: the part that all providers share."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from headish.errors import InvalidArgument
 from headish.providers.shared.schemas import clean_schema
 
 _REWRITTEN = re.compile(r"_[0-9a-f]{8}\Z")
+# As MCP, Anthropic and OpenAI spell it: definitions may come from any of them.
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
 
 
 class ToolNames:
-    """Names that a provider refuses, or that a tool of its own has, rewritten one for one.
+    """Rewrites, one for one, the names that a provider refuses or that one of its own tools has.
 
-    What a name becomes depends on the name alone: a digest of it stands at the end, so two names never meet, and a
+    The new name depends on the old name alone, and ends with a digest of it. So two names never become the same, and a
     tool that is added later changes nothing that was sent before.
     """
 
@@ -34,7 +35,7 @@ class ToolNames:
         """The name as it goes out."""
         if self._legal.fullmatch(name) and len(name) <= self._limit and name not in self.taken:
             return name
-        # Of the name alone: equal for every request, and different for names that would become the same.
+        # The digest keeps names apart that would become the same once their other characters are replaced.
         digest = hash_payload(name.encode(errors="surrogatepass")).hex()[:8]
         sent = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[: self._limit - len(digest) - 1] + f"_{digest}"
         self.rewritten[sent] = name
@@ -42,14 +43,14 @@ class ToolNames:
 
 
 def may_be_rewritten(name: str) -> bool:
-    """Whether ``ToolNames`` can have made this name: a digest stands at its end."""
+    """Whether ``ToolNames`` can have made this name: it ends with a digest."""
     return _REWRITTEN.search(name) is not None
 
 
 class ToolDefinition(NamedTuple):
     """A tool as providers define one; ``schema`` is a JSON Schema of an object.
 
-    A custom tool takes text: ``format`` says which, as Responses write it; empty is any.
+    A custom tool takes text. ``format`` restricts it, in the form of the Responses API; an empty one allows any text.
     """
 
     name: str
@@ -68,10 +69,11 @@ class Choice(NamedTuple):
 def read_tools(
     definitions: Sequence[Mapping[str, Any]], keywords: frozenset[str] = frozenset()
 ) -> tuple[list[ToolDefinition], list[str]]:
-    """The tools of definitions as MCP lists them, and the keys and ``keywords`` of theirs that are not sent.
+    """Read tools from definitions as MCP lists them; also returns those of their keys and ``keywords`` that are not
+    sent.
 
-    Raises: InvalidArgument where one has no name, two have the same, or a schema is not an object's; InvalidContent
-    where one is no JSON.
+    Raises: InvalidArgument if one has no name, two have the same name, or a schema is not that of an object;
+    InvalidContent if one is not JSON.
     """
     dropped: dict[str, None] = {}
     tools = [_read_tool(definition, keywords, dropped) for definition in definitions]
@@ -103,10 +105,10 @@ def _read_tool(definition: Mapping[str, Any], keywords: frozenset[str], dropped:
 
 
 def _read_custom(definition: Mapping[str, Any]) -> ToolDefinition:
-    """A custom tool, as Responses define one (``name``, ``format``), or Chat, under the key ``custom``."""
+    """A custom tool in the form of the Responses API (``name``, ``format``), or of Chat (below the key ``custom``)."""
     inner = definition.get(CHAT)
-    said = inner if isinstance(inner, Mapping) else definition
-    name, description, format = said.get("name"), said.get("description"), said.get("format")
+    inner_form = inner if isinstance(inner, Mapping) else definition
+    name, description, format = inner_form.get("name"), inner_form.get("description"), inner_form.get("format")
     if not isinstance(name, str) or not name:
         raise InvalidArgument("a tool needs a `name`")
     if format is not None and not isinstance(format, Mapping):
@@ -132,12 +134,12 @@ class Reporter(Protocol):
 
 
 def choose_tool(report: Reporter, names: ToolNames, mode: Any, tools: Sequence[str]) -> Choice | None:
-    """The option ``tool_mode`` as a choice among ``tools``, which are the names as they go out."""
+    """Read the option ``tool_mode`` as a choice among ``tools``, the names as they go out."""
     if mode is None:
         return None
     sent = names.send(mode) if isinstance(mode, str) and mode else ""
     choice = Choice(MODES[sent]) if sent in MODES else None
-    if sent in tools:
+    if sent in tools:  # a tool may be called `none`: then its name means the tool
         choice = Choice("tool", sent)
     if choice is None and (tools or not sent):
         report.refuse(f"the option tool_mode={mode!r}: it is auto, any, none or the name of a tool")
@@ -149,20 +151,20 @@ def choose_tool(report: Reporter, names: ToolNames, mode: Any, tools: Sequence[s
 
 
 MODES = {"auto": "auto", "any": "any", "required": "any", "none": "none"}
-"""The words of ``tool_mode``; a tool of that name comes first."""
+"""The words of ``tool_mode``. A tool of the same name takes precedence."""
 
 
 SEPARATOR = "___"
-"""Between a server and its tool in the name that goes out. Names are split at the first one."""
+"""The text between a server and its tool in the name that goes out. Names are split at its first occurrence."""
 
 
 def served_tools(server: str, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The definitions of a server's tools under the names that they go out with."""
+    """The definitions of a server's tools under the names with which they go out."""
     flat = [{"type": CHAT, **tool[CHAT]} if isinstance(tool.get(CHAT), Mapping) else tool for tool in tools]
     return [{**tool, "name": f"{server}{SEPARATOR}{tool.get('name', '')}"} for tool in flat]
 
 
 def split_tool(name: str) -> tuple[str, str] | None:
-    """``(server, tool)`` of a name that went out, or None where it is no server's."""
+    """``(server, tool)`` of a name that went out; None if it does not belong to a server."""
     server, separator, tool = name.partition(SEPARATOR)
     return (server, tool) if server and separator and tool else None

@@ -1,4 +1,4 @@
-"""What goes to a provider and what comes back, as values: requests, deltas, replies. Nothing here knows a provider."""
+"""The values of a call to a provider: settings, requests, deltas, replies. The same for all providers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from headish.values.results.plain import PlainResult
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What the caller of a request decides, beside the window.
+    """The settings of a request that are not in the window.
 
     ``tools`` are definitions as MCP lists them (``name``, ``description``, ``inputSchema``). ``max_tokens`` and
-    ``model`` win over the window's ``params``. ``stream`` asks for the answer as a stream of events. ``orphans`` says
-    what becomes of results without a call: ``"text"``, or ``"refuse"``. ``system_in_place`` leaves the system messages
-    inside a conversation where they stand, for the models of Anthropic that take them there. ``cache_breakpoints``
-    writes cache flags as the explicit breakpoints of OpenAI's newer models. ``dialect`` is how a server that is not
-    OpenAI's speaks Chat Completions.
+    ``model`` win over the window's ``params``. ``stream`` asks for the answer as a stream of events. Results without a
+    call go out as text, or are refused with ``orphans="refuse"``. ``system_in_place`` leaves the
+    system messages inside a conversation in their place, for the models of Anthropic that take them there.
+    ``cache_breakpoints`` writes cache flags as the explicit breakpoints of OpenAI's newer models. ``dialect`` names the
+    way in which a server that is not OpenAI's speaks Chat Completions.
     """
 
     model: str | None = None
@@ -36,14 +36,15 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class Origin(PlainResult, frozen=True):
-    """Which turns a part of a request's body came from; ``place`` is its path in the body (``messages[3]``)."""
+    """The turns that a part of a request's body came from; ``place`` is its path in the body (``messages[3]``)."""
 
     place: str
     turns: tuple[TurnId, ...]
 
 
 class Sources(Struct, frozen=True):
-    """Where a body came from: parts that were lifted out of the conversation, and the turns of each message."""
+    """The turns that a body came from: those of the parts that were lifted out of the conversation, and those of each
+    message."""
 
     list_name: str = "messages"
     hoisted: tuple[Origin, ...] = ()
@@ -51,14 +52,14 @@ class Sources(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """A provider's request: its body as plain JSON data, and all that was not sent as it is stored.
+    """A provider's request: its body as plain JSON data, and notes on everything that is not sent as it is stored.
 
-    ``tool_names`` maps the names that had to be rewritten back to the thread's own. ``sources`` are what ``origins``
-    is made of. What follows is set where a store made the request: the turns that it was made from and the ``bookmark``
-    that it was asked by, which a reply continues; the turn that set each option; the provider pointer that chose the
-    model, and what the pointer says of the server; the parameters that were given for this call alone. ``dialect`` is
-    the one that the body is written in, where it is not the provider's own; ``schema`` the one that the answer has to
-    follow. ``whole`` is the body with all that was said, where ``body`` goes on from an answer that the server stores.
+    ``tool_names`` maps rewritten names back to the thread's own. ``origins`` is made from ``sources``. A store that
+    makes a request also sets: the ``turns`` that it was made from, and the ``bookmark`` through which it was asked,
+    which the reply continues; for each of the ``options`` the turn that set it; the pointer ``ptr`` that chose the
+    model, and its server; the ``params`` of this call alone. ``dialect`` is that of the body, None for the provider's
+    own way. The answer has to follow ``schema``. ``whole`` is the body with the whole thread, set if ``body`` continues
+    an answer that the server stores.
     """
 
     provider: str
@@ -82,7 +83,8 @@ class Request(Struct, frozen=True):
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Which turns each message came from, in the body's order; what was lifted out of the conversation first."""
+        """The turns that each message came from, in the body's order, after those of the parts that were lifted out of
+        the conversation."""
         name = self.sources.list_name
         listed = (Origin(f"{name}[{index}]", turns) for index, turns in enumerate(self.sources.turns))
         return (*self.sources.hoisted, *listed)
@@ -94,7 +96,7 @@ class Request(Struct, frozen=True):
 
 
 class Finding(PlainResult, frozen=True):
-    """What ``lint`` found: something that a request would repair, leave out (``note``) or refuse (``refused``)."""
+    """A finding of ``lint``: something that a request would repair or leave out (``note``), or refuse (``refused``)."""
 
     kind: Literal["note", "refused"]
     what: str
@@ -105,8 +107,8 @@ class Delta(Struct, frozen=True, omit_defaults=True):
     """A piece of an answer, for display while it arrives.
 
     ``type`` is ``text``, ``thinking``, ``tool_use`` or ``server_tool_use``. The first delta of a call has its ``name``
-    and ``id``, what follows has pieces of its arguments as JSON text. ``index`` counts the blocks of the answer, so
-    that pieces of parallel calls can be told apart.
+    and ``id``, the following ones have pieces of its arguments as JSON text. ``index`` counts the blocks of the answer,
+    so that a reader can tell pieces of parallel calls apart.
     """
 
     type: str
@@ -116,17 +118,17 @@ class Delta(Struct, frozen=True, omit_defaults=True):
     index: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """``{type, content?, name?, id?, index?}``, without what is not said."""
+        """``{type, content?, name?, id?, index?}``, without absent values."""
         record: dict[str, Any] = to_builtins(self)
         return record
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
-    """Tokens by kind; the first four counts are disjoint, None where the provider said nothing.
+    """Token counts by kind. The first four are disjoint; None if the provider gave no count.
 
-    ``input_tokens`` were neither read from a cache nor written to one. ``output_tokens`` are all that was generated,
-    ``reasoning_tokens`` those of them that were reasoning. The others are parts as well: cache writes that are kept for
-    an hour, and sound in and out.
+    ``input_tokens`` were neither read from a cache nor written to one. ``output_tokens`` are all generated tokens,
+    ``reasoning_tokens`` the part of them that was reasoning. The others are parts of the first four, too: cache writes
+    that are kept for an hour, and sound in and out.
     """
 
     input_tokens: int | None = None
@@ -139,7 +141,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     output_audio_tokens: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, without what is not said."""
+        """As plain data, without absent values."""
         record: dict[str, Any] = to_builtins(self)
         return record
 
@@ -147,9 +149,9 @@ class Usage(Struct, frozen=True, omit_defaults=True):
 class Reply(Struct, frozen=True, kw_only=True):
     """A provider's answer, whole or as far as it came.
 
-    ``stop_reason`` is one of Anthropic's words, whoever answered; ``stop`` is the provider's own word. ``incomplete``:
-    the answer ended without its end. ``error`` is the provider's ``{type?, message}`` where it failed. ``details`` is
-    what else it said (``stop_sequence``, ``service_tier``, events that nobody knows yet), by the provider's names.
+    ``stop_reason`` is one of Anthropic's words, for every provider; ``stop`` is the provider's own word. ``incomplete``
+    is set if the answer broke off before its end. ``error`` is ``{type?, message}`` if the provider failed. ``details``
+    has everything else that it sent (``stop_sequence``, ``service_tier``, unknown events), under the provider's names.
     """
 
     provider: str
@@ -174,10 +176,10 @@ class Reply(Struct, frozen=True, kw_only=True):
         return {"message": message}
 
     def to_meta(self) -> dict[str, Any]:
-        """What a turn keeps of the answer beside its content; what is absent is left out."""
+        """The record of the answer that a turn keeps beside its content, without absent values."""
         usage = None if self.usage is None else to_builtins(self.usage)
-        said: dict[str, Any] = {"provider": self.provider, "model": self.model, "stop_reason": self.stop_reason}
-        said |= {"stop": self.stop, "usage": usage, "response_id": self.id, "incomplete": self.incomplete or None}
-        said |= {"error": self.error, "details": self.details or None}
-        said["notes"] = [str(note) for note in self.notes] or None
-        return {key: value for key, value in said.items() if value is not None}
+        meta: dict[str, Any] = {"provider": self.provider, "model": self.model, "stop_reason": self.stop_reason}
+        meta |= {"stop": self.stop, "usage": usage, "response_id": self.id, "incomplete": self.incomplete or None}
+        meta |= {"error": self.error, "details": self.details or None}
+        meta["notes"] = [str(note) for note in self.notes] or None
+        return {key: value for key, value in meta.items() if value is not None}

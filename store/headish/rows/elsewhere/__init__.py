@@ -1,1 +1,1 @@
-"""Rows about other stores: what came from there, where they are, what they call what, and what they erased."""
+"""Rows about other stores: where they are, what arrived from them, how they name turns, and what they erased."""

@@ -1,4 +1,4 @@
-"""Rows of ``arrival``: which turns came from elsewhere, from where, and when."""
+"""Rows of ``arrival``: which turns came from other stores, from which one, and when."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ PAGE = 500
 
 
 OWN, PLAIN, STRANGER, COPY = "own", "plain", "stranger", "copy"
-"""Whose turns came: those of one's own devices, over a remote of which this store has the key; those of whoever can
-write to a remote that has no key; a stranger's; and a stranger's that were copied from another space."""
+"""The kinds of arrivals. ``OWN``: from a device of one's own, over a remote whose key this store has. ``PLAIN``: over a
+remote without a key, so from anybody who can write to it. ``STRANGER``: from a stranger. ``COPY``: a stranger's turns,
+copied here from another space."""
 
 
 class ArrivalOrigin(msgspec.Struct, frozen=True, gc=False):
-    """The origin of turns: whose they are, for a remote its name and the id of the device, and the name of the device
-    or file that brings them."""
+    """The origin of turns: their kind, the name of the remote and the id of the device (None for a file), and the name
+    of the device or file that brings them."""
 
     kind: str
     remote: bytes | None = None
@@ -32,13 +33,15 @@ class ArrivalOrigin(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def bringer(self) -> bytes:
-        """Who brings signatures, as their rows say it: the remote, else whose they are behind a ``/``, which no remote
-        has in its name. What a caller or a file is called is not believed."""
+        """The origin of signatures in their rows: the name of the remote, otherwise ``/`` and the kind.
+
+        No name of a remote has a ``/``. The name of a caller or a file is not used, because nothing proves it.
+        """
         return self.remote or b"/" + self.kind.encode()
 
 
 class StoredArrival(msgspec.Struct, frozen=True, gc=False):
-    """A row: the first and the last commit number of turns that came at once."""
+    """A row of ``arrival``: the first and the last commit number of turns that came together, and their origin."""
 
     first: int
     last: int
@@ -54,8 +57,8 @@ ARRIVED_UP_TO = """coalesce((
       SELECT a.last FROM arrival AS a WHERE a.space = :space AND a.first <= t.seq AND a.kind <> 'copy'
       ORDER BY a.first DESC LIMIT 1
     ), 0)"""
-"""The end of the last arrival that begins at or before a turn ``t``: it came from elsewhere if its number is not above.
-What was copied moved its names here, as what was said here does."""
+"""The end of the last arrival that begins at or before a turn ``t``. The turn came from elsewhere if its number is not
+above this. Copies do not count: they moved names here, as turns that are written here do."""
 
 ADD_ARRIVAL = Query(
     "add arrival",
@@ -67,7 +70,7 @@ ADD_ARRIVAL = Query(
 
 
 def add_arrival(connection: Connection, space: int, first: int, last: int, origin: ArrivalOrigin) -> None:
-    """Note that the turns with these commit numbers came from elsewhere."""
+    """Note that the turns from ``first`` to ``last`` came from elsewhere."""
     now = time.time_ns() // 1_000_000
     seal = seal_arrival(first, last, origin.kind, origin.remote, origin.device, origin.by, now)
     connection.run(ADD_ARRIVAL, space=space, first=first, last=last, **asdict(origin), milliseconds=now, seal=seal)
@@ -118,6 +121,7 @@ SAID_BEFORE_LATEST = Query(
     """,
 )
 
+# Arrivals share no turn, so only the last one that begins before the range can reach into it: the search begins there.
 ARRIVED_AMONG = Query(
     "arrivals that reach into a range of commit numbers",
     """
@@ -131,14 +135,14 @@ ARRIVED_AMONG = Query(
 
 
 def arrivals_among(connection: Connection, space: int, low: int, high: int) -> Sequence[StoredArrival]:
-    """The arrivals that hold a turn whose commit number is in a range."""
+    """The arrivals that have a turn whose commit number is from ``low`` to ``high``, in order."""
     return connection.each(ARRIVED_AMONG, StoredArrival, space=space, low=low, high=high)
 
 
 def arrived_with(arrivals: Sequence[StoredArrival], seqs: Iterable[int]) -> set[int]:
-    """Which of some commit numbers came with one of these arrivals, which are in order and share no turn."""
+    """The commit numbers among ``seqs`` that came with these arrivals, which are in order and share no turn."""
     if not arrivals:
         return set()
     begins = [each.first for each in arrivals]
-    ends = [-1, *(each.last for each in arrivals)]
+    ends = [-1, *(each.last for each in arrivals)]  # -1: no arrival begins at or before the number
     return {seq for seq in seqs if seq <= ends[bisect_right(begins, seq)]}

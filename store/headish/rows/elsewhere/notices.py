@@ -10,11 +10,12 @@ from headish.content.hashes import seal_notice
 from headish.database.query import Connection, Query, Row
 
 APPLIED, PENDING, IGNORED = "applied", "pending", "ignored"
-"""What became of a notice here: what it lists was erased, and is when it arrives; somebody is to say so; nothing."""
+"""The state of a notice here. ``APPLIED``: what it lists was erased, and will be erased if it arrives later.
+``PENDING``: it waits for somebody's decision. ``IGNORED``: nothing is erased."""
 
 
 class Notice(NamedTuple):
-    """A row: the receipt's id and its stored bytes, the remote and the device that brought it, and its state."""
+    """A row of ``notice``: the receipt's id and stored bytes, the remote and device that brought it, and its state."""
 
     id: str
     remote: bytes
@@ -25,7 +26,7 @@ class Notice(NamedTuple):
     seal: bytes
 
 
-# An id that was emptied stands at the beginning: it is damage, and is read to be named.
+# The first page begins with an empty id, if there is one: it is damage, and must be read to be reported.
 NOTICES = Query(
     "erasures of other stores, a page",
     """
@@ -37,13 +38,13 @@ PAGE = 100
 
 
 def all_notices(connection: Connection, space: int) -> list[Notice]:
-    """The erasures of other stores, by id. One statement for each hundred."""
-    found: list[Notice] = []
+    """The erasures of other stores, by id. Cost: one statement for each hundred."""
+    notices: list[Notice] = []
     page: Sequence[Row] | None = None
     while page is None or len(page) == PAGE:
-        page = connection.rows(NOTICES, space=space, after=found[-1].id if found else "", limit=PAGE)
-        found += map(Notice._make, page)
-    return found
+        page = connection.rows(NOTICES, space=space, after=notices[-1].id if notices else "", limit=PAGE)
+        notices += map(Notice._make, page)
+    return notices
 
 
 COUNT = Query(
@@ -53,7 +54,7 @@ COUNT = Query(
 
 
 def count_notices(connection: Connection, space: int, state: str) -> tuple[int, int]:
-    """How many erasures of other stores have a state, and how many bytes their receipts have."""
+    """The number of erasures of other stores with a state, and the size of their receipts in bytes."""
     row = connection.row(COUNT, space=space, state=state)
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
@@ -62,7 +63,7 @@ STATE = Query("state of an erasure of another store", "SELECT state FROM notice 
 
 
 def find_state(connection: Connection, space: int, id: str) -> str | None:
-    """What became of an erasure of another store; None for one that is not known."""
+    """The state of an erasure of another store; None if it is not known here."""
     row = connection.row(STATE, space=space, id=id)
     return None if row is None else str(row[0])
 
@@ -81,7 +82,7 @@ WRITE = Query(
 def write_notice(
     connection: Connection, space: int, id: str, remote: bytes, device: bytes, receipt: bytes, state: str
 ) -> None:
-    """Note an erasure, or what became of it."""
+    """Store an erasure of another store, or a new state for it."""
     now = time.time_ns() // 1_000_000
     seal = seal_notice(id, remote, device, receipt, state, now)
     connection.run(

@@ -1,4 +1,4 @@
-"""Rows of ``remote`` and ``remote_bookmark``: other places of a space, and what their devices call what."""
+"""Rows of ``remote`` and ``remote_bookmark``: the remotes of a space, and the bookmarks of the devices there."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class StoredRemote(NamedTuple):
 
 
 class RemoteBookmark(NamedTuple):
-    """What a device said under a name when it was last read: the turn, None for a conversation without a name; and
-    hashes of what it said of the conversation."""
+    """A bookmark of a device when it was last read: the turn, None for a conversation without a name; and ``record``,
+    hashes of the conversation's record there."""
 
     remote: bytes
     device: bytes
@@ -41,7 +41,7 @@ REMOTES = Query(
 
 
 def list_remotes(connection: Connection, space: int) -> list[StoredRemote]:
-    """The remotes of a space, by name: a handful."""
+    """The remotes of a space, by name."""
     return [*map(StoredRemote._make, connection.rows(REMOTES, space=space))]
 
 
@@ -58,7 +58,7 @@ WRITE_REMOTE = Query(
 
 
 def write_remote(connection: Connection, space: int, name: bytes, url: bytes, settings: bytes, state: bytes) -> None:
-    """Store a remote, in place of the one that has its name."""
+    """Store a remote in place of an earlier one with the same name."""
     now = time.time_ns() // 1_000_000
     seal = seal_remote(name, url, settings, state, now)
     connection.run(
@@ -74,7 +74,7 @@ REMOVE_BOOKMARKS = Query(
 
 
 def remove_remote(connection: Connection, space: int, name: bytes) -> bool:
-    """Remove a remote with what is known of its devices; whether there was one."""
+    """Remove a remote and the bookmarks of its devices. False if there is no such remote."""
     connection.run(REMOVE_BOOKMARKS, space=space, name=name)
     return connection.run(REMOVE_REMOTE, space=space, name=name) == 1
 
@@ -91,15 +91,15 @@ PAGE = 1000
 
 
 def list_remote_bookmarks(connection: Connection, space: int) -> list[RemoteBookmark]:
-    """What the devices of all remotes said when they were last read. One statement for each thousand."""
-    found: list[RemoteBookmark] = []
+    """The bookmarks of the devices of all remotes when they were last read. Cost: one statement for each thousand."""
+    bookmarks: list[RemoteBookmark] = []
     while True:
-        behind = found[-1] if found else RemoteBookmark(b"", b"", b"", None, None, 0, b"")
+        behind = bookmarks[-1] if bookmarks else RemoteBookmark(b"", b"", b"", None, None, 0, b"")
         after = {"remote": behind.remote, "device": behind.device, "name": behind.name}
         page = connection.rows(BOOKMARKS, space=space, limit=PAGE, **after)
-        found += map(RemoteBookmark._make, page)
+        bookmarks += map(RemoteBookmark._make, page)
         if len(page) < PAGE:
-            return found
+            return bookmarks
 
 
 OF_DEVICE = Query(
@@ -111,7 +111,7 @@ OF_DEVICE = Query(
 def bookmarks_of_device(
     connection: Connection, space: int, remote: bytes, device: bytes
 ) -> dict[bytes, RemoteBookmark]:
-    """What a device said when it was last read, by name."""
+    """The bookmarks of a device when it was last read, by name."""
     rows = connection.rows(OF_DEVICE, space=space, remote=remote, device=device)
     return {bytes(row[2]): RemoteBookmark._make(row) for row in rows}
 
@@ -123,7 +123,7 @@ NAMED_BY_DEVICE = Query(
 
 
 def turns_named_there(connection: Connection, space: int, device: bytes, name: bytes) -> Sequence[TurnId]:
-    """The turns that a device calls so, one for each remote that has such a device."""
+    """The turns that a device has under a name, one for each remote that knows the device."""
     return [row[0] for row in connection.rows(NAMED_BY_DEVICE, space=space, device=device, name=name)]
 
 
@@ -137,7 +137,7 @@ CALLED_SO = Query(
 
 
 def bookmarks_called(connection: Connection, space: int, name: bytes) -> list[RemoteBookmark]:
-    """Where the devices of all remotes had a name when they were last read, by device."""
+    """The bookmarks with this name of the devices of all remotes when they were last read, by device."""
     return [*map(RemoteBookmark._make, connection.rows(CALLED_SO, space=space, name=name))]
 
 
@@ -159,7 +159,7 @@ def write_remote_bookmarks(
     device: bytes,
     said: Collection[tuple[bytes, TurnId | None, bytes | None]],
 ) -> None:
-    """Note what a device says: ``(name, turn, record)``."""
+    """Store bookmarks of a device: ``(name, turn, record)`` each."""
     now = time.time_ns() // 1_000_000
     rows = [
         {
@@ -181,7 +181,7 @@ FORGET_BOOKMARK = Query(
 def forget_remote_bookmarks(
     connection: Connection, space: int, remote: bytes, device: bytes, names: Collection[bytes]
 ) -> None:
-    """Forget what a device does not say any more."""
+    """Remove bookmarks that a device does not have any more."""
     rows = [{"space": space, "remote": remote, "device": device, "name": name} for name in names]
     if rows:
         connection.run_many(FORGET_BOOKMARK, rows)
@@ -194,7 +194,7 @@ FORGET_DEVICE = Query(
 
 
 def forget_device(connection: Connection, space: int, remote: bytes, device: bytes) -> None:
-    """Forget all that a device says."""
+    """Remove all bookmarks of a device."""
     connection.run(FORGET_DEVICE, space=space, remote=remote, device=device)
 
 
@@ -204,5 +204,5 @@ FORGET_NAME = Query(
 
 
 def forget_name_of_devices(connection: Connection, space: int, name: bytes) -> None:
-    """Forget a name of every device: it was erased here."""
+    """Remove a name from the bookmarks of every device, because it was erased here."""
     connection.run(FORGET_NAME, space=space, name=name)

@@ -1,4 +1,4 @@
-"""Turns as another store compares them: ids and seals, by commit number, by id, or in a range of ids."""
+"""Ids and seals of turns, for a comparison with another store: by commit number, by id, or in a range of ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE = 10_000
 
 
 class SealedTurn(NamedTuple):
-    """What tells a turn from any other, its id and its seal; and its commit number."""
+    """The id and seal of a turn, which tell it from any other, and its commit number here."""
 
     seq: int
     id: TurnId
@@ -29,7 +29,7 @@ SEALED_BEHIND = Query(
 
 
 def sealed_behind(connection: Connection, space: int, low: int, high: int, limit: int) -> list[SealedTurn]:
-    """The turns behind one commit number, up to another, in order, ``limit`` at the most."""
+    """The turns above commit number ``low`` and up to ``high``, in order; at most ``limit``."""
     rows = connection.rows(SEALED_BEHIND, space=space, low=low, high=high, limit=limit)
     return [*map(SealedTurn._make, rows)]
 
@@ -41,9 +41,9 @@ SEALED_AMONG = Query(
 
 
 def sealed_among(connection: Connection, space: int, low: str, high: str) -> Iterator[SealedTurn]:
-    """The turns whose ids are above one, up to another, by id. One statement for each ten thousand."""
+    """The turns with ids above ``low`` and up to ``high``, by id. Cost: one statement for each ten thousand."""
     page: Sequence[SealedTurn] = ()
-    # A shorter page is the last one; this spares the statement that would find nothing.
+    # A page that is not full is the last one; this spares a statement that would find nothing.
     while not page or len(page) == PAGE:
         rows = connection.rows(SEALED_AMONG, space=space, low=low, high=high, limit=PAGE)
         page = [*map(SealedTurn._make, rows)]
@@ -57,7 +57,7 @@ _WANTED_IDS = {
     "sqlite": "SELECT value FROM json_each(:ids)",
     "postgresql": "SELECT value FROM json_array_elements_text(CAST(:ids AS json))",
 }
-# The join is materialized first: left to itself, SQLite begins with every turn of the space.
+# CROSS JOIN fixes the order: left to itself, SQLite begins with every turn of the space.
 _SEALED = """
     WITH wanted(id) AS MATERIALIZED (%s)
     SELECT t.seq, t.id, t.seal FROM wanted CROSS JOIN turn AS t WHERE t.space = :space AND t.id = wanted.id
@@ -66,7 +66,7 @@ SEALED_WITH = Query("ids and seals of some turns", **{name: _SEALED % each for n
 
 
 def sealed_with(connection: Connection, space: int, ids: Iterable[str]) -> dict[TurnId, SealedTurn]:
-    """Those of some turns that are here, by id. Cost: one statement; none for no ids."""
+    """The turns among these that are here, by id. Cost: one statement; none without ids."""
     listed = list(dict.fromkeys(ids))
     rows = connection.rows(SEALED_WITH, space=space, ids=as_list(listed)) if listed else ()
     return {row[1]: SealedTurn._make(row) for row in rows}
@@ -79,12 +79,12 @@ BETWEEN = Query(
 
 
 def has_between(connection: Connection, space: int, low: TurnId, high: TurnId) -> bool:
-    """Whether a turn is here whose id is from one to another. Cost: one look-up."""
+    """Whether any turn here has an id from ``low`` to ``high``. Cost: one look-up."""
     return connection.row(BETWEEN, space=space, low=low, high=high) is not None
 
 
 class TurnHere(NamedTuple):
-    """What a turn that arrives needs of one that is here: its seal, its place, and its digest."""
+    """The parts of a stored turn that an arriving turn is compared with, or continues: seal, place and digest."""
 
     seal: bytes
     place: Place
@@ -102,7 +102,7 @@ PLACED_WITH = Query(
 
 
 def placed_with(connection: Connection, space: int, ids: Sequence[TurnId]) -> dict[TurnId, TurnHere]:
-    """Those of some turns that are here, by id. Cost: one statement; none for no ids."""
+    """The turns among these that are here, by id. Cost: one statement; none without ids."""
     rows = connection.rows(PLACED_WITH, space=space, ids=as_list(ids)) if ids else ()
     return {id: TurnHere(seal, Place(chain, pos), digest) for id, seal, chain, pos, digest in rows}
 
@@ -119,6 +119,8 @@ SPOKEN_WITH = Query(
 
 
 def spoken_with(connection: Connection, space: int, seqs: Sequence[int]) -> Sequence[Row]:
-    """The turns with some commit numbers, in order; behind the columns of each its payload if that is a small
-    one. One statement."""
+    """The turns with these commit numbers, in order. The last column of a row is its payload if that is small.
+
+    Cost: one statement; none without numbers.
+    """
     return connection.rows(SPOKEN_WITH, space=space, seqs=as_list(seqs)) if seqs else ()

@@ -1,4 +1,4 @@
-"""Conversations without a name: what grew from the turn at which each begins."""
+"""Conversations without a name: for each beginning, a summary of everything that grew from it."""
 
 from __future__ import annotations
 
@@ -112,7 +112,10 @@ NAMELESS = Query(
 
 
 def list_nameless(connection: Connection, space: int, beginnings: Sequence[Place], limit: int) -> list[Listed]:
-    """The conversations without a name that begin at one of these places, the newest first; ``limit`` at the most."""
+    """The conversations without a name that begin at one of these places, the newest first; at most ``limit``.
+
+    Cost: one statement, which looks at every chain that grew from one of the places.
+    """
     rows = connection.rows(NAMELESS, space=space, wanted=as_list(beginnings), limit=limit)
     return [
         Listed(*two_words(row[4:]), chain=row[0], start=row[1], branches=int(row[2]), turns=int(row[3])) for row in rows

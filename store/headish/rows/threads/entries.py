@@ -1,9 +1,9 @@
 """Lists of conversations: each list is one statement, whatever the size of the space (rule R33, conversations).
 
-A name is found in the order in which names moved. Conversations without a name are found by the chain in which each
-begins, the newest first: one statement looks at the next ``window`` chains, and ``beginnings`` at those in which no
-name lies. It leaves out those that go on with what was said before, those that a name leads to, and other versions of a
-first turn, and gives the rest. Of each conversation the first words and the last ones are read.
+Conversations with a name are listed in the order in which the names moved. Those without one are found by the chain in
+which each begins, the newest first. ``find_beginnings`` looks at the next ``window`` chains. ``beginnings`` then leaves
+out the chains that continue what was said before, those that a name leads to, and other versions of a first turn. A
+list reads the first and the last words of each conversation.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from headish.values.turns import OVERLAY
 NEWEST = 2**63 - 1
 
 CUT_BYTES = 2048
-"""So much is read of a payload that is larger than ``PREVIEW_BYTES``."""
+"""How much a list reads of a payload that is larger than ``PREVIEW_BYTES``."""
 
 
 class ListedTurn(msgspec.Struct, frozen=True, gc=False):
-    """A turn as a list shows it: of a large payload only the beginning, and then ``cut`` is 1. ``overlay`` are the
-    attributes of an overlay, which say what it does."""
+    """A turn as a list shows it.
+
+    ``cut`` is 1 if ``payload`` is only the beginning of a large one. ``overlay`` has the attributes of an overlay turn,
+    which say what it does; None for other turns.
+    """
 
     id: str | None
     role: str | None
@@ -40,11 +43,11 @@ class ListedTurn(msgspec.Struct, frozen=True, gc=False):
 
 
 class Listed(msgspec.Struct, frozen=True, gc=False):
-    """A conversation of a list: what was said last and first, and what its order is by.
+    """A conversation in a list: its last and first turn, and the values that it is sorted by.
 
-    ``name`` and ``recent``, in Unix milliseconds, are of those that have a name; ``chain``, ``first`` and ``branches``
-    of the others. ``turns`` are those of the thread of a name, along first parents, or all of a conversation without
-    one.
+    A conversation with a name has ``name`` and ``recent`` (Unix milliseconds), one without has ``chain``, ``start`` and
+    ``branches``. ``turns`` is the number of turns along first parents from the name, or of all turns of a conversation
+    without one.
     """
 
     last: ListedTurn
@@ -58,7 +61,8 @@ class Listed(msgspec.Struct, frozen=True, gc=False):
 
 
 def words_of(turn: str, payload: str) -> str:
-    """The columns of a ``ListedTurn``, of two tables by their names in the statement."""
+    """The columns of a ``ListedTurn`` in SQL. ``turn`` and ``payload`` are the names of the two tables there."""
+    # ``substr`` in the database, so that a payload of many megabytes does not travel for a preview.
     size = f"{turn}.data IS NULL AND {payload}.size > {PREVIEW_BYTES}"
     return f"""
       {turn}.id, {turn}.role, {turn}.type, {turn}.system,
@@ -68,7 +72,7 @@ def words_of(turn: str, payload: str) -> str:
 
 
 def payload_of(turn: str, payload: str) -> str:
-    """The large payload of a turn, if it has one."""
+    """The join of a turn's large payload. ``turn`` and ``payload`` are the names of the two tables in the statement."""
     return f"""LEFT JOIN payload AS {payload} ON {payload}.space = :space AND {payload}.hash = {turn}.hash
       AND {turn}.data IS NULL AND {turn}.erased IS NULL"""
 
@@ -128,16 +132,19 @@ def list_named(
     pinned: bool | None,
     limit: int,
 ) -> list[Listed]:
-    """Names whose last move is older than ``before``, or as old and of a lower name; the last moved first."""
+    """The conversations whose names come after ``before`` (``recent``, name), the last moved first.
+
+    ``archived`` and ``pinned`` select by these flags; None selects either. At most ``limit``.
+    """
     flags = {"archived": _flag(archived), "pinned": _flag(pinned)}
     rows = connection.rows(NAMED, space=space, recent=before[0], name=before[1], limit=limit, **flags)
     return [Listed(*two_words(row[3:]), name=row[0], recent=row[1], turns=int(row[2] or 0)) for row in rows]
 
 
 class NamelessStarts(msgspec.Struct, frozen=True, gc=False):
-    """Where conversations without a name may begin, the newest first: in each chain the first turn that was said.
+    """The places where conversations without a name may begin: in each chain the first turn that people or models said.
 
-    ``lowest`` is the last chain that was looked at; None if all were.
+    The newest chain comes first. ``lowest`` is the last chain that was looked at; None if no chain is left below.
     """
 
     places: list[Place]
@@ -145,10 +152,10 @@ class NamelessStarts(msgspec.Struct, frozen=True, gc=False):
 
 
 SAID = "o.role <> 'system' AND o.role <> 'developer'"
-"""Whether a turn ``o`` is said in a conversation, and not before it."""
+"""The condition for a turn ``o`` that belongs to a conversation, and does not only introduce one."""
 
-# The next chains below a number, the highest first. A name that moved along with the last turn of a chain is found by
-# that turn: no other line shows what it leads to.
+# The next chains below a number, the highest first. The third column is the position of the name that moved with the
+# last turn of the chain: a chain that begins at or before it is listed under that name.
 BEGINNINGS = Query(
     "where conversations without a name may begin",
     f"""
@@ -170,13 +177,15 @@ BEGINNINGS = Query(
 
 
 def find_beginnings(connection: Connection, space: int, *, before: int, window: int) -> NamelessStarts:
-    """Look for conversations without a name in the ``window`` chains below ``before``."""
+    """Find the places in the ``window`` chains below ``before`` where conversations without a name may begin."""
     rows = connection.rows(BEGINNINGS, space=space, before=before, looked_at=window)
-    places = [Place(chain, pos) for chain, pos, named in rows if pos is not None and (named is None or named < pos)]
+    places = [
+        Place(chain, pos) for chain, pos, named_at in rows if pos is not None and (named_at is None or named_at < pos)
+    ]
     return NamelessStarts(places, rows[-1][0] if len(rows) == window else None)
 
 
-# The way back along first parents, as far as the first chain in which somebody spoke.
+# ``path`` goes back along first parents, up to the first chain in which people or models said something.
 _SPOKE = f"""(
         SELECT o.pos FROM turn AS o
         WHERE o.space = :space AND o.chain = path.chain AND o.pos <= path.pos AND {SAID} ORDER BY o.pos DESC LIMIT 1
@@ -200,10 +209,9 @@ SPOKEN_BEFORE = Query(
 
 
 def spoken_before(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, ListedTurn]:
-    """Of turns, themselves or the last before each that is neither system's nor developer's, along first parents; of
-    one that only such turns lead to, nothing.
+    """For each id, the last turn along first parents that is neither system nor developer; it may be the turn itself.
 
-    Cost: one statement for each 64 of them.
+    An id that only system or developer turns lead to has no entry. Cost: one statement for each 64 ids.
     """
     portions = in_portions(ids)
     rows = [row for portion in portions for row in connection.rows(SPOKEN_BEFORE, space=space, **portion)]
@@ -211,6 +219,7 @@ def spoken_before(connection: Connection, space: int, ids: Iterable[TurnId]) -> 
 
 
 def _flag(wanted: bool | None) -> int:
+    # In ``NAMED``, a number below 0 selects either.
     return -1 if wanted is None else int(wanted)
 
 

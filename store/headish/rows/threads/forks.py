@@ -1,6 +1,6 @@
-"""Turns beside one another: what continues the places where a thread branches, of many places at once.
+"""The turns that continue the forks of a thread, and the parents of turns, for many places at once.
 
-However many are asked about, each is one statement: their values are one parameter.
+Each function runs one statement for any number of places, which are one parameter.
 """
 
 from __future__ import annotations
@@ -28,27 +28,28 @@ LINKS_OF_SOME = Query(
 def parents_at(
     connection: Connection, space: int, places: Iterable[Place], links: Mapping[int, Sequence[Place]] = NO_LINKS
 ) -> dict[Place, tuple[Place, ...]]:
-    """What the turns at some places continue, in order; of one that continues nothing, nothing. ``links`` are those of
-    chains that the caller has read.
+    """The places that the turns at these places continue, in order; an empty tuple for a root. ``links`` are links of
+    chains that the caller has read already.
 
-    Cost: one statement, and none where no turn is the first of another chain.
+    Cost: one statement; no statement if each chain is in ``links`` or no turn is the first of its chain.
     """
-    found: dict[Place, list[Place]] = {
+    before: dict[Place, list[Place]] = {
         place: [Place(place.chain, place.pos - 1)] if place.pos else list(links.get(place.chain, ()))
         for place in places
     }
-    begun = [place.chain for place in found if place.pos == 0 and place.chain not in links]
+    begun = [place.chain for place in before if place.pos == 0 and place.chain not in links]
     rows = connection.rows(LINKS_OF_SOME, space=space, chains=as_list(begun)) if begun else ()
     for chain, *parent in rows:
         if chain is not None:
-            found[Place(chain, 0)].append(Place(*parent))
-    return {place: tuple(parents) for place, parents in found.items()}
+            before[Place(chain, 0)].append(Place(*parent))
+    return {place: tuple(parents) for place, parents in before.items()}
 
 
-# A place lies in a conversation if a turn on the way to it is neither system's nor developer's. Nearly always its own
-# chain holds one, and the path ends there. Outer and cross joins fix the order: left to itself, SQLite begins with
-# every turn of the space. What is compared is made before: under a policy, no index answers a condition that computes.
-# The limit keeps PostgreSQL from making a join of it, which may read the whole space.
+# A place is inside a conversation if a turn on the way to it is neither system nor developer. Its own chain nearly
+# always has one, and ``path`` ends there. Outer and cross joins fix the order: left to itself, SQLite begins with every
+# turn of the space. ``continuing`` is materialized before it is compared: under a policy, PostgreSQL uses no index for
+# a condition that computes. LIMIT keeps PostgreSQL from making a join of the sub-select, which may read the whole
+# space.
 _SAID = """(
         SELECT o.pos FROM turn AS o
         WHERE o.space = :space AND o.chain = path.at_chain AND o.pos <= path.at_pos
@@ -82,21 +83,22 @@ AT_FORKS = Query(
 
 
 def turns_at_forks(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, list[StoredTurn]]:
-    """The turns that continue those of some places that turns of other chains continue, too; in no order. A place where
-    no conversation has begun is left out: what follows it are conversations of their own.
+    """The turns that continue the forks among these places, in no order. Other places have no entry.
 
-    Cost: one statement, which looks at each of these turns.
+    A fork has no entry, either, if no conversation has begun there (it and all turns before it are system turns): each
+    turn that continues it begins one.
+    Cost: one statement, which looks at each turn that it gives.
     """
-    found: dict[Place, list[StoredTurn]] = {}
+    continuing: dict[Place, list[StoredTurn]] = {}
     ranges = as_ranges(places)
     for row in connection.rows(AT_FORKS, space=space, wanted=as_list(ranges)) if ranges else ():
         if row[2] is not None:
-            found.setdefault(Place(row[0], row[1]), []).append(StoredTurn(*row[2:]))
-    return found
+            continuing.setdefault(Place(row[0], row[1]), []).append(StoredTurn(*row[2:]))
+    return continuing
 
 
 def as_ranges(places: Iterable[Place]) -> list[Segment]:
-    """Places as ranges of chains: those that follow one another in one."""
+    """Join places into ranges: neighbours in a chain become one range. Sorted, each place once."""
     ranges: list[Segment] = []
     for chain, pos in sorted(set(places)):
         if ranges and (ranges[-1].chain, ranges[-1].high) == (chain, pos - 1):

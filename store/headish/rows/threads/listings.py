@@ -1,4 +1,4 @@
-"""Lists of turns: in commit order, by place, those that continue a turn, those that nothing continues; and counts."""
+"""Lists of turns in commit order and by place, children, heads, and the counts of a space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.places import Place
 
 CHAINS_READ = 500
-"""The ends of how many chains one statement reads."""
+"""The largest number of chains whose ends one statement reads."""
 LINKS_BETWEEN = Query(
     "links of a range of chains",
     """
@@ -54,13 +54,13 @@ AFTER = Query(
 
 
 def turns_after(connection: Connection, space: int, seq: int, limit: int) -> list[StoredTurn]:
-    """A page of turns in commit order."""
+    """The turns after a commit number, in commit order; at most ``limit``."""
     return read_turns(connection.rows(AFTER, space=space, seq=seq, limit=limit))
 
 
-# The next of the same chain, if there is one, and the first of each chain that begins here, as many as are wanted: the
-# number of a chain is the commit number of its first. The outer join fixes the order: left to itself, SQLite begins
-# with every turn of the space.
+# The next turn of the same chain, and the first turn of each chain that begins here. The number of a chain is the
+# commit number of its first turn, so the links alone give the order, and a page reads no more of them than it needs.
+# The outer join fixes the order: left to itself, SQLite begins with every turn of the space.
 CHILDREN = Query(
     "turns that continue a place",
     f"""
@@ -79,16 +79,17 @@ CHILDREN = Query(
 
 
 def children(connection: Connection, space: int, place: Place, *, after: int = 0, limit: int = ALL) -> list[StoredTurn]:
-    """The turns that continue the one at a place, in commit order, behind a commit number; ``limit`` at the most.
+    """The turns that continue the one at a place, in commit order, after a commit number; at most ``limit``.
 
-    Cost: one statement. PostgreSQL looks at an index entry for each of them.
+    Cost: one statement. PostgreSQL looks at one index entry for each chain that begins there.
     """
     rows = connection.rows(CHILDREN, space=space, chain=place.chain, pos=place.pos, seq=after, limit=limit)
-    found = (stored for stored in read_turns(row for row in rows if row[0] is not None) if stored.seq > after)
-    return sorted(found, key=lambda stored: stored.seq)[:limit]
+    turns = (turn for turn in read_turns(row for row in rows if row[0] is not None) if turn.seq > after)
+    return sorted(turns, key=lambda turn: turn.seq)[:limit]
 
 
-# The chains below a number, the highest first: as many as are wanted, and no more of the space is looked at.
+# The recursion skips from chain to chain along the primary key, the highest first, and stops at the limit: it reads no
+# other turn of the space.
 ENDS = Query(
     "last turns of chains, the youngest chain first",
     f"""
@@ -115,27 +116,27 @@ ENDS = Query(
 def heads(
     connection: Connection, space: int, *, before: int = ALL, limit: int = ALL, erased: bool = True
 ) -> list[StoredTurn]:
-    """The turns that nothing continues, those of the youngest chain first; of chains below a number. Those that were
-    erased are left out unless ``erased``.
+    """The turns that nothing continues, in chains below ``before``, the youngest chain first; at most ``limit``.
+    Without ``erased``, erased turns are left out.
 
-    Cost: one statement for as many chains as turns are wanted, ``CHAINS_READ`` at the most; more where chains have no
-    head, since turns of other chains continue their ends.
+    Cost: one statement for each ``CHAINS_READ`` turns. More if other chains continue the ends of chains, which then are
+    not heads.
     """
-    found: list[StoredTurn] = []
-    while len(found) < limit:
-        wanted = min(limit - len(found), CHAINS_READ)
-        rows = [row for row in connection.rows(ENDS, space=space, before=before, limit=wanted) if row[1] is not None]
-        ends = sorted(read_turns(row[1:] for row in rows), key=lambda stored: -stored.chain)
+    turns: list[StoredTurn] = []
+    while len(turns) < limit:
+        size = min(limit - len(turns), CHAINS_READ)
+        rows = [row for row in connection.rows(ENDS, space=space, before=before, limit=size) if row[1] is not None]
+        ends = sorted(read_turns(row[1:] for row in rows), key=lambda turn: -turn.chain)
         continued = {row[1] for row in rows if row[0] is not None}
-        found += [stored for stored in ends if stored.chain not in continued and (erased or stored.erased is None)]
-        if len(ends) < wanted:
+        turns += [turn for turn in ends if turn.chain not in continued and (erased or turn.erased is None)]
+        if len(ends) < size:
             break
         before = ends[-1].chain
-    return found
+    return turns
 
 
-# The chains of a space, by skipping from one to the next along the primary key instead of reading every turn. Their
-# ends are looked up before they are joined: under a policy, no index answers a condition that holds a sub-select.
+# The recursion skips from chain to chain along the primary key instead of reading every turn. The ends are materialized
+# before the join: under a policy, PostgreSQL uses no index for a condition with a sub-select.
 _CHAINS = """
     WITH RECURSIVE chains(chain) AS (
       SELECT min(t.chain) FROM turn AS t WHERE t.space = :space
@@ -163,15 +164,16 @@ HEADS_BY_TIP = Query(
 def heads_by_tip(
     connection: Connection, space: int, *, before: int = ALL, limit: int = ALL, erased: bool = True
 ) -> list[StoredTurn]:
-    """The turns that nothing continues, the last stored first; those below a commit number. ``erased`` as in ``heads``.
+    """The turns that nothing continues and whose commit numbers are below ``before``, the last stored first; ``limit``
+    at the most. ``erased`` is that of ``heads``.
 
     Cost: one statement, with a few index look-ups for each chain of the space.
     """
     return read_turns(connection.rows(HEADS_BY_TIP, space=space, before=before, limit=limit, erased=int(erased)))
 
 
-# A row value seeks along the primary key on both databases; the same condition in OR and AND reads from the start. So
-# it does on SQLite if a value is cast: the comparison then is not the index's own.
+# A row value seeks along the primary key on both databases. The same condition written with OR and AND would read from
+# the start, and on SQLite so would a row value with a cast, which cannot use the index.
 PAGE = Query(
     "turns by place, a page, with the bytes in their rows",
     f"""
@@ -182,13 +184,13 @@ PAGE = Query(
 
 
 def turns_page(connection: Connection, space: int, after: Place, limit: int) -> list[tuple[StoredTurn, bytes | None]]:
-    """A page of turns by place, each with the bytes that stand in its row."""
+    """The turns after a place, by place, each with its payload if its row has it; at most ``limit``."""
     rows = connection.rows(PAGE, space=space, chain=after.chain, pos=after.pos, limit=limit)
     return [(StoredTurn(*row[:-1]), row[-1]) for row in rows]
 
 
 class SpaceTotals(NamedTuple):
-    """What a space holds, counted again."""
+    """The totals of a space, counted from its rows."""
 
     turns: int
     roots: int
@@ -215,6 +217,6 @@ COUNT_ROOTS = Query(
 
 
 def count_again(connection: Connection, space: int) -> SpaceTotals:
-    """Count what the counter keeps. Cost: four statements that read the whole space."""
+    """Count the totals that the counter keeps from the rows. Cost: four statements that read the whole space."""
     counts = (connection.row(query, space=space) for query in (COUNT_TURNS, COUNT_ROOTS, COUNT_HEADS, SUM_PAYLOADS))
     return SpaceTotals(*(0 if row is None else int(row[0]) for row in counts))

@@ -1,7 +1,7 @@
-"""Find the names that point into a tree or into ranges of chains. No other name of the space is read.
+"""Find the names that point into a tree or into ranges of chains, without reading the other names of the space.
 
-A name that moved with its turn stands in the turn (``turn.head``), if it still points there; the sparse index
-``bookmark_place`` has those that were set.
+A name that moved with its turn is found by the turn (``turn.head``), and one that was set onto a turn by the sparse
+index ``bookmark_place``. The hint ``INDEXED BY`` makes SQLite use that index.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAMES_OF_TREE = Query(
 
 
 def names_of_tree(connection: Connection, space: int, place: Place) -> dict[Place, list[bytes]]:
-    """The names at each turn that grew from the roots of a place, in their order. Cost: one statement."""
+    """The names at each turn of the tree that a place belongs to, in order. Cost: one statement."""
     return _by_place(connection.rows(NAMES_OF_TREE, space=space, chain=place.chain))
 
 
@@ -57,13 +57,14 @@ NAMES_OF_SEGMENTS = Query(
 
 
 def names_of_segments(connection: Connection, space: int, segments: Iterable[Segment]) -> dict[Place, list[bytes]]:
-    """The names at each turn of ranges, in their order; those at other turns of these names may be there, too.
+    """The names at each turn of these ranges, in order. Places outside of the ranges may be among the keys: a name that
+    moved on from a turn of a range is found, too.
 
     Cost: one statement for each ``AT_ONCE`` ranges.
     """
     rows: list[Row] = []
-    for wanted in portions(segments):
-        rows += connection.rows(NAMES_OF_SEGMENTS, space=space, wanted=wanted)
+    for portion in portions(segments):
+        rows += connection.rows(NAMES_OF_SEGMENTS, space=space, wanted=portion)
     return _by_place(rows)
 
 
@@ -74,7 +75,7 @@ PLACES_OF = Query(
 
 
 def names_of_turns(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, list[bytes]]:
-    """The names at turns, in their order; of turns without a name nothing.
+    """The names at turns, in order. A turn without a name has no entry.
 
     Cost: two statements for each ``LOOKED_UP`` ids.
     """
@@ -86,6 +87,7 @@ def names_of_turns(connection: Connection, space: int, ids: Iterable[TurnId]) ->
 
 def _by_place(rows: Sequence[Row]) -> dict[Place, list[bytes]]:
     names: dict[Place, list[bytes]] = {}
+    # The outer joins give rows of None, and one row for each turn of a range that has the name.
     for name, place in sorted({(name, Place(chain, pos)) for name, chain, pos in rows if name is not None}):
         names.setdefault(place, []).append(name)
     return names

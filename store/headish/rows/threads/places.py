@@ -1,8 +1,8 @@
 """Look up many places in one statement: their parents, their children, and everything that grew from them.
 
-A table of places is made of one parameter, and other tables are joined to it. A list of places by IN reads the whole
-space on SQLite, which has no index for pairs of values. Joined from such a table by outer joins, which fix the order,
-each place is one look-up on both databases.
+Each statement makes a table of places from one parameter, and joins other tables to it by outer joins, which fix the
+order. So each place is one look-up on both databases. A list of places in an IN would read the whole space on SQLite,
+which uses no index for pairs of values there.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
 AT_ONCE = 1024
-"""How many places or ranges one statement looks up."""
+"""The number of places or ranges that one statement looks up."""
 
 
 def _table(*columns: str) -> dict[str, str]:
-    """For each database, the rows of the parameter ``wanted``, which ``as_list`` made."""
+    """For each database, the SQL that reads the rows of the parameter ``wanted``, which ``as_list`` makes."""
     at = list(enumerate(columns))
     sqlite = ", ".join(f"json_extract(value, '$[{index}]') AS {column}" for index, column in at)
     postgresql = ", ".join(f"CAST(value->>{index} AS bigint) AS {column}" for index, column in at)
@@ -32,22 +32,22 @@ def _table(*columns: str) -> dict[str, str]:
 
 
 WANTED_PLACES = _table("chain", "pos")
-"""What ``portions`` of places fill."""
+"""The table for ``portions`` of places."""
 
 WANTED_SEGMENTS = _table("chain", "low", "high")
-"""What ``portions`` of ranges fill."""
+"""The table for ``portions`` of ranges."""
 
 
 def on_each(sql: str, table: Mapping[str, str]) -> dict[str, str]:
-    """A statement for each database: ``table`` stands in place of ``%s``.
+    """The statement for each database: ``table`` takes the place of ``%s`` in ``sql``.
 
-    Let it be MATERIALIZED: under a policy, no index answers a condition that computes.
+    Write the table as MATERIALIZED: under a policy, PostgreSQL uses no index for a condition that computes.
     """
     return {database: sql % rows for database, rows in table.items()}
 
 
 def portions(wanted: Iterable[Place | Segment], size: int = AT_ONCE) -> Iterator[str]:
-    """Places or ranges, each once, as parameters of statements that look up ``size`` of them."""
+    """Divide places or ranges, each taken once, into parameters of statements that look up ``size`` of them."""
     listed = list(dict.fromkeys(wanted))
     for start in range(0, len(listed), size):
         yield as_list(listed[start : start + size])
@@ -61,10 +61,10 @@ TREE = """up(chain) AS (
       SELECT chain FROM up
       UNION SELECT l.chain FROM link AS l, down WHERE l.space = :space AND l.parent_chain = down.chain
     )"""
-"""The chains of a tree: up to those that continue nothing, then down to all that grew from them."""
+"""The chains of a tree: ``up`` to the roots, then ``down`` to everything that grew from them."""
 
-# The one before it in its chain; of a chain's first turn what its links name, in their order. Each is looked up for a
-# row: for a join PostgreSQL may read the whole space.
+# A turn continues the one before it in its chain; the first turn of a chain continues what its links name, in order.
+# Sub-selects look the ids up: for a join PostgreSQL may read the whole space.
 PARENTS = Query(
     "ids of what turns continue",
     **on_each(
@@ -85,20 +85,21 @@ PARENTS = Query(
 def parents_of_turns(
     connection: Connection, space: int, places: Iterable[Place]
 ) -> dict[Place, tuple[TurnId | None, ...]]:
-    """The ids that the turns at these places continue, in order; None for one that is missing. A root has no entry.
+    """The ids that the turns at these places continue, in order; None for a missing parent. A root has no entry.
 
     Cost: one statement for each ``AT_ONCE`` places, however many turns each of them continues.
     """
-    found: dict[Place, dict[int, TurnId | None]] = {}
-    for wanted in portions(places):
-        for chain, pos, ordinal, turn_id in connection.rows(PARENTS, space=space, wanted=wanted):
+    by_ordinal: dict[Place, dict[int, TurnId | None]] = {}
+    for portion in portions(places):
+        for chain, pos, ordinal, turn_id in connection.rows(PARENTS, space=space, wanted=portion):
             if chain is not None:
-                found.setdefault(Place(chain, pos), {})[ordinal] = turn_id
-    return {place: tuple(parents[each] for each in sorted(parents)) for place, parents in found.items()}
+                by_ordinal.setdefault(Place(chain, pos), {})[ordinal] = turn_id
+    return {place: tuple(parents[each] for each in sorted(parents)) for place, parents in by_ordinal.items()}
 
 
-# A recursive statement may name its own table once only: each place is looked at in two ways. Both databases yield the
-# rows of a recursion as they are found, a step further from the start each time.
+# A recursive statement may name its own table only once, so ``ways`` makes it look at each place in two ways: the next
+# turn of the chain, and the chains that begin there. Without ORDER BY, both databases give the rows of a recursion as
+# they find them, and with each step the rows are one turn further from the start.
 GROWN = Query(
     "places that grew from a place, the nearest first",
     """
@@ -117,9 +118,9 @@ GROWN = Query(
 
 
 def grown_from(connection: Connection, space: int, place: Place, limit: int) -> list[Place]:
-    """A place and those that grew from it, the nearest first; ``limit`` at the most.
+    """A place and those that grew from it, the nearest first; at most ``limit``.
 
-    Cost: one statement, which looks at as many places as it gives, and at all that continue one of them.
+    Cost: one statement, which looks at the places that it gives, and at all that continue one of them.
     """
     rows = connection.rows(GROWN, space=space, chain=place.chain, pos=place.pos, limit=limit)
     return [Place(*row) for row in rows]
@@ -136,15 +137,16 @@ SIZES = Query(
 
 
 def has_at_most(connection: Connection, space: int, place: Place, limit: int) -> bool:
-    """Whether the tree that a place belongs to has so many turns, or fewer.
+    """Whether the tree that a place belongs to has at most ``limit`` turns.
 
     Cost: one statement; a step for each chain on the way to the roots, and for at most ``limit`` others.
     """
+    # Each chain has a turn, so one chain more than the limit decides.
     sizes = connection.rows(SIZES, space=space, chain=place.chain, limit=limit + 1)
     return sum(int(size or 0) for (size,) in sizes) <= limit
 
 
-# The next place is made before it is compared: under a policy, no index answers a condition that computes.
+# ``next`` is computed before it is compared: under a policy, PostgreSQL uses no index for a condition that computes.
 CONTINUED = Query(
     "how many turns continue each of some places",
     **on_each(
@@ -162,11 +164,11 @@ CONTINUED = Query(
 
 
 def count_continuing(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, int]:
-    """How many turns continue the turn at each place. Cost: one statement for each ``AT_ONCE`` places."""
+    """The number of turns that continue each place. Cost: one statement for each ``AT_ONCE`` places."""
     return {
         Place(chain, pos): int(count)
-        for wanted in portions(places)
-        for chain, pos, count in connection.rows(CONTINUED, space=space, wanted=wanted)
+        for portion in portions(places)
+        for chain, pos, count in connection.rows(CONTINUED, space=space, wanted=portion)
     }
 
 
@@ -184,11 +186,11 @@ LAST_OF_CHAINS = Query(
 
 
 def last_of_chains(connection: Connection, space: int, chains: Iterable[int]) -> list[Place]:
-    """The last place of each chain, by chain; at -1 where one has no turn. Cost: one statement for each ``AT_ONCE``."""
+    """The last place of each chain, by chain; position -1 if it has no turn. Cost: a statement for each ``AT_ONCE``."""
     return sorted(
         Place(chain, -1 if pos is None else int(pos))
-        for wanted in portions(Place(chain, 0) for chain in chains)
-        for chain, pos in connection.rows(LAST_OF_CHAINS, space=space, wanted=wanted)
+        for portion in portions(Place(chain, 0) for chain in chains)
+        for chain, pos in connection.rows(LAST_OF_CHAINS, space=space, wanted=portion)
     )
 
 
@@ -199,7 +201,7 @@ FORKED = Query(
 
 
 def is_forked(connection: Connection, space: int, place: Place) -> bool:
-    """Whether a turn of another chain continues the one at a place, or one behind it in its chain. Cost: a look-up."""
+    """Whether another chain continues the turn at a place, or a later one of its chain. Cost: one look-up."""
     return connection.row(FORKED, space=space, chain=place.chain, pos=place.pos) is not None
 
 
@@ -207,11 +209,11 @@ LISTED = {
     "sqlite": "SELECT value FROM json_each(:%s)",
     "postgresql": "SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(:%s AS json))",
 }
-"""The numbers of a parameter that ``as_list`` made."""
+"""For each database, the SQL that reads the numbers of a parameter that ``as_list`` makes; ``%s`` is its name."""
 
 
 class End(msgspec.Struct, frozen=True, gc=False):
-    """A place of a chain with the id of a head, or the name of a bookmark; the other is null."""
+    """A place with the id of a head, or with the name of a bookmark that points there. The other one is None."""
 
     chain: int
     pos: int
@@ -239,17 +241,17 @@ GROWN_CHAINS = Query(
 def grown_chains(
     connection: Connection, space: int, places: Sequence[Place], limit: int
 ) -> list[tuple[Place, int, int]]:
-    """The chains that grew from places, from which position on; ``limit`` for each ``LOOKED_UP`` places."""
-    found: list[tuple[Place, int, int]] = []
+    """The chains that grew from places: ``(place, chain, first position)``; ``limit`` for each ``LOOKED_UP`` places."""
+    grown: list[tuple[Place, int, int]] = []
     for start in range(0, len(places), LOOKED_UP):
         listed = as_list(places[start : start + LOOKED_UP])
         rows = connection.rows(GROWN_CHAINS, space=space, limit=limit, places=listed)
-        found += [(Place(from_chain, from_pos), chain, low) for from_chain, from_pos, chain, low in rows]
-    return found
+        grown += [(Place(from_chain, from_pos), chain, low) for from_chain, from_pos, chain, low in rows]
+    return grown
 
 
-# The outer join fixes the order: left to itself, SQLite begins with every turn of the space. What is compared is made
-# before: under a policy, no index answers a condition that computes.
+# The outer join fixes the order: left to itself, SQLite begins with every turn of the space. ``ends`` is materialized
+# before it is compared: under a policy, PostgreSQL uses no index for a condition that computes.
 _ENDS = """
     WITH wanted(chain) AS MATERIALIZED (%s),
     ends(chain, pos) AS MATERIALIZED (
@@ -270,7 +272,7 @@ ENDS = Query(
 
 
 def ends_of_chains(connection: Connection, space: int, chains: Sequence[int]) -> list[End]:
-    """The ends of those chains that nothing continues, and the bookmarks that name turns of the chains.
+    """The last turns of these chains that nothing continues, and the bookmarks that point into the chains.
 
     Cost: one statement, which looks at every bookmark of the space.
     """
@@ -278,5 +280,5 @@ def ends_of_chains(connection: Connection, space: int, chains: Sequence[int]) ->
 
 
 def as_list(values: Sequence[int | str | Place | Segment]) -> str:
-    """Values as one parameter: JSON, which every database takes apart, however many they are."""
+    """Encode any number of values as one parameter: JSON, which both databases can read as a table."""
     return msgspec.json.encode(values).decode()

@@ -1,4 +1,4 @@
-"""Ranges of a chain with everything that their turns say: the row, and the payload."""
+"""Read ranges of a chain: whole rows with payloads, or only some columns."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ T = TypeVar("T")
 
 
 class Whole(msgspec.Struct, frozen=True, gc=False):
-    """A row of ``turn`` and its payload, None where that is missing; of what was erased
-    ``history/reading/walk`` makes a mark."""
+    """A row of ``turn`` and its payload, None if it is missing. ``history/reading/walk`` replaces what was erased by a
+    mark."""
 
     turn: StoredTurn
     payload: bytes | Erased | None
 
 
 class SpokenTurn(msgspec.Struct, frozen=True, gc=False):
-    """What a turn says, without its place and its proofs. ``payload`` is None where it is missing, or was erased."""
+    """The content of a turn, without its chain, digest and seal. ``payload`` is None if it is missing or erased."""
 
     pos: int
     id: TurnId
@@ -59,7 +59,7 @@ def read_range(connection: Connection, space: int, segment: Segment) -> list[Who
 
 
 def check_gapless(segment: Segment, turns: Sequence[StoredTurn]) -> None:
-    """Whether all turns of a range were found, for positions have no gaps. Raises: CorruptTurn."""
+    """Check that all turns of a range were found; positions have no gaps. Raises: CorruptTurn."""
     if [turn.pos for turn in turns] != list(range(segment.low, segment.high + 1)):
         raise CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
 
@@ -78,13 +78,13 @@ WHOLE_RANGES = Query(
 
 
 def read_ranges(connection: Connection, space: int, segments: Sequence[Segment]) -> list[list[Whole]]:
-    """As ``read_range``, of each range. Cost: one statement for each ``AT_ONCE`` of them."""
-    if len(segments) == 1:  # as nearly always, and at half the cost
+    """The lists of ``read_range`` for several ranges. Cost: one statement for each ``AT_ONCE`` ranges."""
+    if len(segments) == 1:  # nearly always the case, and ``read_range`` takes half as long
         return [read_range(connection, space, segments[0])]
     rows = [
         row
-        for wanted in portions(segments)
-        for row in connection.rows(WHOLE_RANGES, space=space, wanted=wanted)
+        for portion in portions(segments)
+        for row in connection.rows(WHOLE_RANGES, space=space, wanted=portion)
         if row[0] is not None
     ]
     wholes = {(row[0], row[1]): Whole(StoredTurn(*row[:-1]), row[-1]) for row in rows}
@@ -102,7 +102,7 @@ SAID_RANGE = Query(
 
 
 def said_range(connection: Connection, space: int, segment: Segment) -> list[SpokenTurn]:
-    """What the turns of a range of a chain say, by position. Cost: half of ``read_range``."""
+    """The content of the turns of a range, by position. Cost: half of ``read_range``."""
     chain, low, high = segment
     return connection.each(SAID_RANGE, SpokenTurn, space=space, chain=chain, low=low, high=high)
 
@@ -133,9 +133,9 @@ IDS_OF_RANGES = Query(
 
 
 def ids_of_ranges(connection: Connection, space: int, segments: Iterable[Segment]) -> Iterator[Row]:
-    """As ``ids_of_range``, of all ranges, in no order. Cost: one statement for each ``AT_ONCE`` of them."""
-    for wanted in portions(segments):
-        yield from (row for row in connection.rows(IDS_OF_RANGES, space=space, wanted=wanted) if row[0] is not None)
+    """The rows of ``ids_of_range`` for several ranges, in no order. Cost: one statement for each ``AT_ONCE`` ranges."""
+    for portion in portions(segments):
+        yield from (row for row in connection.rows(IDS_OF_RANGES, space=space, wanted=portion) if row[0] is not None)
 
 
 SEALS_OF_RANGE = Query(
@@ -151,6 +151,7 @@ def seals_of_range(connection: Connection, space: int, segment: Segment) -> list
     return [bytes(row[0]) for row in rows]
 
 
+# In place of a walk, if all wanted turns are of the last chain: a walk ends with the chain of its end.
 LAST_IDS = Query(
     "ids of the last turns of a chain in which a name ends, and what was erased of them",
     """
@@ -161,8 +162,8 @@ LAST_IDS = Query(
 
 
 def last_ids(connection: Connection, space: int, name: bytes, count: int) -> Sequence[Row]:
-    """``(id, erased)`` of the last ``count`` turns of the chain in which a name ends, by position; fewer where it has
-    no more. Nothing where there is no such name."""
+    """``(id, erased)`` of the last ``count`` turns up to a name in the chain that it points into, by position. Fewer if
+    the chain is shorter, none if there is no such name."""
     return connection.rows(LAST_IDS, space=space, name=name, before=count - 1)
 
 
@@ -176,7 +177,7 @@ SMALL_PAYLOADS = Query(
 
 
 def small_payloads(connection: Connection, space: int, segment: Segment) -> dict[int, bytes]:
-    """The payloads that stand in the rows of a range, by position: at most ``INLINE_BYTES`` each."""
+    """The small payloads of a range, which its rows have, by position: at most ``INLINE_BYTES`` each."""
     chain, low, high = segment
     return dict(connection.rows(SMALL_PAYLOADS, space=space, chain=chain, low=low, high=high))
 
@@ -201,16 +202,16 @@ RANGES = Query(
 
 
 def turns_of_ranges(connection: Connection, space: int, segments: Sequence[Segment]) -> list[list[StoredTurn]]:
-    """As ``turns_of``, of each range. Cost: one statement for each ``AT_ONCE`` of them."""
+    """The lists of ``turns_of`` for several ranges. Cost: one statement for each ``AT_ONCE`` ranges."""
     if len(segments) == 1:
         return [turns_of(connection, space, segments[0])]
-    rows = (row for wanted in portions(segments) for row in connection.rows(RANGES, space=space, wanted=wanted))
+    rows = (row for portion in portions(segments) for row in connection.rows(RANGES, space=space, wanted=portion))
     turns = {(turn.chain, turn.pos): turn for turn in read_turns(row for row in rows if row[0] is not None)}
     return [of_range(turns, segment) for segment in segments]
 
 
 def of_range(found: Mapping[tuple[int, int], T], segment: Segment) -> list[T]:
-    """What was found of a range, by position."""
+    """The values of ``found`` at the places of a range, by position. Missing places are left out."""
     places = ((segment.chain, pos) for pos in range(segment.low, segment.high + 1))
     return [found[place] for place in places if place in found]
 

@@ -1,7 +1,7 @@
 """Reading whole threads: the statements that step from fork to fork.
 
-``reach`` is the set of places that the end of a thread leads to, one for each link followed; ``top`` is how far into
-each chain. Both take as many steps as there are forks, however long the chains are.
+``reach`` is the set of places that the end of a thread leads back to: the end itself, and one place for each link.
+``top`` is the last of them in each chain. Both take one step for each fork, however long the chains are.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from headish.values.places import Place, Segment
 
 
 class Walked(msgspec.Struct, frozen=True, gc=False):
-    """A turn met on a walk: only what a context window needs of it, because a long thread pays for every column. Its
-    place follows from the walk.
+    """A turn on a walk, without its place, which follows from the walk. Fields in column order.
 
-    ``history/reading/walk`` compared ``payload`` with ``hash``, and both with ``digest``; of what was erased it is a
-    mark. Fields in column order.
+    It has only the columns that a context window needs, because a long thread pays for every column.
+    ``history/reading/walk`` compares ``payload`` with ``hash``, and both with ``digest``. If the turn was erased,
+    ``payload`` is a mark.
     """
 
     seq: int
@@ -43,7 +43,7 @@ class Walked(msgspec.Struct, frozen=True, gc=False):
 
 
 class PlacedTurn(Walked, frozen=True, gc=False):
-    """A turn with its place, where no walk says it."""
+    """A turn with its place, for reads that are not walks."""
 
     chain: int
     pos: int
@@ -61,14 +61,14 @@ REACH = """reach(chain, pos) AS (
       UNION SELECT l.parent_chain, l.parent_pos FROM link AS l, reach WHERE l.space = :space AND l.chain = reach.chain
     )"""
 
-# What several places lead to: each place once, however many of them lead to it.
+# ``reach`` of several ends at once. UNION keeps each place once, even if many ends lead to it.
 REACH_OF_SEVERAL = """places AS MATERIALIZED (%s), reach(chain, pos) AS (
       SELECT chain, pos FROM places
       UNION SELECT l.parent_chain, l.parent_pos FROM link AS l, reach WHERE l.space = :space AND l.chain = reach.chain
     )"""
 
 TOP = "top AS (SELECT chain, max(pos) AS pos FROM reach GROUP BY chain)"
-# Beginning a recursion costs more than reading a few turns, and most threads are one chain.
+# Most threads are one chain, and even a recursion that finds nothing costs more than reading a few turns.
 HAS_LINKS = Query(
     "whether a chain continues anything",
     "SELECT ordinal FROM link WHERE space = :space AND chain = :chain LIMIT 1",
@@ -84,7 +84,7 @@ READ_LINKS = Query(
 
 
 def read_links(connection: Connection, space: int, end: Place) -> dict[int, list[Place]]:
-    """For each chain on the way to ``end``: what its first turn continues, in order.
+    """The links of each chain on the way to ``end``: the places that its first turn continues, in order.
 
     Cost: one look-up if the thread is linear, otherwise one more statement.
     """
@@ -93,7 +93,7 @@ def read_links(connection: Connection, space: int, end: Place) -> dict[int, list
     return _grouped(connection.rows(READ_LINKS, space=space, chain=end.chain, pos=end.pos))
 
 
-# Damage may have a chain continue a later one: the path ends behind it.
+# In a damaged database a chain may continue a later one. The path ends there, because it could be a cycle.
 FIRST_PARENTS = Query(
     "what leads to a chain along first parents",
     """
@@ -110,7 +110,7 @@ FIRST_PARENTS = Query(
 
 
 def first_parents(connection: Connection, space: int, chain: int, limit: int) -> list[Place]:
-    """What a chain continues first, what the chain of that continues first, and so on: at most ``limit`` places."""
+    """The first parent of a chain, the first parent of that one's chain, and so on: at most ``limit`` places."""
     rows = connection.rows(FIRST_PARENTS, space=space, chain=chain, limit=limit)
     return [Place(*row) for row in rows]
 
@@ -129,16 +129,16 @@ READ_LINKS_OF_SEVERAL = Query(
 
 
 def read_links_of(connection: Connection, space: int, ends: Sequence[Place]) -> dict[int, list[Place]]:
-    """As ``read_links``, of all chains on the way to any of the ends. Cost: one statement for ``AT_ONCE`` ends."""
+    """The links of all chains on the way to any of the ends. Cost: one statement for each ``AT_ONCE`` ends."""
     if len(ends) == 1:
         return read_links(connection, space, ends[0])
     links: dict[int, list[Place]] = {}
-    for wanted in portions(ends):
-        links |= _grouped(connection.rows(READ_LINKS_OF_SEVERAL, space=space, wanted=wanted))
+    for portion in portions(ends):
+        links |= _grouped(connection.rows(READ_LINKS_OF_SEVERAL, space=space, wanted=portion))
     return links
 
 
-# Outer joins, because they fix the order: left to itself, SQLite begins with every turn of the space.
+# An outer join fixes the order: left to itself, SQLite begins with every turn of the space.
 READ_THREAD = Query(
     "turns that lead to a place, with payloads",
     f"""
@@ -158,11 +158,11 @@ READ_CHAIN = Query(
 
 
 Chains = dict[int, list[Walked]]
-"""The turns of each chain, each at the index that is its position; too few of a chain with a gap."""
+"""The turns of each chain, each at the index of its position. If a chain has a gap, its list is too short."""
 
 
 def read_thread(connection: Connection, space: int, end: Place, *, linear: bool) -> Chains:
-    """The turns that lead to ``end`` with their payloads; ``linear`` if nothing leads to its chain."""
+    """The turns that lead to ``end``, with their payloads. ``linear``: the chain of ``end`` continues nothing."""
     if linear:
         turns = connection.each(READ_CHAIN, Walked, space=space, chain=end.chain, pos=end.pos)
         return {end.chain: turns}
@@ -184,21 +184,23 @@ READ_THREADS = Query(
 
 
 def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[Chains]:
-    """The turns that lead to any of the ends with their payloads, for ``LOOKED_UP`` ends at once.
+    """The turns that lead to any of the ends, with their payloads; one item for each ``LOOKED_UP`` ends.
 
-    Cost: one statement for so many, which reads each turn once.
+    Cost: one statement for each item, which reads each turn once.
     """
-    for wanted in portions(ends, LOOKED_UP):
-        yield _by_chain(connection.rows(READ_THREADS, space=space, wanted=wanted))
+    for portion in portions(ends, LOOKED_UP):
+        yield _by_chain(connection.rows(READ_THREADS, space=space, wanted=portion))
 
 
 def _by_chain(rows: Iterable[Row]) -> Chains:
-    """The turns of rows that begin with their places; of a chain without turns, there is a row of None."""
-    found = sorted(row for row in rows if row[0] is not None)
-    return {chain: [Walked(*row[2:]) for row in members] for chain, members in groupby(found, itemgetter(0))}
+    """Group rows by chain. Each row begins with the place of its turn; a chain without turns has a row of None."""
+    # ``groupby`` needs them in order, and the statements give none.
+    ordered = sorted(row for row in rows if row[0] is not None)
+    return {chain: [Walked(*row[2:]) for row in members] for chain, members in groupby(ordered, itemgetter(0))}
 
 
-# The primary key has the columns of this index, too, and would read every turn of the thread.
+# The hint, because SQLite otherwise takes the primary key, which has the same columns and reads every turn of the
+# thread. ``turn_inherited`` has only the turns that set options.
 _INHERITED = f"""{TOP}
     SELECT t.chain, t.pos, t.id, t.inherited FROM top
     LEFT JOIN turn AS t INDEXED BY turn_inherited ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
@@ -217,14 +219,14 @@ READ_INHERITED_OF_SEVERAL = Query(
 def read_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> Sequence[Row]:
     """``(chain, pos, id, inherited)`` of the turns that set options on the way to the ends, in no order.
 
-    Cost: one statement for ``AT_ONCE`` ends.
+    Cost: one statement for each ``AT_ONCE`` ends.
     """
     rows: list[Row] = []
     if len(ends) == 1:
         rows += connection.rows(READ_INHERITED, space=space, chain=ends[0].chain, pos=ends[0].pos)
     else:
-        for wanted in portions(ends):
-            rows += connection.rows(READ_INHERITED_OF_SEVERAL, space=space, wanted=wanted)
+        for portion in portions(ends):
+            rows += connection.rows(READ_INHERITED_OF_SEVERAL, space=space, wanted=portion)
     return [row for row in rows if row[0] is not None]
 
 
@@ -243,14 +245,14 @@ READ_PLACES = Query(
 
 def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[PlacedTurn]:
     """The turns at places with their payloads, in no order. Cost: one statement for each ``AT_ONCE`` places."""
-    found: list[PlacedTurn] = []
-    for wanted in portions(places):
-        rows = connection.rows(READ_PLACES, space=space, wanted=wanted)
-        found += [PlacedTurn(*row) for row in rows if row[0] is not None]
-    return found
+    turns: list[PlacedTurn] = []
+    for portion in portions(places):
+        rows = connection.rows(READ_PLACES, space=space, wanted=portion)
+        turns += [PlacedTurn(*row) for row in rows if row[0] is not None]
+    return turns
 
 
-# By IN and without an order: for a join, or to save the sort, SQLite would read the whole space.
+# IN instead of a join, and no ORDER BY: for a join, or to save the sort, SQLite would read the whole space.
 READ_TREE = Query(
     "turns of a tree, with payloads",
     f"""
@@ -288,7 +290,7 @@ def _grouped(rows: Sequence[Row]) -> dict[int, list[Place]]:
     return links
 
 
-# In the join, not behind it: a condition there would make it an inner one, whose order SQLite chooses.
+# The last condition belongs to the join: in a WHERE it would make an inner join of it, whose order SQLite chooses.
 READ_MARKED = Query(
     "types, attributes and options of turns that lead to a place",
     f"""
@@ -302,8 +304,8 @@ READ_MARKED = Query(
 
 
 def read_marked(connection: Connection, space: int, end: Place) -> Sequence[Row]:
-    """``(chain, pos, id, inherited, type, attributes)`` of the turns that lead to ``end`` and have one of the last
-    three, in no order; of a chain without one, six times None.
+    """``(chain, pos, id, inherited, type, attributes)`` of the turns that lead to ``end`` and have any of the last
+    three, in no order. A chain without such a turn gives a row of six None.
 
     Cost: one statement, which looks at every turn of the thread, without payloads.
     """
@@ -325,12 +327,14 @@ READ_MARKED_WITHIN = Query(
 
 
 def read_marked_within(connection: Connection, space: int, segments: Iterable[Segment]) -> list[Row]:
-    """``(type, attributes)`` of the turns of some ranges that have either.
+    """``(type, attributes)`` of the turns of these ranges that have either.
 
     Cost: one statement for each ``AT_ONCE`` ranges, which looks at every turn of them.
     """
     return [
-        row for wanted in portions(segments) for row in connection.rows(READ_MARKED_WITHIN, space=space, wanted=wanted)
+        row
+        for portion in portions(segments)
+        for row in connection.rows(READ_MARKED_WITHIN, space=space, wanted=portion)
     ]
 
 

@@ -1,7 +1,7 @@
-"""Rows of every table whose rows are numbered, in the order of their commits: what whoever follows a space reads.
+"""The numbered rows of a space in commit order, as a reader that follows the space needs them.
 
-Turns have commit numbers, all else that changes has numbers of changes. Both are given out behind the lock of the
-space, so neither has gaps, and nothing appears later below a number that was seen (rule R1, commit order).
+Turns have commit numbers; everything else that changes has numbers of changes. A writer takes both while it has the
+lock of the space, so neither has gaps, and no row appears later below a number that was read (rule R1, commit order).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headish.values.places import Place
 
 
 class SpacePosition(NamedTuple):
-    """How far a space is, and which history that is: its epoch."""
+    """The last numbers of a space, and the epoch that tells its history from any other."""
 
     seq: int
     change: int
@@ -25,8 +25,8 @@ class SpacePosition(NamedTuple):
 
 
 class MovedName(NamedTuple):
-    """A move that no turn made. ``was`` is the name before, where it was renamed; ``turn`` is None where it was
-    removed."""
+    """A move of a name that no turn made. ``was`` is the former name if this is a rename; ``turn`` is None if this
+    removed the name."""
 
     name: bytes
     was: bytes | None
@@ -36,7 +36,7 @@ class MovedName(NamedTuple):
 
 
 class Defined(NamedTuple):
-    """A pointer or tools were set, or removed."""
+    """A change of a definition: a pointer, tools or a default was set or removed."""
 
     kind: str
     name: bytes
@@ -45,7 +45,8 @@ class Defined(NamedTuple):
 
 
 class SaidOf(NamedTuple):
-    """Something was said of a conversation; what is said of it now, None where nothing is under this subject."""
+    """A change of a conversation's record. ``revision`` and ``data`` are those of now; None if this subject has no
+    record any more."""
 
     subject: bytes
     revision: int | None
@@ -61,7 +62,7 @@ class LoggedErasure(NamedTuple):
 
 
 class Numbered(NamedTuple):
-    """A row that a change was numbered by. ``mark`` tells it from any other row that might have the same number."""
+    """A row with the number of a change. ``mark`` tells it from a row of another history with the same number."""
 
     change: int
     seq: int
@@ -74,7 +75,7 @@ NUMBERS = Query("how far a space is", "SELECT seq, change, epoch, state FROM cou
 
 
 def read_reached(connection: Connection, space: int) -> SpacePosition | None:
-    """How far a space is; None where its counter is missing."""
+    """The position of a space; None if its counter is missing."""
     row = connection.row(NUMBERS, space=space)
     return None if row is None else SpacePosition(int(row[0]), int(row[1]), bytes(row[2]), row[3])
 
@@ -86,7 +87,7 @@ TURNS = Query(
 
 
 def turns_between(connection: Connection, space: int, low: int, high: int) -> list[StoredTurn]:
-    """The turns behind one commit number, up to another, in order."""
+    """The turns above ``low`` and up to ``high``, in commit order."""
     return read_turns(connection.rows(TURNS, space=space, low=low, high=high))
 
 
@@ -97,12 +98,12 @@ SPOKEN = Query(
 
 
 def spoken_between(connection: Connection, space: int, low: int, high: int, limit: int) -> Sequence[Row]:
-    """The turns behind one commit number, up to another, in order, ``limit`` at the most; behind the columns of each
-    its payload if that is a small one."""
+    """The turns above ``low`` and up to ``high``, in commit order; at most ``limit``. The last column of a row is
+    its payload if that is small."""
     return connection.rows(SPOKEN, space=space, low=low, high=high, limit=limit)
 
 
-# The move before is numbered before it is compared: under a policy, no index answers a condition that computes.
+# ``earlier`` is computed before it is compared: under a policy, PostgreSQL uses no index for a condition that computes.
 MOVES = Query(
     "moves of a range of changes",
     """
@@ -123,6 +124,7 @@ DEFINITIONS = Query(
     WHERE space = :space AND change > :low AND change <= :high
     """,
 )
+# The log has no content, so a reader gets the record as it is now.
 RECORDS = Query(
     "what was said of conversations in a range of changes",
     """
@@ -141,15 +143,15 @@ ERASURES = Query(
 
 
 def changes_between(connection: Connection, space: int, low: int, high: int) -> list[Numbered]:
-    """The other changes behind one number, up to another, in order. Cost: four statements."""
+    """The changes above ``low`` and up to ``high``, in order. Cost: four statements."""
     between = {"space": space, "low": low, "high": high}
-    found = [_numbered(row, row[3], _move(row)) for row in connection.rows(MOVES, **between)]
-    found += [_numbered(row, row[3], Defined._make(row[4:])) for row in connection.rows(DEFINITIONS, **between)]
-    found += [
+    changes = [_numbered(row, row[3], _move(row)) for row in connection.rows(MOVES, **between)]
+    changes += [_numbered(row, row[3], Defined._make(row[4:])) for row in connection.rows(DEFINITIONS, **between)]
+    changes += [
         _numbered(row, _record_mark(row[2]), SaidOf._make(row[3:])) for row in connection.rows(RECORDS, **between)
     ]
-    found += [_numbered(row, row[3], LoggedErasure._make(row[4:])) for row in connection.rows(ERASURES, **between)]
-    return sorted(found, key=lambda each: each.change)
+    changes += [_numbered(row, row[3], LoggedErasure._make(row[4:])) for row in connection.rows(ERASURES, **between)]
+    return sorted(changes, key=lambda each: each.change)
 
 
 SEAL = Query("seal of the turn with a commit number", "SELECT seal FROM turn WHERE space = :space AND seq = :seq")
@@ -161,7 +163,7 @@ def seal_at(connection: Connection, space: int, seq: int) -> bytes:
     return b"" if row is None else bytes(row[0])
 
 
-# By the index: where a space has few rows, SQLite reads all of them instead.
+# The hints make SQLite use the indexes of changes; for a space with few rows it would read all of them instead.
 MARK = Query(
     "mark of a change",
     """
@@ -177,15 +179,15 @@ RECORD_MARK = Query(
 
 
 def mark_at(connection: Connection, space: int, change: int) -> bytes:
-    """``Numbered.mark`` of a change; empty where there is none. Cost: one statement, or two."""
+    """``Numbered.mark`` of a change; empty if there is none. Cost: one statement, or two."""
     row = connection.row(MARK, space=space, change=change) if change else None
     if row is None and change:
-        said = connection.row(RECORD_MARK, space=space, change=change)
-        return b"" if said is None else _record_mark(said[0])
+        record_row = connection.row(RECORD_MARK, space=space, change=change)
+        return b"" if record_row is None else _record_mark(record_row[0])
     return b"" if row is None else bytes(row[0])
 
 
-# A name's moves are in the order of their numbers, so it is read from its end: as far as there are moves behind.
+# The log is read from its end: the moves of a name are in the order of commits, so only the later ones are passed over.
 PLACE_UP_TO = Query(
     "where a name was at a position",
     """
@@ -201,10 +203,10 @@ RENAMED = Query(
 
 
 def place_up_to(connection: Connection, space: int, name: bytes, seq: int, change: int) -> Place | None:
-    """The place of a name when the space was at a commit number. If the name was renamed since, its log of that time
-    counts.
+    """The place of a name when the space was at ``seq`` and ``change``. If the name was renamed since, its log is under
+    the new name.
 
-    Cost: two statements at the most, which look at what happened since.
+    Cost: one to three statements, which look at what happened since.
     """
     row = connection.row(PLACE_UP_TO, space=space, name=name, seq=seq, change=change)
     if row is None:

@@ -1,4 +1,4 @@
-"""Statements that remove content, and those that check who else needs it. Every writer has locked the space."""
+"""Statements that remove content, and that check what else needs it. Every writer has locked the space."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PAGE_PLACES = 5000
 PORTION_TURNS = 500
 
 LEFT_OF_A_SPACE = ("counter", "erasure", "space_log")
-"""The tables that keep rows of a space that was erased, beside its line."""
+"""The tables that keep rows of an erased space, beside its row in ``space``."""
 
 
 class Erasable(msgspec.Struct, frozen=True, gc=False):
-    """A turn that may be erased, and how many bytes it holds."""
+    """A turn that may be erased, and the size of its payload in bytes."""
 
     turn: StoredTurn
     size: int
@@ -40,7 +40,7 @@ COUNT_ERASED_IN = Query(
 
 
 def count_erased(connection: Connection, space: int, segments: Iterable[Segment]) -> int:
-    """How many turns of some ranges are erased. Cost: one statement for each range."""
+    """The number of erased turns in these ranges. Cost: one statement for each range."""
     ranges = (connection.row(COUNT_ERASED_IN, space=space, **each._asdict()) for each in segments)
     return sum(0 if row is None else int(row[0]) for row in ranges)
 
@@ -60,24 +60,24 @@ ERASABLE = Query(
 
 
 def erasable(connection: Connection, space: int, segments: Iterable[Segment]) -> list[Erasable]:
-    """The turns of ranges, in their order, with the sizes of what they hold.
+    """The turns of these ranges, in order, with the sizes of their payloads.
 
-    Cost: one statement for each 500 turns, in however many ranges. Raises: CorruptTurn where one is missing.
+    Cost: one statement for each 500 turns, in any number of ranges. Raises: CorruptTurn if one is missing.
     """
     return [each for portion in _in_turns(segments) for each in _erasable(connection, space, portion)]
 
 
 def _erasable(connection: Connection, space: int, segments: Sequence[Segment]) -> Iterator[Erasable]:
     rows = connection.rows(ERASABLE, space=space, wanted=as_list(segments))
-    found = {(row[0], row[1]): Erasable(StoredTurn(*row[:-1]), int(row[-1])) for row in rows if row[0] is not None}
+    turns = {(row[0], row[1]): Erasable(StoredTurn(*row[:-1]), int(row[-1])) for row in rows if row[0] is not None}
     for segment in segments:
-        listed = of_range(found, segment)
+        listed = of_range(turns, segment)
         check_gapless(segment, [each.turn for each in listed])
         yield from listed
 
 
 def _in_turns(segments: Iterable[Segment]) -> Iterator[list[Segment]]:
-    """Ranges, cut into portions of ``PORTION_TURNS``."""
+    """Divide ranges into portions that have ``PORTION_TURNS`` turns together; a long range is cut."""
     portion: list[Segment] = []
     room = PORTION_TURNS
     for chain, low, high in segments:
@@ -106,21 +106,22 @@ ALL_SAYING = Query(
 
 
 def places_saying(connection: Connection, space: int, hashes: Iterable[bytes]) -> list[tuple[Place, bytes]]:
-    """The places of the turns with one of the addresses that are not erased, in commit order, each with its address.
+    """The places of the turns that have one of these addresses and are not erased, in commit order, with the address.
 
-    Cost: reads the space once, however many addresses there are: erasing is rare, and an index would cost every append.
+    Cost: reads the space once, however many addresses there are.
     """
     wanted = set(hashes)
-    # No index has addresses, so each statement reads the space; past one portion, one pass of pages is cheaper.
+    # No index has the addresses, because each append would pay for it, and erasing is rare. So each statement reads
+    # the whole space, and beyond one portion a single pass in pages is cheaper.
     if len(wanted) <= LOOKED_UP:
         rows = [row for portion in in_portions(wanted) for row in connection.rows(SAYING, space=space, **portion)]
         return [(Place(chain, pos), hash) for _, chain, pos, hash in sorted(rows)]
-    found: list[tuple[Place, bytes]] = []
+    places: list[tuple[Place, bytes]] = []
     seq = 0
     while rows := list(connection.rows(ALL_SAYING, space=space, seq=seq, limit=PAGE_PLACES)):
-        found += [(Place(chain, pos), hash) for _, chain, pos, hash in rows if hash in wanted]
+        places += [(Place(chain, pos), hash) for _, chain, pos, hash in rows if hash in wanted]
         seq = rows[-1][0]
-    return found
+    return places
 
 
 COUNT_DEFINED = Query(
@@ -130,7 +131,7 @@ COUNT_DEFINED = Query(
 
 
 def count_defined(connection: Connection, space: int, hashes: Iterable[bytes]) -> dict[bytes, int]:
-    """How many pointers and tools, past ones too, have each address."""
+    """The number of definitions, past ones included, that have each of these addresses."""
     return {
         hash: int(count)
         for portion in in_portions(dict.fromkeys(hashes))
@@ -152,11 +153,11 @@ LINKS_INTO = Query(
 
 
 def links_into(connection: Connection, space: int, ends: Iterable[Place]) -> list[tuple[Place, int]]:
-    """The turns of chains up to these places that another chain continues, each with that chain.
+    """The turns that another chain continues, in the chains of ``ends`` up to these, each with that other chain.
 
-    Cost: one statement for each ``AT_ONCE`` of them.
+    Cost: one statement for each ``AT_ONCE`` ends.
     """
-    rows = [row for wanted in portions(ends) for row in connection.rows(LINKS_INTO, space=space, wanted=wanted)]
+    rows = [row for portion in portions(ends) for row in connection.rows(LINKS_INTO, space=space, wanted=portion)]
     return [(Place(row[0], row[1]), row[2]) for row in rows if row[0] is not None]
 
 
@@ -189,7 +190,7 @@ LIVING_AMONG = Query(
 
 
 def is_living(connection: Connection, space: int, place: Place, *, named: bool = True) -> bool:
-    """Whether a place and what grew from it hold a turn that was not erased or, if ``named``, a name.
+    """Whether a place or what grew from it has a turn that was not erased or, with ``named``, a name.
 
     Cost: one statement.
     """
@@ -197,11 +198,11 @@ def is_living(connection: Connection, space: int, place: Place, *, named: bool =
 
 
 def living_among(connection: Connection, space: int, places: Iterable[Place]) -> set[Place]:
-    """The places that ``is_living`` names. Cost: one statement for each ``AT_ONCE`` of them."""
+    """The places for which ``is_living`` is true. Cost: one statement for each ``AT_ONCE`` places."""
     return {
         Place(*row)
-        for wanted in portions(places)
-        for row in connection.rows(LIVING_AMONG, space=space, wanted=wanted, named=1)
+        for portion in portions(places)
+        for row in connection.rows(LIVING_AMONG, space=space, wanted=portion, named=1)
     }
 
 
@@ -212,13 +213,13 @@ COUNT_LIVING = Query(
 
 
 def count_living(connection: Connection, space: int, ids: Iterable[TurnId]) -> int:
-    """How many of some turns a space has that were not erased there. Cost: one statement for each 64 of them."""
+    """The number of these turns that the space has and has not erased. Cost: one statement for each 64 ids."""
     return sum(
         int(row[0]) for portion in in_portions(ids) for row in connection.rows(COUNT_LIVING, space=space, **portion)
     )
 
 
-# No index has the chains of the log: it is read once for all of them.
+# No index has the chains of the log, so it is read once for all of them.
 LOGGED_IN = Query(
     "names whose logs lead into some chains",
     **{
@@ -231,7 +232,7 @@ LOGGED_IN = Query(
 
 
 def names_logged(connection: Connection, space: int, ends: Iterable[Place]) -> list[tuple[bytes, Place]]:
-    """Each name that ever pointed at a turn of chains, up to these places, with that turn.
+    """Each name that ever pointed into the chains of ``ends``, up to these places, with the place that it pointed at.
 
     Cost: one statement, which reads the log once.
     """
@@ -259,7 +260,7 @@ COPIES = Query(
 
 
 def copies(connection: Connection, space: int) -> Sequence[tuple[TurnId, bytes]]:
-    """The turns that say they are copies, with what they say. Cost: reads the space once."""
+    """The turns whose system metadata call them copies, with these metadata. Cost: reads the space once."""
     return [(row[0], row[1]) for row in connection.rows(COPIES, space=space, says=b'"copy_of":')]
 
 
@@ -267,7 +268,8 @@ EMPTY = Query(
     "empty a turn",
     "UPDATE turn SET data = NULL, erased = :number WHERE space = :space AND chain = :chain AND pos = :pos",
 )
-# What an overlay does and what it covers is no content: it goes on hiding (rule R34, overlays).
+# The attributes of an overlay, what it does and what it covers, are not content. They stay, so that it still hides what
+# it covers (rule R34, overlays).
 EMPTY_WHOLE = Query(
     "empty a turn and its meta",
     """
@@ -277,7 +279,7 @@ EMPTY_WHOLE = Query(
     WHERE space = :space AND chain = :chain AND pos = :pos
     """,
 )
-# The turn no longer says that it moved the name: from now on the name is found by its place.
+# An erased turn no longer has the name in ``head``, so from now on the name must be found by its place.
 DISOWN = Query(
     "a name that its turn no longer says it moved",
     "UPDATE bookmark SET own = 0 WHERE space = :space AND name = :head AND chain = :chain AND pos = :pos",
@@ -287,7 +289,7 @@ DISOWN = Query(
 def empty_turns(
     connection: Connection, space: int, number: int, turns: Iterable[tuple[StoredTurn, bytes | None]], *, meta: bool
 ) -> None:
-    """Take what turns hold; with ``meta`` also what they say of themselves. Each comes with what its key becomes."""
+    """Erase the payloads of turns, with ``meta`` also their metadata. Each turn comes with the new value of its key."""
     listed = list(turns)
     at = [{"space": space, "chain": each.chain, "pos": each.pos, "number": number} for each, _ in listed]
     if not listed:
@@ -309,7 +311,7 @@ DROP_PAYLOAD = Query("drop a payload", "DELETE FROM payload WHERE space = :space
 
 
 def drop_payloads(connection: Connection, space: int, hashes: Iterable[bytes]) -> None:
-    """Delete large payloads. Nothing that stays may need them."""
+    """Delete large payloads. The caller has checked that nothing that stays needs them."""
     # In the order of ``add_payloads``, so that writers cannot deadlock.
     rows = [{"space": space, "hash": hash} for hash in sorted(hashes)]
     if rows:
@@ -326,7 +328,7 @@ BAR = Query(
 
 
 def bar(connection: Connection, space: int, number: int, sizes: dict[bytes, int]) -> None:
-    """Refuse these addresses from now on; what a large one held goes."""
+    """Bar these addresses: appends refuse them from now on. Deletes their large payloads."""
     rows = [{"space": space, "hash": hash, "size": sizes[hash], "erased": number} for hash in sorted(sizes)]
     if rows:
         connection.run_many(BAR, rows)
@@ -347,7 +349,7 @@ GIVE_BACK = Query(
 
 
 def count_gone(connection: Connection, space: int, *, bytes: int, bars: int) -> None:
-    """Let the counter know what went, and how many more addresses are barred."""
+    """Subtract erased bytes from the counter, and add newly barred addresses to it."""
     connection.run(GIVE_BACK, space=space, more_bars=bars, less_bytes=bytes)
 
 
@@ -363,7 +365,7 @@ UNNAMED = Query(
 
 
 def unnamed_payloads(connection: Connection, space: int) -> list[tuple[bytes, int]]:
-    """The large payloads that no turn and no definition names, with their sizes."""
+    """The large payloads that no turn and no definition has, with their sizes in bytes."""
     return [(row[0], int(row[1])) for row in connection.rows(UNNAMED, space=space)]
 
 
@@ -372,7 +374,7 @@ EMPTY_TABLES = {
     for table in reversed(TABLES)
     if table not in LEFT_OF_A_SPACE
 }
-"""Each table before those that it refers to."""
+"""The statements in the reverse order of ``TABLES``, so that no row goes while another still refers to it."""
 FORGET_NAMES = Query("forget the names of a space", "DELETE FROM space_log WHERE space = :space")
 END_COUNTER = Query(
     "end the counter of an erased space",
@@ -386,7 +388,7 @@ END_COUNTER = Query(
 
 
 def empty_space(connection: Connection, space: int, epoch: bytes) -> None:
-    """Delete every row of a space but its receipts; it takes nothing any more, and readers of it learn of that."""
+    """Delete every row of a space except its receipts, and close it to writers. Readers notice by the new epoch."""
     for query in EMPTY_TABLES.values():
         connection.run(query, space=space)
     connection.run(FORGET_NAMES, space=space)

@@ -1,4 +1,4 @@
-"""Turns that may match a search, with the payloads that are searched, by commit number."""
+"""Turns that may match a search, with the content that is searched, by commit number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headish.values.places import Place
 
 
 class SearchedTurn(NamedTuple):
-    """The searched parts of a turn. ``data`` is null where its payload is large, erased or missing."""
+    """The searched parts of a turn. ``data`` is None if its payload is large, erased or missing."""
 
     seq: int
     chain: int
@@ -62,7 +62,7 @@ MATCHING = Query("turns that may match, the newest first", **_MATCHING)
 
 
 def matching(connection: Connection, space: int, question: str, low: int, high: int, limit: int) -> list[int]:
-    """The commit numbers between two, both left out, of turns that may match, the highest first."""
+    """The commit numbers above ``low`` and below ``high`` of turns that may match, the highest first."""
     rows = connection.rows(MATCHING, space=space, question=question, low=low, high=high, limit=limit)
     return [int(seq) for (seq,) in rows]
 
@@ -82,9 +82,10 @@ FOUND = Query(
 def found_before(
     connection: Connection, space: int, question: str, low: int, high: int, limit: int
 ) -> tuple[list[SearchedTurn], int | None]:
-    """Turns between two commit numbers that may match, the newest first; and before which to go on, None at the end."""
+    """The turns above ``low`` and below ``high`` that may match, the newest first; and the ``high`` of the next page,
+    None at the end."""
     rows = connection.rows(FOUND, space=space, question=question, low=low, high=high, limit=limit)
-    # A turn that an index holds and nobody has is verify's to name.
+    # The index may have a turn that is missing. That is damage, and ``verify`` reports it.
     sources = sorted((SearchedTurn._make(row[1:]) for row in rows if row[1] is not None), reverse=True)
     return sources, min(row[0] for row in rows) if len(rows) == limit else None
 
@@ -99,7 +100,7 @@ COUNT_MATCHING = Query(
 
 
 def count_matching(connection: Connection, space: int, question: str, limit: int) -> tuple[int, int]:
-    """How many turns may match, the newest up to a limit, and the commit number of the first of these."""
+    """The number of turns that may match, counting the newest up to a limit, and the lowest commit number of these."""
     row = connection.row(COUNT_MATCHING, space=space, question=question, low=0, high=LAST, limit=limit)
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
@@ -112,7 +113,7 @@ AFTER = Query(
 
 
 def sources_after(connection: Connection, space: int, seq: int, limit: int) -> list[SearchedTurn]:
-    """Turns behind a commit number, in commit order."""
+    """The searched parts of the turns after a commit number, in commit order; at most ``limit``."""
     return connection.each(AFTER, SearchedTurn, space=space, seq=seq, limit=limit)
 
 
@@ -123,7 +124,7 @@ BEFORE = Query(
 
 
 def sources_before(connection: Connection, space: int, low: int, high: int, limit: int) -> list[SearchedTurn]:
-    """Turns between two commit numbers, both left out, the newest first."""
+    """The searched parts of the turns above ``low`` and below ``high``, the newest first; at most ``limit``."""
     return connection.each(BEFORE, SearchedTurn, space=space, low=low, high=high, limit=limit)
 
 
@@ -134,13 +135,16 @@ AT = Query(
 
 
 def sources_at(connection: Connection, space: int, seqs: Iterable[int]) -> list[SearchedTurn]:
-    """Turns by their commit numbers, the newest first. Cost: one statement for each ``LOOKED_UP``."""
+    """The searched parts of the turns with these commit numbers, the newest first.
+
+    Cost: one statement for each ``LOOKED_UP`` numbers.
+    """
     rows = [row for portion in in_portions(seqs) for row in connection.rows(AT, space=space, **portion)]
     return sorted(map(SearchedTurn._make, rows), reverse=True)
 
 
-# What is compared are columns, and none is computed there: under a policy an index answers nothing else. The outer
-# joins fix the order: left to itself, SQLite begins with every turn of the space.
+# ``earlier`` is materialized before it is compared: under a policy, PostgreSQL uses no index for a condition that
+# computes. The outer joins fix the order: left to itself, SQLite begins with every turn of the space.
 _PAGE = f"""
     WITH w(seq) AS MATERIALIZED (%s),
     t AS MATERIALIZED (
@@ -158,13 +162,14 @@ PAGE = Query(
 
 
 def page_of(connection: Connection, space: int, seqs: Sequence[int]) -> dict[int, Shown]:
-    """The turns with these commit numbers, by these. One statement."""
+    """The turns with these commit numbers, by number. Cost: one statement."""
     rows = connection.rows(PAGE, space=space, seqs=as_list(seqs))
     shown = (Shown(StoredTurn(*row[:-2]), row[-2], bool(row[-1])) for row in rows if row[0] is not None)
     return {each.turn.seq: each for each in shown}
 
 
-# The sizes are added up before any bytes are read. The first is read however large it is.
+# The sizes are added up before any bytes are read, so that no more comes into memory than there is room for. The first
+# payload is read however large it is: left out, it would look missing to the caller, who goes on with the next.
 LARGE = Query(
     "large payloads of turns, as many as there is room for",
     f"""
@@ -180,14 +185,34 @@ LARGE = Query(
 
 
 def large_payloads(connection: Connection, space: int, seqs: Sequence[int], room: int) -> dict[int, bytes | None]:
-    """The payloads of turns that do not stand in their rows, by commit number, in this order: as many of at most
-    ``LOOKED_UP`` as begin within so many bytes."""
+    """The large payloads of turns, by commit number.
+
+    ``seqs`` has 1 to ``LOOKED_UP`` numbers, rising or falling. Their payloads are taken in this order, as long as each
+    begins within ``room`` bytes.
+    """
     way = 1 if seqs[0] <= seqs[-1] else -1
     [portion] = in_portions(seqs)
     return {
         int(seq): data
         for seq, data in connection.rows(LARGE, space=space, way=way, room=room, first=seqs[0], **portion)
     }
+
+
+class LargePayloads:
+    """Reads the large payloads of turns, in the order in which they are asked for. Keeps at most ``room`` bytes in
+    memory, or one payload."""
+
+    def __init__(self, connection: Connection, space: int, wanted: Sequence[int], room: int) -> None:
+        """``wanted`` are commit numbers, ``LOOKED_UP`` at the most."""
+        self._connection, self._space, self._wanted, self._room = connection, space, wanted, room
+        self._held: dict[int, bytes | None] = {}
+
+    def take(self, seq: int) -> bytes | None:
+        """The payload of a turn, which is the next in order; None if it is missing."""
+        if seq not in self._held:
+            wanted = self._wanted[self._wanted.index(seq) :]
+            self._held = large_payloads(self._connection, self._space, wanted, self._room)
+        return self._held.pop(seq, None)
 
 
 SUBJECTS = Query(
@@ -197,7 +222,7 @@ SUBJECTS = Query(
 
 
 def subjects_page(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
-    """``(subject, data)`` of what is said of conversations, by subject."""
+    """``(subject, data)`` of the records of conversations after a subject, in order; at most ``limit``."""
     return connection.rows(SUBJECTS, space=space, after=after, limit=limit)
 
 
@@ -205,12 +230,12 @@ SPACES = Query("numbers of all spaces", "SELECT id FROM space ORDER BY id")
 
 
 def all_spaces(connection: Connection) -> list[int]:
-    """The numbers of all spaces, those of the removed ones too."""
+    """The numbers of all spaces, removed ones included."""
     return [number for (number,) in connection.rows(SPACES)]
 
 
 class IndexWord(NamedTuple):
-    """A word of the index, with its sign, and how many turns of the space have it."""
+    """A word of the index, with its sign, and the number of turns of the space that have it."""
 
     word: str
     turns: int
@@ -228,7 +253,7 @@ WORDS = Query(
 
 
 def words_page(connection: Connection, space: int, after: str, end: str, limit: int) -> list[IndexWord]:
-    """Words of a space between two, by their bytes."""
+    """The words of a space between ``after`` and ``end``, both left out, by their bytes; at most ``limit``."""
     rows = connection.rows(WORDS, space=space, after=after, end=end, limit=limit)
     return [IndexWord(word, int(count)) for word, count in rows]
 
@@ -247,12 +272,12 @@ SUMS = Query(
 
 
 def sums(connection: Connection, space: int, after: str, end: str) -> tuple[int, int]:
-    """How many words all turns have together, each of a turn once, and the sum of the turns' numbers over them."""
+    """The number of entries (pairs of a word and a turn) in the index of a space, and the sum of commit numbers."""
     row = connection.row(SUMS, space=space, after=after, end=end)
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
-# Meant for the whole database, as what it finds belongs to no space.
+# Over all spaces on purpose: ``verify`` looks for words whose space does not exist.
 FIRST_WORD = Query(
     "the next space with words in the search index",
     sqlite="SELECT term FROM search_word WHERE term > :after ORDER BY term LIMIT 1",
@@ -261,6 +286,6 @@ FIRST_WORD = Query(
 
 
 def next_space(connection: Connection, number: int) -> str | None:
-    """The first word of the next space behind a number that has any, in the order of the words."""
+    """The first word of the next space after a number that has words, in the order of the words; None at the end."""
     row = connection.row(FIRST_WORD, after=f"{number}/" if number else "", number=number)
     return None if row is None else row[0]

@@ -1,4 +1,4 @@
-"""Rows of ``erasure``: receipts, and the marks that they leave in place of erased turns."""
+"""Rows of ``erasure``: the receipts of erasures, and the marks that readers get in place of erased content."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LAST_RECEIPT = Query(
 
 
 def last_receipt(connection: Connection, space: int) -> tuple[int, bytes, ErasureNotice | None]:
-    """The number and hash of the last receipt, and its content; 0 and empty if there is none."""
+    """The number, hash and content of the last receipt; 0, empty and None if there is none."""
     row = connection.row(LAST_RECEIPT, space=space)
     return (0, b"", None) if row is None else (int(row[0]), row[1], decode_told(row[2], int(row[0])))
 
@@ -57,9 +57,9 @@ def last_seq(connection: Connection, space: int) -> int:
 
 
 def is_scrubbed(connection: Connection, space: int) -> bool:
-    """Whether nothing was erased since the last time that it was taken off the disk."""
-    _, _, told = last_receipt(connection, space)
-    return told is None or told.scope == SCRUB
+    """Whether everything that was erased has been taken off the disk: a scrub is the last receipt."""
+    _, _, last = last_receipt(connection, space)
+    return last is None or last.scope == SCRUB
 
 
 ADD_RECEIPT = Query(
@@ -72,7 +72,7 @@ ADD_RECEIPT = Query(
 
 
 def add_receipt(connection: Connection, space: int, receipt: Receipt, before: bytes) -> None:
-    """Store a receipt behind the one whose hash is ``before``."""
+    """Store a receipt after the one whose hash is ``before``."""
     data = encode_receipt(receipt)
     connection.run(
         ADD_RECEIPT,
@@ -97,7 +97,7 @@ def has_erasures(connection: Connection, space: int) -> bool:
 
 
 def was_erased(connection: Connection, space: int) -> bool:
-    """Whether a receipt says that the whole space was erased; one that does not decode says nothing."""
+    """Whether a receipt says that the whole space was erased. Receipts that do not decode are passed over."""
     return any(map(_says_all, all_receipts(connection, space)))
 
 
@@ -112,7 +112,7 @@ RECEIPT_BY_ID = Query("receipt by id", "SELECT number FROM erasure WHERE space =
 
 
 def has_receipt(connection: Connection, space: int, id: TurnId) -> bool:
-    """Whether a receipt is stored: what is asked if the answer to its commit was lost."""
+    """Whether the receipt with this id is stored. For a commit whose answer was lost."""
     return connection.row(RECEIPT_BY_ID, space=space, id=id) is not None
 
 
@@ -120,7 +120,7 @@ RECEIPT_AT = Query("receipt of an erasure", "SELECT receipt FROM erasure WHERE s
 
 
 def read_receipt(connection: Connection, space: int, number: int) -> Receipt | None:
-    """The receipt of an erasure. Raises: CorruptRecord."""
+    """The receipt of an erasure; None if there is none. Raises: CorruptRecord."""
     row = connection.row(RECEIPT_AT, space=space, number=number)
     return None if row is None else decode_receipt(row[0], number)
 
@@ -135,45 +135,48 @@ RECEIPTS_AFTER = Query(
 
 
 def named_by_erasures(connection: Connection, space: int, names: Iterable[bytes]) -> set[bytes]:
-    """The names, among some, that an erasure gave to bookmarks in place of their own. Cost: one statement for each that
-    looks like one."""
-    found: set[bytes] = set()
+    """The names among these that an erasure gave to bookmarks in place of their own.
+
+    Cost: one statement for each name that looks like one.
+    """
+    erased_names: set[bytes] = set()
     for name in names:
+        # The form of the name proves nothing: anybody may call a bookmark ``erased-1``. So the receipt decides.
         number = _ERASED_NAME.fullmatch(name)
         receipt = None if number is None else read_receipt(connection, space, int(number[1]))
         if receipt is not None and any(each.became.encode() == name for each in receipt.names):
-            found.add(name)
-    return found
+            erased_names.add(name)
+    return erased_names
 
 
 _ERASED_NAME = re.compile(rb"erased-([0-9]{1,18})-*")
 
 
 def receipts_after(connection: Connection, space: int, number: int) -> list[Logged]:
-    """A page of receipts, in their order."""
+    """A page of the receipts after a number, in order."""
     rows = connection.rows(RECEIPTS_AFTER, space=space, number=number, limit=PAGE_RECEIPTS)
     return [Logged._make(row[1:]) for row in rows]
 
 
 def all_receipts(connection: Connection, space: int, after: int = 0) -> Iterator[Logged]:
-    """All receipts behind a number, in their order, read in pages."""
+    """All receipts after a number, in order, read in pages."""
     while page := receipts_after(connection, space, after):
         yield from page
         after = page[-1].number
 
 
 def marks_of(connection: Connection, space: int, numbers: Iterable[int]) -> dict[int, Erased]:
-    """What stands in place of content, by the number of the erasure. Cost: one statement for each number.
+    """The mark in place of erased content, by the number of the erasure. Cost: one statement for each number.
 
     Raises: CorruptRecord.
     """
-    found: dict[int, Erased] = {}
+    marks: dict[int, Erased] = {}
     for number in dict.fromkeys(numbers):
         row = connection.row(RECEIPT_AT, space=space, number=number)
         if row is not None:
-            told = decode_told(row[0], number)
-            found[number] = Erased(number, told.time, told.reason)
-    return found
+            notice = decode_told(row[0], number)
+            marks[number] = Erased(number, notice.time, notice.reason)
+    return marks
 
 
 ERASED_AT = Query(
@@ -190,13 +193,13 @@ ERASED_AT = Query(
 
 
 def erased_at(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, Erased]:
-    """What stands in place of the content of the turns at some places, of those that are erased.
+    """The marks of the erased turns at these places. A place with a turn that is not erased has no entry.
 
     Cost: one statement for each ``AT_ONCE`` places, and one for each erasure.
     """
     numbers: dict[Place, int] = {}
-    for wanted in portions(places):
-        for chain, pos, number in connection.rows(ERASED_AT, space=space, wanted=wanted):
+    for portion in portions(places):
+        for chain, pos, number in connection.rows(ERASED_AT, space=space, wanted=portion):
             if number is not None:
                 numbers[Place(chain, pos)] = number
     marks = marks_of(connection, space, numbers.values())

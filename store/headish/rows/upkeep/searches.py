@@ -1,8 +1,8 @@
 """Rows of the search index, and the turns with payloads that it is built from, by commit number.
 
-An entry is a turn: its commit number, and its words, each behind the number of the space and a sign. SQLite and
-PostgreSQL get the same words and the same questions; a question is written in FTS5's words, and PostgreSQL's spelling
-of the statement turns them into its own.
+An entry is a turn: its commit number, and its words, each prefixed with the number of the space and a sign. SQLite and
+PostgreSQL get the same words and the same questions. A question is written in FTS5's syntax; PostgreSQL's statement
+translates it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from headish.database.file.fulltext import SEQ_BITS
 from headish.database.query import Connection, Query
 
 NO_SPACE = 0
-"""No space has this number: its row says that the database keeps no index."""
+"""No space has this number. A row with it says that the database keeps no index."""
 
 OFF = -1
 LAST = 2**SEQ_BITS - 1
 
 
 class Indexed(NamedTuple):
-    """How far an index is, as ``search`` has it."""
+    """A row of ``search``: the last commit number in the index, its version, and how often words were removed."""
 
     seq: int
     version: int
@@ -29,7 +29,7 @@ class Indexed(NamedTuple):
 
 
 class SearchState(NamedTuple):
-    """How many turns a space has, and how far its index is; nulls where it has not begun."""
+    """The number of turns of a space, and how far its index is; None if it has not begun."""
 
     turns: int
     seq: int | None
@@ -55,7 +55,7 @@ def can_index(connection: Connection) -> bool:
     return row is not None and bool(row[0])
 
 
-# Whether the index is switched off is not asked: that row has another space, so it may lie on another server.
+# The statement does not look whether the index is off: that row has another space, so it may be on another server.
 STATE = Query(
     "what a search can use",
     sqlite="""
@@ -71,7 +71,7 @@ STATE = Query(
 
 
 def state_of(connection: Connection, space: int) -> SearchState:
-    """How far a space and its index are."""
+    """The state of a space and its index."""
     row = connection.row(STATE, space=space)
     return SearchState(0, None, None, 0) if row is None else SearchState._make(row)
 
@@ -95,7 +95,7 @@ FORGET_POSITION = Query("forget how far the search index is", "DELETE FROM searc
 
 
 def switch(connection: Connection, on: bool, version: int) -> None:
-    """Say whether the database keeps an index."""
+    """Switch the index of the database on or off."""
     if on:
         connection.run(FORGET_POSITION, space=NO_SPACE)
     else:
@@ -103,13 +103,13 @@ def switch(connection: Connection, on: bool, version: int) -> None:
 
 
 def indexed(connection: Connection, space: int) -> Indexed | None:
-    """How far the index of a space is; None where it has not begun."""
+    """How far the index of a space is; None if it has not begun."""
     row = connection.row(POSITION, space=space)
     return None if row is None else Indexed._make(row)
 
 
 def begin(connection: Connection, space: int, version: int) -> None:
-    """Begin the index of a space, if nobody has."""
+    """Begin the index of a space, unless another process has."""
     connection.run(BEGIN, space=space, seq=0, version=version, emptied=0)
 
 
@@ -120,12 +120,15 @@ TAKE = Query(
 
 
 def take(connection: Connection, space: int, known: Indexed, seq: int) -> bool:
-    """Move the index on, if it is where it is known to be. Whoever did waits for nobody, and others for it."""
+    """Move the index on to ``seq`` if it still is where ``known`` says; False if it is not.
+
+    The first process to do so fills the index; others wait for its commit.
+    """
     return connection.run(TAKE, space=space, known=known.seq, known_emptied=known.emptied, to_seq=seq) == 1
 
 
-# FTS5 would write a large fill anew three times while it goes on. Whoever fills merges instead, once it is done. A
-# thousand segments are merged by FTS5 itself, which takes two thousand at most.
+# With its own automatic merge, FTS5 would write a large fill three times. The process that fills merges instead, once
+# it is done. At a thousand segments FTS5 still merges by itself, because it takes two thousand at most.
 CONFIGURE = Query(
     "how the search index is merged",
     sqlite="INSERT INTO search_text(search_text, rank) VALUES ('automerge', 0), ('crisismerge', 1000)",
@@ -134,7 +137,7 @@ CONFIGURE = Query(
 
 
 def configure(connection: Connection) -> None:
-    """Have the index not merge by itself: ``merge_some`` does, once it is filled."""
+    """Switch the automatic merge of the index off: ``merge_some`` does it after a fill."""
     connection.run(CONFIGURE)
 
 
@@ -145,16 +148,16 @@ EMPTIED = Query(
 
 
 def count_emptied(connection: Connection, space: int) -> None:
-    """Say that words are taken out. Nobody moves the index on until this transaction ends."""
+    """Note that words are removed. No other transaction moves the index on until this one ends."""
     connection.run(EMPTIED, space=space)
 
 
 def forget_position(connection: Connection, space: int) -> None:
-    """The index of a space has not begun."""
+    """Forget how far the index of a space is, as if it had not begun."""
     connection.run(FORGET_POSITION, space=space)
 
 
-# SQLite can empty its index, and not a part of it: every space begins anew, at its next search.
+# SQLite can only empty its whole index, so the index of every space begins anew, at its next search.
 RESTART = Query(
     "begin the search index anew",
     sqlite="UPDATE search SET seq = 0, version = :version, emptied = emptied + 1 WHERE seq >= 0",
@@ -163,7 +166,7 @@ RESTART = Query(
 
 
 def restart(connection: Connection, space: int, version: int) -> None:
-    """Empty the index of a space, on SQLite that of all spaces, and begin it anew."""
+    """Empty the index of a space (on SQLite of all spaces) and begin it anew."""
     connection.run(RESTART, space=space, version=version)
     empty(connection, space)
 
@@ -176,7 +179,7 @@ EMPTY = Query(
 
 
 def empty(connection: Connection, space: int) -> None:
-    """Take all words of a space out of the index; on SQLite those of all spaces."""
+    """Remove all words of a space (on SQLite of all spaces) from the index."""
     connection.run(EMPTY, space=space)
 
 
@@ -188,8 +191,8 @@ ADD = Query(
     VALUES (:space, :seq, array_to_tsvector(string_to_array(:words, ' ')))
     """,
 )
-# GIN looks how long its list is when a row is added, and 64 KB is the shortest that a server takes. It holds for the
-# transaction, and needs no right to the index, as its own setting or gin_clean_pending_list would.
+# GIN compares its pending list with this limit when a row is added; 64 KB is the lowest that a server accepts. The
+# setting is the transaction's, and needs no right to the index, unlike gin_clean_pending_list or the index's own.
 SORT_IN = Query(
     "the next row sorts in what waits beside the search index",
     sqlite="SELECT 1",
@@ -200,8 +203,8 @@ SORT_IN = Query(
 def add_entries(connection: Connection, space: int, entries: Iterable[tuple[int, str]]) -> None:
     """Add turns: pairs of a commit number and its words, separated by blanks.
 
-    A server's index lets words wait in a list, which every search reads. The last row sorts in what waits, all at once:
-    row by row it would take three times as long.
+    The index of a server keeps new words in a pending list, which every search reads. The last row has the server sort
+    the whole list in at once; to sort it in for each row would take three times as long.
     """
     rows = [(space, seq, words) for seq, words in entries]
     if len(rows) > 1:
@@ -211,7 +214,7 @@ def add_entries(connection: Connection, space: int, entries: Iterable[tuple[int,
         connection.run_rows(ADD, rows[-1:])
 
 
-# Up to 250 pages of a level that has four segments or more.
+# Merges up to 250 pages, of a level that has four segments or more.
 MERGE_SOME = Query(
     "merge some of the search index",
     sqlite="INSERT INTO search_text(search_text, rank) VALUES ('merge', 250)",
@@ -225,12 +228,14 @@ CHANGED = Query(
 
 
 def merge_some(connection: Connection) -> bool:
-    """Merge a portion of what was added, where the index has segments; whether that was any work, so that there may be
-    more. Cost: writes 1 MB at most, some 50 ms."""
+    """Merge a portion of the index, if it has segments. True if there was work, so that there may be more.
+
+    Cost: writes 1 MB at most, some 50 ms.
+    """
     before = connection.row(CHANGED)
     connection.run(MERGE_SOME)
     after = connection.row(CHANGED)
-    # The command itself counts as one.
+    # The command itself counts as one changed row.
     return before is not None and after is not None and int(after[0]) > int(before[0]) + 1
 
 
@@ -242,7 +247,7 @@ IS_SHARED = Query(
 
 
 def is_shared(connection: Connection) -> bool:
-    """Whether ``empty`` takes the words of all spaces."""
+    """Whether ``empty`` removes the words of all spaces."""
     return connection.row(IS_SHARED) == (1,)
 
 
@@ -251,7 +256,7 @@ REMOVE = Query(
     sqlite=f"INSERT INTO search_text(search_text, rowid, words) VALUES ('delete', {ROWS_OF_SPACE} + :seq, :words)",
     postgresql="DELETE FROM search_text WHERE space = :space AND seq = :seq",
 )
-# Without it, words that were taken out stay in the file until FTS5 happens to merge what holds them.
+# Without it, removed words stay in the file until FTS5 happens to merge the segments that have them.
 MERGE = Query(
     "merge the search index",
     sqlite="INSERT INTO search_text(search_text) VALUES ('optimize')",
@@ -277,8 +282,12 @@ KEEP_FREED = Query(
 def remove_entries(
     connection: Connection, space: int, entries: Sequence[tuple[int, str]], *, merge: bool = True
 ) -> None:
-    """Take turns out, given the very words that were added, and leave nothing of them where they stood: with ``merge``,
-    which whoever takes several portions out needs for the last one."""
+    """Remove turns from the index, and overwrite their words on the disk.
+
+    ``entries`` must have exactly the words that were added. Only ``merge`` removes the words from the file; of several
+    portions, only the last one needs it.
+    """
+    # Some builds of SQLite have ``secure_delete`` on. Otherwise it is set back, because the pool reuses the connection.
     is_wiped = connection.row(IS_WIPED) == (1,)
     if not is_wiped:
         connection.rows(WIPE_FREED)

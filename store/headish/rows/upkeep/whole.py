@@ -1,7 +1,7 @@
 """All rows of a space, table by table, as a backup reads and a restore writes them.
 
-A restore marks the counter of its space with a word of its own, ``restoring:`` and 16 hex digits. As long as the mark
-stands nobody opens the space, and whoever finds another mark has lost it to a later restore.
+A restore marks the counter of its space with ``restoring:`` and 16 random hex digits. Nobody can open the space as long
+as it has the mark. A restore that finds another mark has lost the space to a later one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from headish.rows.counters import ERASED, state_of
 from headish.rows.upkeep import searches
 
 APART = ("counter", "search", "space_log", *NEVER_COPIED)
-"""Tables that a restore does not fill: it makes the space, which has its own name and counter, the next search makes
-its index from the turns, and who may come in is said anew."""
+"""The tables that a restore does not fill. It makes the space, with a name and a counter of its own. The next search
+makes the index from the turns. Tokens are given out anew."""
 
 BACKED_UP = tuple(table for table in TABLES if table not in APART)
 """The tables of a backup, each after those that it refers to."""
@@ -25,13 +25,13 @@ BACKED_UP = tuple(table for table in TABLES if table not in APART)
 RESTORING = "restoring:"
 
 FEW, MANY = 16, 1000
-"""Rows of a page: of tables whose rows may be large, and of the others."""
+"""The number of rows in a page: of a table in ``_LARGE``, whose rows may be large, and of any other."""
 
 _LARGE = ("payload", "object", "stream_chunk", "definition")
 
 
 class Counts(NamedTuple):
-    """What a counter says beside its epoch and state."""
+    """The columns of a counter without its epoch and state."""
 
     seq: int
     change: int
@@ -45,7 +45,7 @@ class Counts(NamedTuple):
 
 
 def names_of(table: str) -> tuple[str, ...]:
-    """The columns of a table's rows, without ``space``, in the order of a page."""
+    """The columns of a table without ``space``, in the order of a page's rows."""
     return tuple(column.name for column in columns_of(table))
 
 
@@ -104,20 +104,21 @@ READ_COUNTS = Query(
 
 
 def counts_of(connection: Connection, space: int) -> Counts | None:
-    """What the counter of a space says; None where its row is missing."""
+    """The counter of a space; None if its row is missing."""
     row = connection.row(READ_COUNTS, space=space)
     return None if row is None else Counts._make(row)
 
 
 def is_restoring(connection: Connection, space: int) -> bool:
-    """Whether a space is being restored, or its restore was cut off."""
+    """Whether a restore of the space is running, or was cut off."""
     return (state_of(connection, space) or "").startswith(RESTORING)
 
 
 REMOVE = {
     table: Query(f"remove all rows of {table}", f"DELETE FROM {table} WHERE space = :space") for table in BACKED_UP
 }
-# A restore that was cut off leaves its mark, and another may begin anew.
+# A restore that was cut off leaves its mark, so a space with any such mark may be restored again. ``low`` and ``high``
+# enclose all marks.
 BEGIN = Query(
     "begin to restore a space",
     """
@@ -128,11 +129,11 @@ BEGIN = Query(
 
 
 def begin_restore(connection: Connection, space: int) -> str | None:
-    """Mark a space that holds nothing, or that a restore has left unfinished, and empty it. None where it is in use."""
+    """Mark a space that is empty, or whose restore was cut off, and remove its rows. None if the space is in use."""
     mark = RESTORING + os.urandom(8).hex()
     if connection.run(BEGIN, space=space, mark=mark, low=RESTORING, high=RESTORING + "~") != 1:
         return None
-    for table in reversed(BACKED_UP):
+    for table in reversed(BACKED_UP):  # no row may go while another refers to it
         connection.run(REMOVE[table], space=space)
     _forget_index(connection, space)
     return mark
@@ -145,7 +146,7 @@ STILL = Query(
 
 
 def still_restores(connection: Connection, space: int, mark: str) -> bool:
-    """Whether the space still bears this mark; its row is then locked until the commit."""
+    """Whether the space still has this mark. Locks its row until the commit, so that no later restore takes it."""
     return connection.row(STILL, space=space, mark=mark) is not None
 
 
@@ -161,7 +162,7 @@ FINISH = Query(
 
 
 def finish_restore(connection: Connection, space: int, mark: str, counts: Counts) -> bool:
-    """Let the counter say what was restored. False where the mark is another's."""
+    """Set the counter to the restored numbers. False if the space has another mark."""
     return connection.run(FINISH, space=space, mark=mark, **{f"to_{k}": v for k, v in counts._asdict().items()}) == 1
 
 
@@ -172,16 +173,16 @@ OPEN = Query(
 
 
 def open_restored(connection: Connection, space: int, mark: str, *, is_erased: bool = False) -> bool:
-    """Let everybody in, under a new epoch. False where the mark is another's.
+    """Open the space to everybody, with a new epoch. False if the space has another mark.
 
-    Of a space that was erased as a whole only the receipts were restored, and it takes nothing any more.
+    A space that was erased as a whole has only its receipts restored, and stays closed to writers.
     """
     became = ERASED if is_erased else None
     return connection.run(OPEN, space=space, mark=mark, random=os.urandom(16), became=became) == 1
 
 
 def _forget_index(connection: Connection, space: int) -> None:
-    """A store that was open before an earlier restore may have indexed what that one left, and what is gone now."""
-    known = searches.indexed(connection, space)
-    if known is not None and known.seq > 0 and searches.can_index(connection):
-        searches.restart(connection, space, known.version)
+    """Restart the index of a space, which may have turns of an earlier restore that a store indexed meanwhile."""
+    indexed = searches.indexed(connection, space)
+    if indexed is not None and indexed.seq > 0 and searches.can_index(connection):
+        searches.restart(connection, space, indexed.version)

@@ -1,7 +1,8 @@
 """Admit callers: a session of a browser, a token of a program, a user whom the proxy names, and nobody else.
 
-What a browser adds by itself, a cookie or the proxy's login, proves who it is but not who wanted the request: an unsafe
-method then must come from a page of this server. A program sends a token on purpose, so it needs no such proof.
+A cookie or the proxy's login, which a browser adds by itself, proves who the user is but not that the user wanted the
+request: an unsafe method then must come from a page of this server. A program sends a token on purpose, so it needs no
+such proof.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from headish.values.access.tokens import Token
 from headish.values.access.trying import WrongTries
 
 LOGIN_PATH, ASSETS = "/login", "/assets/"
-"""The paths that are open to everybody: the login, and the assets of the page."""
+"""The paths that need no caller: the login, and the assets of the page."""
 BEARER = "bearer "
 
 FindToken: TypeAlias = Callable[[str], Awaitable[Token | None]]
 
 
 class Admission:
-    """The layer that knows who asks: ``scope["state"]["caller"]``, or None on an open path. A stream of events ends
-    when its caller is not admitted any more; a route whose requests take long asks ``scope["state"]["is_admitted"]``
-    again."""
+    """The layer that finds the caller: ``scope["state"]["caller"]``, or None on an open path. It ends a stream of
+    events when its caller is no longer admitted; a route whose requests take long calls
+    ``scope["state"]["is_admitted"]`` again."""
 
     def __init__(self, app: ASGIApp, settings: WebSettings, logins: Logins, find: FindToken, tries: WrongTries) -> None:
-        """``find`` gives what is known of a token."""
+        """``find`` looks up a token; it gives None for an unknown one."""
         self._app, self._settings = app, settings
         self._logins, self._find, self._tries = logins, find, tries
 
@@ -51,18 +52,19 @@ class Admission:
             return
 
         async def is_admitted(scope: Scope) -> bool:
-            return await self._caller(scope) == caller
+            return await self._caller(scope) == caller  # with the same rights in the same space, too
 
         scope["state"]["is_admitted"] = is_admitted
         await WatchedStream(scope, send, is_admitted).run(self._app, receive)
 
     async def _caller(self, scope: Scope) -> Caller | None:
-        """A token comes first: whoever shows one means it, wrong or right."""
-        shown = values_of(scope["headers"], b"authorization")
+        """Find the caller. A token comes first: a wrong one is refused even beside a good cookie."""
+        authorizations = values_of(scope["headers"], b"authorization")
         read_only = self._settings.read_only
-        if shown:
-            text = shown[0][len(BEARER) :].strip() if shown[0].lower().startswith(BEARER) else ""
-            token = await self._find(text) if len(shown) == 1 else None
+        if authorizations:
+            text = authorizations[0][len(BEARER) :].strip() if authorizations[0].lower().startswith(BEARER) else ""
+            # Of two, nobody can say which is meant.
+            token = await self._find(text) if len(authorizations) == 1 else None
             return by_token(token, read_only=read_only) if token else None
         if self._logins.is_session(_session_of(scope, self._settings.cookie)):
             return by_login(read_only=read_only)
@@ -71,39 +73,40 @@ class Admission:
         return by_proxy(user, space, read_only=read_only) if space else None
 
     def _user(self, scope: Scope) -> str:
-        """The user whom the proxy has logged in; None if anybody else names one."""
+        """The user whom the proxy has logged in; empty without one, or if anybody but the proxy names one."""
         header = self._settings.user_header
         if header is None or not is_from(scope["client"][0], self._settings.behind_proxy):
             return ""
-        named = values_of(scope["headers"], header.lower().encode())
-        return named[0] if len(named) == 1 else ""
+        users = values_of(scope["headers"], header.lower().encode())
+        return users[0] if len(users) == 1 else ""  # of two, the client may have planted one beside the proxy's
 
     def _refusal(self, scope: Scope, caller: Caller | None) -> ASGIApp | None:
         if caller is None and values_of(scope["headers"], b"authorization"):
             return self._wrong(scope)
         if caller is None and scope["path"] != LOGIN_PATH and not scope["path"].startswith(ASSETS):
-            told = "log in with the address that 'headish serve' printed, or show a token (headish token add)"
-            return problem(scope, 401, "NotAdmitted", told, headers={"WWW-Authenticate": "Bearer"})
+            reason = "log in with the address that 'headish serve' printed, or show a token (headish token add)"
+            return problem(scope, 401, "NotAdmitted", reason, headers={"WWW-Authenticate": "Bearer"})
         is_ambient = caller is None or caller.how != "token"
         if is_ambient and not may_change(scope["method"], scope["headers"], scope["state"]["origin"]):
-            told = "a page of another site, or another port, sent this; nothing was changed"
-            return problem(scope, 403, "CrossSite", told)
+            reason = "a page of another site, or another port, sent this; nothing was changed"
+            return problem(scope, 403, "CrossSite", reason)
         return None
 
     def _wrong(self, scope: Scope) -> ASGIApp:
+        # Counted for wrong tokens alone: a program with an old one must not lock out the others of its machine.
         peer, now = scope["client"][0], time.monotonic()
         wait = self._tries.wait_seconds(peer, now)
         if wait:
-            told = "too many wrong tokens came from this address"
-            return problem(scope, 429, "TooManyTries", told, headers={"Retry-After": str(int(wait) + 1)})
+            reason = "too many wrong tokens came from this address"
+            return problem(scope, 429, "TooManyTries", reason, headers={"Retry-After": str(int(wait) + 1)})
         self._tries.add(peer, now)
         return problem(scope, 401, "WrongToken", "no such token", headers={"WWW-Authenticate": "Bearer"})
 
 
 def _session_of(scope: Scope, cookie: str) -> str:
-    """The session that a cookie holds; empty without one. Two cookies of that name count as none: somebody planted
+    """The session in the request's cookie; empty without one. Two cookies of that name count as none: somebody planted
     one."""
-    sent = ";".join(values_of(scope["headers"], b"cookie"))
-    if sum(each.strip().startswith(f"{cookie}=") for each in sent.split(";")) != 1:
+    cookies = ";".join(values_of(scope["headers"], b"cookie"))
+    if sum(each.strip().startswith(f"{cookie}=") for each in cookies.split(";")) != 1:
         return ""
-    return cookie_parser(sent).get(cookie, "")
+    return cookie_parser(cookies).get(cookie, "")

@@ -1,4 +1,4 @@
-"""A caller: who sent an admitted request, and what he may do."""
+"""A caller: who sent an admitted request, and its rights."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from headish.values.access.tokens import RIGHTS, Right, Token
 from headish.values.results.erasures import Erasure
 
 CHANGING: frozenset[Right] = frozenset(("write", "gateway", "erase"))
-"""The rights that a read-only server grants nobody. A store that syncs with it takes, and sends nothing."""
+"""The rights that a read-only server grants nobody. A store that syncs with it can fetch, but not send."""
 
 
 class Caller(Struct, frozen=True):
-    """Who sent a request. ``name`` is the label of a token or a user of the proxy; ``space`` is the one space that it
-    may enter, None for every space."""
+    """The sender of a request. ``name`` is the label of a token or the name of a proxy's user; ``space`` is the one
+    space that the caller may enter, None for every space."""
 
     how: Literal["login", "token", "proxy"]
     rights: frozenset[Right]
@@ -29,10 +29,10 @@ class Caller(Struct, frozen=True):
         return right in self.rights
 
     def check(self, target: str, space: str, right: Right) -> None:
-        """Refuse what the caller may not do in a space.
+        """Check that the caller has a right in a space.
 
-        Raises: UnknownSpace where it has no right there at all, as for a space that does not exist (rule R6, another
-        space is unknown); RightMissing where it has others.
+        Raises: UnknownSpace if it has no right there at all, as for a space that does not exist (rule R6, another
+        space is unknown); RightMissing if it has other rights there.
         """
         if not self.rights or self.space not in (None, space):
             raise UnknownSpace(target, space)
@@ -41,8 +41,8 @@ class Caller(Struct, frozen=True):
 
 
 def within_reach(erasure: Erasure, caller: Caller) -> Erasure:
-    """What a caller may read of an erasure: one who may enter a single space learns no other space's name, and no path
-    of the server. The receipt says that copies stay."""
+    """Return an erasure without the facts that the caller may not read: a caller of a single space learns neither the
+    names of other spaces nor paths of the server. The receipt still says that copies stay."""
     if caller.space is None:
         return erasure
     return msgspec.structs.replace(erasure, found=msgspec.structs.replace(erasure.found, elsewhere={}, copies=()))

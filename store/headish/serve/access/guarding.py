@@ -1,4 +1,4 @@
-"""Checks of every request before anything else: its host, its target, its peer; and headers of every answer."""
+"""Check every request before anything else: its host, its peer, its target. Add the headers of every answer."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ SECURITY_HEADERS = {
 
 
 class Guard:
-    """The outermost layer: refuses what is not for this server, and adds the headers of every answer.
+    """The outermost layer: refuses requests that are not for this server, and adds the headers of every answer.
 
-    The request's origin is then in ``scope["state"]["origin"]``.
+    It puts the request's own origin into ``scope["state"]["origin"]``.
     """
 
     def __init__(self, app: ASGIApp, settings: WebSettings) -> None:
@@ -57,15 +57,16 @@ class Guard:
 
     def _refusal(self, scope: Scope, origin: str | None) -> ASGIApp | None:
         if origin is None:
-            told = (
+            reason = (
                 "this server does not answer to that host name. If you reach it through a tunnel or a proxy "
                 "(ssh -L, Codespaces), start it with --public-url and the address that the browser shows"
             )
-            return problem(scope, 421, "UnknownHost", told)
+            return problem(scope, 421, "UnknownHost", reason)
         if not is_from((scope.get("client") or ("", 0))[0], self._peers):
             return problem(scope, 403, "UnknownPeer", "requests come from this machine or its proxy alone")
         if not is_origin_form(scope.get("raw_path") or scope["path"].encode()):
             return problem(scope, 400, "InvalidTarget", "the target of a request is a path")
+        # A proxy in front may believe the other length, and take the rest of the body for a second request.
         if values_of(scope["headers"], b"transfer-encoding") and values_of(scope["headers"], b"content-length"):
             return problem(scope, 400, "InvalidFraming", "a request has one length")
         return None
@@ -73,7 +74,7 @@ class Guard:
 
 async def _refuse_socket(receive: Receive, send: Send) -> None:
     """Refuse a WebSocket before it opens; the client sees status 403."""
-    await receive()
+    await receive()  # the ASGI event that asks to connect: only then may it be closed
     await send({"type": "websocket.close", "code": 1008})
 
 
@@ -89,8 +90,8 @@ def _dressed(send: Send) -> Send:
 
 
 class BodyLimit:
-    """Refuses a body that is too large: by its announced length before any of it is read, else as soon as too much has
-    come."""
+    """Refuses a body that is too large: by its announced length before any of it is read, otherwise as soon as too much
+    has arrived."""
 
     def __init__(self, app: ASGIApp, limit_of: Callable[[str], int]) -> None:
         """``limit_of`` gives the limit of a path, in bytes."""
@@ -101,9 +102,9 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         limit = self._limit_of(scope["path"])
-        told = next(iter(values_of(scope["headers"], b"content-length")), "0")
-        if told.isdigit() and int(told) > limit:
-            error = TooLarge("the body", int(told), limit)
+        length = next(iter(values_of(scope["headers"], b"content-length")), "0")
+        if length.isdigit() and int(length) > limit:
+            error = TooLarge("the body", int(length), limit)
             await problem(scope, 413, "TooLarge", str(error))(scope, receive, send)
             return
         await self._app(scope, _counted(receive, limit), send)

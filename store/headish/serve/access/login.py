@@ -21,12 +21,12 @@ from headish.serve.access.state import state_of
 
 
 def login_url(origin: str, code: str) -> str:
-    """The address that logs in once."""
+    """The address that logs in once with a code."""
     return f"{origin}{LOGIN_PATH}?code={code}"
 
 
 async def log_in(request: Request) -> Response:
-    """Redeem a code. A right one works, however many wrong ones came from the same address."""
+    """Redeem a code. A right code works however many wrong ones came from the same address."""
     web = state_of(request)
     session = web.logins.redeem(request.query_params.get("code", ""))
     if session is None:
@@ -47,11 +47,11 @@ def _wrong(request: Request) -> Response:
     tries, peer, now = state_of(request).tries, request.scope["client"][0], time.monotonic()
     wait = tries.wait_seconds(peer, now)
     if wait:
-        told = "too many wrong codes came from this address"
-        return problem(request.scope, 429, "TooManyTries", told, headers={"Retry-After": str(int(wait) + 1)})
+        reason = "too many wrong codes came from this address"
+        return problem(request.scope, 429, "TooManyTries", reason, headers={"Retry-After": str(int(wait) + 1)})
     tries.add(peer, now)
-    told = "this address was used, or is older than five minutes: start 'headish serve' again for a new one"
-    return problem(request.scope, 403, "WrongCode", told)
+    reason = "this address was used, or is older than five minutes: start 'headish serve' again for a new one"
+    return problem(request.scope, 403, "WrongCode", reason)
 
 
 async def log_out(request: Request) -> Response:
@@ -67,5 +67,5 @@ def login_routes(settings: WebSettings) -> list[BaseRoute]:
     """``GET /login?code=…`` and ``POST /logout``. A HEAD, which previews of links send, uses up no code."""
     get = Route(LOGIN_PATH, log_in, methods=["GET"])
     assert get.methods is not None
-    get.methods.discard("HEAD")
+    get.methods.discard("HEAD")  # Starlette adds it to each GET
     return [get, Route("/logout", log_out, methods=["POST"])]

@@ -10,8 +10,8 @@ HOME_HTML = '<p><a href="/">All conversations</a></p>'
 
 
 def plain_page(title: str, text: str, theme: str = SYSTEM, *, further_html: str = "", head_html: str = "") -> str:
-    """The HTML of a page that says one thing, as a sentence, in the style of all others."""
-    said = text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+    """The HTML of a page with a title and one sentence, in the style of all others."""
+    sentence = text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
     theme_html = "" if theme == SYSTEM else f' data-theme="{escape(theme)}"'
     return (
         f'<!doctype html>\n<html lang="en"{theme_html}>\n<head>\n<meta charset="utf-8">\n'
@@ -20,5 +20,5 @@ def plain_page(title: str, text: str, theme: str = SYSTEM, *, further_html: str 
         f"<title>{escape(title)} – headish</title>\n{head_html}"
         '<link rel="stylesheet" href="/assets/page.css">\n<link rel="icon" href="/assets/icon.svg">\n</head>\n<body>\n'
         '<header class="bar"><a class="home" href="/">headish</a></header>\n<main>\n<div class="narrow">\n'
-        f"<h1>{escape(title)}</h1>\n<p>{escape(said)}</p>\n{further_html}\n</div>\n</main>\n</body>\n</html>\n"
+        f"<h1>{escape(title)}</h1>\n<p>{escape(sentence)}</p>\n{further_html}\n</div>\n</main>\n</body>\n</html>\n"
     )

@@ -1,7 +1,7 @@
 """Errors as answers: RFC 9457 problem details, or a plain page for a browser.
 
 ``code`` is the class of the error, ``facts`` are its attributes. The message of a database error can name a path or a
-server of this machine: it goes to the log, and the caller gets the class.
+server of this machine: it goes to the log, and the caller gets the class alone.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ PROBLEM = "application/problem+json"
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    """The answer to a request that an error ended."""
+    """Make the answer to a request that an error ended."""
     if isinstance(error, HTTPException):
         return problem(
             request.scope, error.status_code, "HTTPError", str(error.detail), headers=dict(error.headers or {})
         )
-    if not isinstance(error, HeadishError):
+    if not isinstance(error, HeadishError):  # its message may name anything, so it stays in the log
         return problem(request.scope, 500, "InternalError", "the server failed; its log says how")
     status = status_of(error)
     if status >= 500:
@@ -42,8 +42,8 @@ async def answer_error(request: Request, error: Exception) -> Response:
 
 
 def facts_of(error: HeadishError) -> dict[str, Any]:
-    """The attributes of an error that the caller can do something about, such as where a bookmark is now, so that a
-    program need not parse the sentence."""
+    """The attributes of an error that the caller can act on, such as where a bookmark is now, so that a program need
+    not parse the sentence. Empty for errors of the server and of the database."""
     if status_of(error) >= 500 or isinstance(error, DatabaseError):
         return {}
     return {name: as_plain(value) for name, value in vars(error).items() if name[0] != "_"}
@@ -63,19 +63,20 @@ def problem(
     scope: Scope, status: int, code: str, detail: str, *, headers: dict[str, str] | None = None,
     facts: dict[str, Any] | None = None,
 ) -> Response:  # fmt: skip
-    """An answer that says what is wrong, as JSON or, to a browser that shows pages, as one."""
+    """Make an answer that reports an error: a page for a browser that asks for pages, else JSON."""
     title = phrase(status)
     if _wants_page(scope):
         further_html = "" if status in _OUTSIDE else HOME_HTML
         page = plain_page(_TITLES.get(status, title), detail, theme_of(scope), further_html=further_html)
         return HTMLResponse(page, status, headers)
+    # "about:blank" says that the title is the name of the status (RFC 9457 §4.2.1).
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail}
     body |= {"facts": facts} if facts else {}
     return Response(msgspec.json.encode(body), status, headers, PROBLEM)
 
 
 def phrase(status: int) -> str:
-    """The name of a status, as RFC 9110 has it; Python has four of them since 3.13 alone."""
+    """The name of a status in RFC 9110. Python uses four of them only since 3.13."""
     return _PHRASES.get(status, HTTPStatus(status).phrase)
 
 
@@ -93,7 +94,7 @@ _PHRASES = {
     422: "Unprocessable Content",
 }
 _OUTSIDE = (401, 421)
-"""The errors that a link to the list would meet again."""
+"""The statuses whose pages have no link to the list: it would meet the same error."""
 _TITLES = {
     400: "This does not work",
     401: "Log in first",
@@ -138,5 +139,5 @@ _STATUSES = {kind: status for status, kinds in _KINDS.items() for kind in kinds}
 
 
 def statuses() -> list[tuple[int, list[str]]]:
-    """Each status, and the classes that have it."""
+    """Each status with the error classes that have it."""
     return [(status, sorted(kind.__name__ for kind in kinds)) for status, kinds in sorted(_KINDS.items())]

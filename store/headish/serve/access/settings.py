@@ -10,7 +10,7 @@ from headish.values.access.hosts import check_networks, in_url, known_hosts
 from headish.values.checks.addresses import parse_address
 
 USER_SPACE = "user/{user}"
-"""The default space of a user of the proxy: no user's name can make it anybody else's."""
+"""The default space of a proxy's user. Because of its first word, no user's name can name another space."""
 
 
 class WebSettings(Struct, frozen=True):
@@ -18,31 +18,32 @@ class WebSettings(Struct, frozen=True):
 
     target: str
     folder: str
-    """Where the server keeps its logins: a folder of its own, made if it is missing."""
+    """The server's own folder, where it keeps its logins; made if it is missing."""
     space: str = "default"
     """The space of requests that name none."""
     host: str = "127.0.0.1"
     port: int = 8321
     public_urls: tuple[str, ...] = ()
-    """Under which addresses a proxy or a tunnel offers it: scheme and host."""
+    """The addresses under which a proxy or a tunnel offers the server: scheme and host."""
     read_only: bool = False
     behind_proxy: tuple[str, ...] = ()
-    """The networks (CIDR) of the proxies in front. Others than they and this machine are refused."""
+    """The networks (CIDR) of the proxies in front. Only they and this machine may connect."""
     user_header: str | None = None
     """The header in which the proxy names the user; trusted from ``behind_proxy`` only."""
     user_space: str = USER_SPACE
-    """The space of a user."""
+    """The template for the space of a proxy's user."""
     gateway: str | None = None
-    """The address of the gateway beside it, on this machine; None without one."""
+    """The address of the gateway on this machine; None without one."""
     prices: str | None = None
-    """The table of prices of a user: a path; None without one."""
+    """The path of the user's own table of prices; None without one."""
 
     def check(self) -> WebSettings:
         """Return these settings if they are valid.
 
-        Raises: InvalidArgument for an address outside of this machine without ``behind_proxy``, and for what does not
-        go together; InvalidAddress; InvalidPrices.
+        Raises: InvalidArgument for an address outside of this machine without ``behind_proxy``, and for settings that
+        contradict each other; InvalidAddress; InvalidPrices.
         """
+        # These raise for settings that they cannot read, before anything listens.
         self.read_prices()
         known_hosts(self.port, self.public_urls)
         check_networks(self.behind_proxy)
@@ -63,7 +64,7 @@ class WebSettings(Struct, frozen=True):
         return self
 
     def read_prices(self) -> Prices | None:
-        """The table of prices, if there is one. Raises: InvalidPrices."""
+        """Read the table of prices; None without one. Raises: InvalidPrices."""
         return None if self.prices is None else read_prices(self.prices)
 
     @property
@@ -71,11 +72,11 @@ class WebSettings(Struct, frozen=True):
         return self.user_space.replace("{user}", "", 1)
 
     def space_of(self, user: str) -> str | None:
-        """The space of a user of the proxy; None where it would be the server's own, which is no user's."""
+        """The space of a proxy's user; None if it would be the server's own space, which belongs to no user."""
         space = self.user_space.replace("{user}", user, 1)
         return None if space == self.space else space
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie. Browsers send a cookie to every port of a host, so its name says whose it is."""
+        """The name of the session's cookie. It has the port, because browsers send a cookie to every port of a host."""
         return f"headish_{self.port}"

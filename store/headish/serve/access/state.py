@@ -1,4 +1,4 @@
-"""What the routes of the application share, and how one enters a space."""
+"""The state that the routes of the application share, and how a route enters a space."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headish.values.access.trying import WrongTries
 
 
 class WebState(Struct, frozen=True):
-    """The open database and what the layers keep."""
+    """The open database, and the state of the layers."""
 
     database: AsyncDatabase
     settings: WebSettings
@@ -29,12 +29,12 @@ class WebState(Struct, frozen=True):
 
 
 def state_of(request: Request) -> WebState:
-    """What the routes share."""
+    """The state that the routes share."""
     return cast(WebState, request.app.state.web)
 
 
 def caller_of(request: Request) -> Caller:
-    """Who asks. A route on an open path has none."""
+    """The caller of a request. Not for routes on open paths, which have none."""
     return cast(Caller, request.state.caller)
 
 
@@ -44,9 +44,9 @@ def space_of(request: Request) -> str:
 
 
 async def enter(request: Request, right: Right) -> AsyncStore:
-    """The store of the space that a request names, for a caller with a right in it. Cheap; it needs no closing.
+    """Return the store of the space that a request names, for a caller with a right in it. Cheap; it needs no closing.
 
-    The space of a user of the proxy is made at the first visit.
+    Makes the space of a proxy's user at the first visit.
     Raises: UnknownSpace, RightMissing; InvalidName, SpaceRestoring.
     """
     web, caller, space = state_of(request), caller_of(request), space_of(request)

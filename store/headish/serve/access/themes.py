@@ -1,4 +1,4 @@
-"""The theme of the pages: what the system prefers, light or dark. A cookie remembers it, so it needs no script."""
+"""The theme of the pages: the system's, light or dark. A cookie remembers the choice, so it needs no script."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ COOKIE, COOKIE_SECONDS = "headish_theme", 365 * 24 * 60 * 60
 
 def theme_of(scope: Scope) -> str:
     """The theme that a request asks for."""
-    asked = cookie_parser(";".join(values_of(scope["headers"], b"cookie"))).get(COOKIE, SYSTEM)
-    return asked if asked in THEMES else SYSTEM
+    theme = cookie_parser(";".join(values_of(scope["headers"], b"cookie"))).get(COOKIE, SYSTEM)
+    return theme if theme in THEMES else SYSTEM
 
 
 async def set_theme(request: Request) -> Response:
-    """Remember a theme, and go back to the page that asked. Nothing of the database is changed.
+    """Remember a theme, and go back to the page that asked. It changes nothing in the database, so it may be a GET.
 
     Raises: InvalidArgument for an unknown theme.
     """
@@ -39,7 +39,7 @@ async def set_theme(request: Request) -> Response:
 
 
 def _own_path(to: str) -> str:
-    """A path of this server; the list where an address leads elsewhere. Browsers read a backslash as a slash."""
+    """``to`` if it is a path of this server, else the list. Browsers read a backslash as a slash."""
     is_own = to.startswith("/") and not to.startswith(("//", "/\\")) and urlsplit(to)[:2] == ("", "")
     return to if is_own and to.isprintable() else "/"
 

@@ -1,4 +1,4 @@
-"""The tokens as a server knows them: read from the database again once they are a second old."""
+"""The server's copy of the tokens, which it reads from the database again once it is a second old."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headish.aio import AsyncDatabase
 from headish.values.access.tokens import Token, find_token, is_token
 
 FRESH_SECONDS = 1.0
-"""How old this knowledge may be: a removed token works this long."""
+"""How old the copy may be: a removed token works at most this long."""
 
 
 class TokenBook:
@@ -23,19 +23,19 @@ class TokenBook:
         self._reading = asyncio.Lock()
 
     async def find(self, text: str) -> Token | None:
-        """What is known of a token, or None. Looks again for one that was made just now. Text that is not a token
-        reaches no database. Raises: DatabaseError."""
+        """Find a token; None if it is unknown. Reads again for a token that was made just now. Text that does not have
+        the form of a token causes no read. Raises: DatabaseError."""
         if not is_token(text):
             return None
         now = time.time_ns() // 1_000_000
         return find_token(await self.list(), text, now) or find_token(await self.list(fresh=True), text, now)
 
     async def list(self, *, fresh: bool = False) -> tuple[Token, ...]:
-        """Every token, as it is now or was at most a second ago. Raises: DatabaseError."""
+        """All tokens, as they are now or were at most a second ago. Raises: DatabaseError."""
         asked_at = time.monotonic()
         async with self._reading:  # many who ask at once read once
             if self._read_at < (asked_at if fresh else asked_at - FRESH_SECONDS):
-                read_at = time.monotonic()
+                read_at = time.monotonic()  # before the read, which may miss what is written while it runs
                 self._known = tuple(await self._database.access_tokens.list())
                 self._read_at = read_at
         return self._known

@@ -1,7 +1,7 @@
-"""End streams of events: of a caller who is not admitted any more, and of one who does not read.
+"""End the streams of events of callers who are no longer admitted, and of clients that do not read.
 
-A stream lasts for hours, and admission looks at the request that began it. So a token that is revoked, or a session
-that has ended, has to end the streams that it opened.
+A stream lasts for hours, and admission checks only the request that began it. So a revoked token or an ended session
+must end the streams that it opened.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headish.errors import DatabaseError, HeadishError
 
 WATCHED_SECONDS = 1.0
-"""How often a stream is looked at."""
+"""How often a stream's caller is checked."""
 FAILED_LOOKS = 3
-"""This many failed looks in a row count as a no."""
+"""After this many failed checks in a row, the caller counts as not admitted."""
 SLOW_SECONDS = 60.0
 """How long a client may leave an event unread."""
 EVENTS = b"text/event-stream"
@@ -28,7 +28,7 @@ IsAdmitted: TypeAlias = Callable[[Scope], Awaitable[bool]]
 
 
 class WatchedStream:
-    """The answer to one request: passed on as it is and, if it is a stream of events, watched until it ends."""
+    """Passes on the answer to one request unchanged and, if it is a stream of events, watches it until it ends."""
 
     def __init__(self, scope: Scope, send: Send, is_admitted: IsAdmitted) -> None:
         self._scope, self._send, self._is_admitted = scope, send, is_admitted
@@ -38,13 +38,14 @@ class WatchedStream:
         self._failed_looks = 0
 
     async def run(self, app: ASGIApp, receive: Receive) -> None:
-        """Let an application answer."""
+        """Run an application, and pass on its answer."""
         try:
             with self._cancelling:
                 await app(self._scope, receive, self._pass)
         finally:
             if self._watching is not None:
                 self._watching.cancel()
+        # A client that reads learns that the stream is over; for one that does not, this would wait for ever.
         if self._cancelling.cancelled_caught and self._waits_since is None:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -59,7 +60,7 @@ class WatchedStream:
         try:
             while not self._is_stuck() and await self._may_go_on():
                 await asyncio.sleep(WATCHED_SECONDS)
-        finally:  # whatever ends the watch: no stream goes on unwatched
+        finally:  # whatever ends the watch also ends the stream: none goes on unwatched
             self._cancelling.cancel()
 
     def _is_stuck(self) -> bool:
@@ -72,7 +73,7 @@ class WatchedStream:
             # A database that is busy for a moment must not end every stream.
             self._failed_looks += 1
             return self._failed_looks < FAILED_LOOKS
-        except HeadishError:  # nobody can say: the client asks again, and is told then
+        except HeadishError:  # admission itself is refused; the client connects again and gets the reason
             return False
         self._failed_looks = 0
         return is_admitted

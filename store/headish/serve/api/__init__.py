@@ -1,1 +1,1 @@
-"""``/api/v1``: the verbs of a store over HTTP, under their names. ``table`` lists them; all else is made of it."""
+"""``/api/v1``: the verbs of a store over HTTP, under their names. ``table`` lists them; all else derives from it."""

@@ -1,4 +1,4 @@
-"""From a request to the call of a verb, and from its result to an answer."""
+"""Turn a request into the call of a verb, and its result into an answer."""
 
 from __future__ import annotations
 
@@ -31,68 +31,68 @@ from headish.values.results.plain import as_plain
 from headish.values.turns import Turn
 
 SPACE = "space"
-"""The query's own name for the space; no verb has an argument of that name."""
+"""The query parameter that names the space; no verb has an argument of that name."""
 OF_ALL = ("usage", "cost")
-"""Verbs that take no headish at all for the whole space; no query says None."""
+"""Verbs that take None for the whole space. A query cannot say None, so an empty list of headishes means it."""
 NO_REVISION = "none"
-"""What stands in an ETag for the revision of a conversation of which nothing is said yet."""
+"""The revision in the ETag of a conversation that has no record yet."""
 _OF_RECORD = re.compile(rf"({NO_REVISION}|[0-9]{{1,18}})(-[0-9a-f]{{64}})?")
-"""The ETag of a record, or its revision alone."""
+"""The ETag of a record, or its revision alone: 18 digits fit into 64 bits."""
 
 
 async def call(request: Request, verb: ApiVerb) -> Response:
-    """Run a verb for a request, and answer with what it gives."""
+    """Run a verb for a request, and answer with its result."""
     store = await enter(request, verb.right)
-    given = await read_arguments(request, verb)
-    result: Any = getattr(part_of(store, verb), verb.function)(**given)
+    arguments = await read_arguments(request, verb)
+    result: Any = getattr(part_of(store, verb), verb.function)(**arguments)
     if verb.form is BodyForm.PAGE:
         return answer(request, verb, [each async for each in _first(result, request)])
-    given_back = await result
-    if isinstance(given_back, Turns):
-        given_back = [each async for each in given_back]
-    if isinstance(given_back, Erasure):
-        given_back = within_reach(given_back, caller_of(request))
-    return answer(request, verb, given_back)
+    outcome = await result
+    if isinstance(outcome, Turns):
+        outcome = [each async for each in outcome]
+    if isinstance(outcome, Erasure):
+        outcome = within_reach(outcome, caller_of(request))
+    return answer(request, verb, outcome)
 
 
 def part_of(store: AsyncStore, verb: ApiVerb) -> Any:
-    """The object that has the verb."""
+    """The object whose method the verb is: the store, or a part of it."""
     return getattr(store, verb.part) if verb.part else store
 
 
 async def read_arguments(request: Request, verb: ApiVerb) -> dict[str, Any]:
-    """The arguments of a verb, checked. Raises: InvalidArgument; TooLarge for the body."""
+    """Read and check the arguments of a verb. Raises: InvalidArgument; TooLarge for the body."""
     in_query = verb.method == "GET" or verb.form is BodyForm.BODY
     source = _query(request, verb) if in_query else _without_nulls(await _body(request), verb)
     try:
-        made = msgspec.convert(source, verb.arguments, strict=not in_query)
+        checked = msgspec.convert(source, verb.arguments, strict=not in_query)  # in a query, numbers are text
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"the arguments of {verb.name}: {error}") from None
-    given = _given(made)
-    if given.get("headish") == [] and verb.function in OF_ALL:
-        given["headish"] = None
+    arguments = _given(checked)
+    if arguments.get("headish") == [] and verb.function in OF_ALL:
+        arguments["headish"] = None
     if verb.form is BodyForm.PAGE:
-        del given["limit"]
+        del arguments["limit"]  # the verb gives a stream and takes no limit: `_first` applies it
     if verb.form is BodyForm.BODY:
         body = await request.body()
-        given["source" if verb.function == "import_file" else "document"] = (
+        arguments["source" if verb.function == "import_file" else "document"] = (
             BytesIO(body) if verb.function == "import_file" else body
         )
-    return _with_headers(request, verb, given)
+    return _with_headers(request, verb, arguments)
 
 
 def _query(request: Request, verb: ApiVerb) -> dict[str, Any]:
-    """The query, with a list where the argument is one; ``NAME=`` alone is an empty one. What is given twice is refused
-    by its type."""
-    listed = {field.name for field in msgspec.structs.fields(verb.arguments) if "list[" in str(field.type)}
-    found: dict[str, Any] = {}
+    """Read the query, with lists for the arguments that are lists; ``NAME=`` alone is an empty list. A single value
+    that is given twice becomes a list, which its type then refuses."""
+    list_arguments = {field.name for field in msgspec.structs.fields(verb.arguments) if "list[" in str(field.type)}
+    arguments: dict[str, Any] = {}
     for name in request.query_params:
         values = request.query_params.getlist(name)
-        if name in listed and values == [""]:
+        if name in list_arguments and values == [""]:
             values = []
-        found[name] = values if name in listed or len(values) > 1 else values[0]
-    found.pop(SPACE, None)
-    return found
+        arguments[name] = values if name in list_arguments or len(values) > 1 else values[0]
+    arguments.pop(SPACE, None)
+    return arguments
 
 
 async def _body(request: Request) -> Any:
@@ -106,7 +106,7 @@ async def _body(request: Request) -> Any:
     except InvalidContent as error:
         if not _is_json(body):
             raise InvalidArgument(str(error)) from None
-        raise  # JSON that would come back changed
+        raise  # it is JSON, but would come back changed (a lone surrogate, for example): a fault of the content
 
 
 def _is_json(body: bytes) -> bool:
@@ -118,7 +118,7 @@ def _is_json(body: bytes) -> bool:
 
 
 def _without_nulls(body: Any, verb: ApiVerb) -> Any:
-    """Drop ``null``, as None means for the verb, except where null has a meaning of its own."""
+    """Drop the arguments that are ``null``, as if they were left out, unless null has a meaning of its own for them."""
     if not isinstance(body, dict):
         return body
     optional = {field.name: field.type for field in msgspec.structs.fields(verb.arguments) if field.default is UNSET}
@@ -130,13 +130,15 @@ def _without_nulls(body: Any, verb: ApiVerb) -> Any:
 
 
 def _given(made: Struct) -> dict[str, Any]:
-    found = ((field, getattr(made, field)) for field in made.__struct_fields__)
-    given = {name: value for name, value in found if value is not UNSET}
-    return given | {name: list(map(_with_moment, given[name])) for name in ("items", "messages") if name in given}
+    pairs = ((field, getattr(made, field)) for field in made.__struct_fields__)
+    arguments = {name: value for name, value in pairs if value is not UNSET}
+    return arguments | {
+        name: list(map(_with_moment, arguments[name])) for name in ("items", "messages") if name in arguments
+    }
 
 
 def _with_moment(item: Any) -> Any:
-    """An item of ``add_turns``, or a message of ``record``, whose ``said_at`` is text in JSON."""
+    """Convert the ``said_at`` of an item of ``add_turns`` or a message of ``record``, which is text in JSON."""
     if not isinstance(item, dict) or not isinstance(item.get("said_at"), str):
         return item
     try:
@@ -146,10 +148,10 @@ def _with_moment(item: Any) -> Any:
 
 
 def _with_headers(request: Request, verb: ApiVerb, given: dict[str, Any]) -> dict[str, Any]:
-    """With what the headers of a writing request say: ``If-Match`` is ``expect``, ``If-None-Match: *`` that there is
-    nothing yet, ``Idempotency-Key`` is the turn's key.
+    """Add the headers of a writing request to its arguments: ``If-Match`` is ``expect``, ``If-None-Match: *`` expects
+    nothing there yet, ``Idempotency-Key`` is the turn's key.
 
-    A verb refuses what it cannot promise: whoever sends such a header counts on it.
+    A verb that cannot keep such a promise refuses the header: whoever sends one counts on it.
     """
     if verb.right == "read":
         return given
@@ -160,7 +162,7 @@ def _with_headers(request: Request, verb: ApiVerb, given: dict[str, Any]) -> dic
             raise InvalidArgument("If-None-Match of what is written takes *: there is nothing yet")
         _say(verb, given, "expect", ABSENT, "If-None-Match")
     if (key := _header(request, "Idempotency-Key")) is not None:
-        if not key.isascii():
+        if not key.isascii():  # Starlette reads headers as Latin-1: other characters would be stored as others
             raise InvalidArgument("Idempotency-Key takes ASCII; the argument key takes any text")
         _say(verb, given, "key", _unquoted(key), "Idempotency-Key")
     return given
@@ -181,11 +183,11 @@ def _say(verb: ApiVerb, given: dict[str, Any], name: str, value: Any, header: st
 
 
 def _expected(verb: ApiVerb, match: str) -> Any:
-    """What ``expect`` takes: a turn's id as it stands there, or the revision with which the ETag of a record begins."""
+    """The value of ``expect``: a turn's id as it is, or the revision at the beginning of a record's ETag."""
     tag = _unquoted(match)
     types = {field.name: field.type for field in msgspec.structs.fields(verb.arguments)}
     if str in get_args(types.get("expect")) or (found := _OF_RECORD.fullmatch(tag)) is None:
-        return tag  # what is neither is refused by the verb
+        return tag  # if it is neither, the verb refuses it
     return ABSENT if found[1] == NO_REVISION else int(found[1])
 
 
@@ -194,26 +196,27 @@ def _unquoted(text: str) -> str:
 
 
 async def _first(stream: Any, request: Request) -> AsyncIterator[Any]:
-    """The first items of a stream: as many as the checked ``limit`` says."""
-    left = int(request.query_params.get("limit", 100))
+    """Yield the first ``limit`` items of a stream. The limit was checked with the arguments."""
+    remaining = int(request.query_params.get("limit", 100))
     async with stream:
         async for each in stream:
             yield each
-            left -= 1
-            if left == 0:
+            remaining -= 1
+            if remaining == 0:
                 return
 
 
 def answer(request: Request, verb: ApiVerb, result: Any) -> Response:
-    """The result of a verb, with its ETag; status 304 for a caller that has it already."""
+    """Make the answer from the result of a verb, with its ETag; status 304 for a caller that has it already."""
     if verb.form is BodyForm.RAW:
+        # A stored document may be a page of a stranger: opened in a browser, it must not run as this server's.
         sandboxed = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox; default-src 'none'"}
         return _tagged(request, Response(result, media_type="application/octet-stream", headers=sandboxed), result)
     return _tagged(request, Response(msgspec.json.encode(plain(result)), media_type="application/json"), result)
 
 
 def plain(result: Any) -> Any:
-    """A result as JSON says it."""
+    """Convert a result to plain values for JSON."""
     if isinstance(result, Block | Other | Erased):
         return to_mapping(result)
     if hasattr(result, "to_dict"):
@@ -232,14 +235,17 @@ def _tagged(request: Request, made: Response, result: Any) -> Response:
         return made
     tag = f'"{etag_of(result, made.body)}"'
     made.headers["ETag"] = tag
-    asked = {each.strip().removeprefix("W/") for each in ",".join(request.headers.getlist("if-none-match")).split(",")}
-    return made if asked.isdisjoint((tag, "*")) else Response(status_code=304, headers={"ETag": tag})
+    # If-None-Match compares weakly, so W/"x" matches "x" (RFC 9110 §13.1.2).
+    client_tags = {
+        each.strip().removeprefix("W/") for each in ",".join(request.headers.getlist("if-none-match")).split(",")
+    }
+    return made if client_tags.isdisjoint((tag, "*")) else Response(status_code=304, headers={"ETag": tag})
 
 
 def etag_of(result: Any, body: bytes | memoryview) -> str:
-    """What changes when a result does: a turn's seal, with its erasure; else a hash of the answer, since an erasure or
-    an overlay changes a thread and not the digest of its last turn. That of a record begins with its revision, which
-    ``If-Match`` takes; the last turn of a conversation changes without it."""
+    """The ETag of a result: for a turn its seal, with its erasure; otherwise a hash of the answer, because an erasure
+    or an overlay changes a thread but not the digest of its last turn. The ETag of a record begins with its revision,
+    which ``If-Match`` takes. The hash follows, because a conversation's last turn changes without its revision."""
     if isinstance(result, Turn):
         return result.seal if result.erased is None else f"{result.seal}-e{result.erased}"
     digest = blake3(bytes(body)).hexdigest()

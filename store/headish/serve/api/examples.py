@@ -1,4 +1,4 @@
-"""Examples of requests and of what came back for them, from a real server. `make examples` writes them anew."""
+"""Examples of requests and their answers, from a real server. `make examples` records them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ FILE = "examples.json"
 
 @cache
 def examples() -> dict[str, dict[str, Any]]:
-    """For the name of each verb: its ``query`` or ``request``, and the ``answer`` or ``events``."""
-    found: dict[str, dict[str, Any]] = msgspec.json.decode(files("headish.serve.api").joinpath(FILE).read_bytes())
-    return found
+    """The examples by the name of the verb: its ``query`` or ``request``, and its ``answer`` or ``events``."""
+    by_verb: dict[str, dict[str, Any]] = msgspec.json.decode(files("headish.serve.api").joinpath(FILE).read_bytes())
+    return by_verb

@@ -1,4 +1,4 @@
-"""Which errors a verb answers with, by status: derived from its right, its arguments and its name."""
+"""The errors that a verb can answer with, by status: derived from its right, its arguments and its name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headish.serve.api.table import ApiVerb
 
 EVERY = {400: ("InvalidArgument",), 401: ("NotAdmitted", "WrongToken"), 403: ("CrossSite",), 421: ("UnknownHost",),
          429: ("TooManyTries",)}  # fmt: skip
-"""Errors of every request: each verb looks for a space, and a database can fail each."""
+"""Errors of every request. ``failures`` adds those of finding the space and of the database, which every verb has."""
 _NAMING = ("UnknownTurn", "Ambiguous", "InvalidHeadish")
 _RIGHTS: dict[str, tuple[str, ...]] = {
     "read": ("CorruptTurn", "RemovedSpace", "TooLarge"),
@@ -53,14 +53,14 @@ _VERBS: dict[str, tuple[str, ...]] = {
 
 @cache
 def failures(verb: ApiVerb) -> dict[int, tuple[str, ...]]:
-    """The statuses of a verb's errors in order, each with the classes that have it; those below them have it, too."""
+    """The statuses of a verb's errors in order, each with the classes that have it. Their subclasses have it, too."""
     by_argument = (name for each in verb.arguments.__struct_fields__ for name in _ARGUMENTS.get(each, ()))
     names = [*_RIGHTS[verb.right], *by_argument, *_VERBS.get(verb.name, ()), "RightMissing", "UnknownSpace",
              "DatabaseError"]  # fmt: skip
-    found = {status: list(known) for status, known in EVERY.items()}
+    names_by_status = {status: list(kinds) for status, kinds in EVERY.items()}
     for name in _once(names):
-        found.setdefault(status_of_kind(getattr(errors, name)), []).append(name)
-    return {status: tuple(_once(found[status])) for status in sorted(found)}
+        names_by_status.setdefault(status_of_kind(getattr(errors, name)), []).append(name)
+    return {status: tuple(_once(names_by_status[status])) for status in sorted(names_by_status)}
 
 
 def _once(names: Iterable[str]) -> list[str]:

@@ -1,6 +1,6 @@
-"""What an argument of a verb may be, over HTTP: a type that msgspec checks, and a default.
+"""The types of a verb's arguments over HTTP, which msgspec checks, and their defaults.
 
-An argument that is left out is not passed on, so that a verb's own default holds.
+An argument that is left out is not passed on, so that the verb's own default applies.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from headish.values.limits import HEADISH_LIMIT
 
 LIST_LIMIT = 500
-"""The longest list that one request gets."""
+"""The most items that one request gets."""
 LIST_DEFAULT = 100
 
 _Headish = Annotated[str, Meta(max_length=HEADISH_LIMIT, description="An id, a bookmark, @, each with suffixes.")]
 _Limit = Annotated[int, Meta(ge=1, le=LIST_LIMIT)]
 Moment = Annotated[datetime, Meta(tz=True)]
 """RFC 3339 with a zone."""
-_Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+_Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]  # the largest integer that the databases store
 
 
 class Field(NamedTuple):
-    """The type of an argument and, unless it has to be given, its default."""
+    """The type of an argument and, unless the argument is required, its default."""
 
     type: Any
     default: Any = msgspec.NODEFAULT
@@ -55,7 +55,7 @@ CONTENT = Field(str | list[Any] | dict[str, Any])
 """Text, a block, or a list of both."""
 MAYBE_CONTENT = Field(str | list[Any] | dict[str, Any] | UnsetType, UNSET)
 ITEMS = Field(list[str | list[Any] | dict[str, Any]])
-"""Contents, and turns: objects of the arguments of ``add_turn``."""
+"""Contents, or objects with the arguments of ``add_turn``."""
 TOOLS = Field(list[dict[str, Any]] | dict[str, Any] | UnsetType, UNSET)
 MESSAGES = Field(list[dict[str, Any]])
 CONTINUES = Field(_Headish | list[_Headish] | UnsetType, UNSET)
@@ -70,11 +70,13 @@ CACHE = Field(bool | Literal["5m", "1h"] | UnsetType, UNSET)
 
 
 def one_of(*words: str) -> Field:
-    """One of some words; each verb says which is its default."""
+    """A field that takes one of some words; the default is the verb's own."""
     return Field(Literal[words] | UnsetType, UNSET)
 
 
 def make_arguments(name: str, fields: dict[str, Field]) -> type[Struct]:
-    """A struct of the arguments of a verb; an unknown one is refused."""
-    listed = [(key, each.type) if each.default is msgspec.NODEFAULT else (key, *each) for key, each in fields.items()]
-    return msgspec.defstruct(name, listed, kw_only=True, forbid_unknown_fields=True, frozen=True)
+    """Make the struct of a verb's arguments; it refuses unknown ones."""
+    definitions = [
+        (key, each.type) if each.default is msgspec.NODEFAULT else (key, *each) for key, each in fields.items()
+    ]
+    return msgspec.defstruct(name, definitions, kw_only=True, forbid_unknown_fields=True, frozen=True)

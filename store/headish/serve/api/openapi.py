@@ -52,7 +52,7 @@ def document() -> bytes:
 
 
 def describe() -> dict[str, Any]:
-    """The document."""
+    """Make the document."""
     in_bodies = [verb.arguments for verb in VERBS if _has_body(verb)]
     _, components = msgspec.json.schema_components([*in_bodies, ProblemDetails], ref_template=_REF)
     return {
@@ -75,23 +75,25 @@ def describe() -> dict[str, Any]:
 
 
 def _told(schema: dict[str, Any]) -> dict[str, Any]:
-    """A docstring has its margin until Python 3.12 and none from 3.13 on: the document says the same on both."""
+    """Remove the margin of a description. Docstrings have one up to Python 3.12 and none since 3.13, and the document
+    must be the same on both."""
     return schema | ({"description": cleandoc(schema["description"])} if "description" in schema else {})
 
 
 def _clear(schema: Any) -> Any:
-    """Say what a schema leaves to be guessed: an object that names no keys may have any, and words are strings. Tools
-    that make types of it guess that such an object has none."""
+    """Make explicit what a schema leaves open: an object that names no keys may have any, and enumerated words are
+    strings. Tools that generate types would otherwise take such an object for one without keys."""
     if isinstance(schema, list):
         return [_clear(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {name: each if name in ("example", "default") else _clear(each) for name, each in schema.items()}
-    if made.get("type") == "object" and not {"properties", "additionalProperties"} & made.keys():
-        made["additionalProperties"] = True
-    if isinstance(made.get("enum"), list) and "type" not in made:
-        made["type"] = "string"
-    return made
+    # Examples and defaults are values, in which a key called "type" or "enum" is data.
+    cleared = {name: each if name in ("example", "default") else _clear(each) for name, each in schema.items()}
+    if cleared.get("type") == "object" and not {"properties", "additionalProperties"} & cleared.keys():
+        cleared["additionalProperties"] = True
+    if isinstance(cleared.get("enum"), list) and "type" not in cleared:
+        cleared["type"] = "string"
+    return cleared
 
 
 def _has_body(verb: ApiVerb) -> bool:
@@ -103,7 +105,7 @@ def _tag(verb: ApiVerb) -> str:
 
 
 def _operation(verb: ApiVerb) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": verb.name,
         "tags": [_tag(verb)],
         "summary": summary_of(verb),
@@ -113,25 +115,25 @@ def _operation(verb: ApiVerb) -> dict[str, Any]:
         "responses": {"200": _answer(verb)},
     }
     if verb.method == "GET" and verb.form is not BodyForm.EVENTS:
-        made["responses"]["304"] = {"description": "What If-None-Match names has not changed."}
+        operation["responses"]["304"] = {"description": "What If-None-Match names has not changed."}
     for status, codes in failures(verb).items():
-        made["responses"][str(status)] = {"$ref": f"#/components/responses/{_problem_name(codes)}"}
-    shown = examples().get(verb.name, {})
+        operation["responses"][str(status)] = {"$ref": f"#/components/responses/{_problem_name(codes)}"}
+    example = examples().get(verb.name, {})
     if verb.form is BodyForm.BODY:
-        made["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": _BYTES}}}
+        operation["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": _BYTES}}}
     elif _has_body(verb):
         schema = {"$ref": _REF.format(name=verb.arguments.__name__)}
-        content = {"schema": schema} | ({"example": shown["request"]} if "request" in shown else {})
-        made["requestBody"] = {"required": True, "content": {"application/json": content}}
-    return made
+        content = {"schema": schema} | ({"example": example["request"]} if "request" in example else {})
+        operation["requestBody"] = {"required": True, "content": {"application/json": content}}
+    return operation
 
 
 def summary_of(verb: ApiVerb) -> str:
-    """The first sentence of what the store says of the verb."""
+    """The first sentence of the verb's docstring in the store."""
     front: Any = getattr(AsyncStore, verb.part).fget if verb.part else AsyncStore
     kind = getattr(fronts, front.__annotations__["return"]) if verb.part else front
-    told = " ".join((getattr(kind, verb.function).__doc__ or "").split())
-    return told.partition(". ")[0].rstrip(".").replace("``", "`") or verb.name
+    docstring = " ".join((getattr(kind, verb.function).__doc__ or "").split())
+    return docstring.partition(". ")[0].rstrip(".").replace("``", "`") or verb.name
 
 
 _SPACE = {
@@ -157,7 +159,7 @@ _HEADERS: dict[str, dict[str, Any]] = {
 
 
 def _headers(verb: ApiVerb) -> list[str]:
-    """The headers that a verb minds, besides those of all requests."""
+    """The headers that a verb reads, besides those of all requests."""
     if verb.method == "GET":
         return [] if verb.form is BodyForm.EVENTS else ["IfNoneMatch"]
     expects = verb.right != "read" and "expect" in verb.arguments.__struct_fields__
@@ -167,10 +169,10 @@ def _headers(verb: ApiVerb) -> list[str]:
 def _parameters(verb: ApiVerb) -> list[dict[str, Any]]:
     schema = msgspec.json.schema_components([verb.arguments], ref_template=_REF)[1][verb.arguments.__name__]
     required = set(schema.get("required", ()))
-    shown = examples().get(verb.name, {}).get("query", {})
+    example = examples().get(verb.name, {}).get("query", {})
     return [
         {"name": name, "in": "query", "required": name in required, "schema": each}
-        | ({"example": shown[name]} if name in shown else {})
+        | ({"example": example[name]} if name in example else {})
         for name, each in schema["properties"].items()
     ]
 
@@ -179,44 +181,45 @@ def _answer(verb: ApiVerb) -> dict[str, Any]:
     if verb.form is BodyForm.RAW:
         return {"description": "The bytes.", "content": {"application/octet-stream": {"schema": _BYTES}}}
     content: dict[str, Any] = {}
-    shown = examples().get(verb.name, {})
+    example = examples().get(verb.name, {})
     if verb.name in ANSWERS:
         content["application/json"] = {"schema": answer_schema(verb.name)}
-        content["application/json"] |= {"example": shown["answer"]} if "answer" in shown else {}
+        content["application/json"] |= {"example": example["answer"]} if "answer" in example else {}
     if verb.form in (BodyForm.EVENTS, BodyForm.ANSWER):
         data = ", ".join(f"`{name}`: {kind.__name__}" for name, kind in EVENTS[verb.name].items())
         content["text/event-stream"] = {"schema": {"type": "string", "description": f"The data of the events. {data}."}}
-        content["text/event-stream"] |= {"example": shown["events"]} if "events" in shown else {}
+        content["text/event-stream"] |= {"example": example["events"]} if "events" in example else {}
     return {"description": "What the verb gives, as its to_dict() says it.", "content": content}
 
 
 def answer_schema(name: str) -> dict[str, Any]:
-    """The schema of what a verb gives."""
+    """The schema of a verb's answer."""
     ((schema,), _) = msgspec.json.schema_components([ANSWERS[name]], ref_template=_REF)
     return schema
 
 
 def _answer_components() -> dict[str, Any]:
-    """The schemas that answers are made of. A struct that leaves nothing out has all of its fields."""
-    given = [*ANSWERS.values(), *(kind for kinds in EVENTS.values() for kind in kinds.values())]
-    _, found = msgspec.json.schema_components(given, ref_template=_REF)
+    """The schemas of the types in answers. A struct that always encodes all fields requires all of them."""
+    types = [*ANSWERS.values(), *(kind for kinds in EVENTS.values() for kind in kinds.values())]
+    _, schemas = msgspec.json.schema_components(types, ref_template=_REF)
     for name in OPEN:
-        found[name]["additionalProperties"] = True
-    for kind in _structs_of(multi_type_info(given)):
+        schemas[name]["additionalProperties"] = True
+    for kind in _structs_of(multi_type_info(types)):
+        # msgspec calls a field with a default optional, although such a struct always encodes it.
         if not kind.__struct_config__.omit_defaults:
-            found[kind.__name__]["required"] = list(kind.__struct_encode_fields__)
-    return found
+            schemas[kind.__name__]["required"] = list(kind.__struct_encode_fields__)
+    return schemas
 
 
 def _structs_of(kinds: Iterable[Type]) -> set[type[Struct]]:
-    found: set[type[Struct]] = set()
+    structs: set[type[Struct]] = set()
     waiting = list(kinds)
     while waiting:
         kind = waiting.pop()
         if isinstance(kind, StructType):
-            if kind.cls in found:
+            if kind.cls in structs:
                 continue
-            found.add(kind.cls)
+            structs.add(kind.cls)
         if isinstance(kind, StructType | TypedDictType):
             waiting += [field.type for field in kind.fields]
         elif isinstance(kind, UnionType):
@@ -225,7 +228,7 @@ def _structs_of(kinds: Iterable[Type]) -> set[type[Struct]]:
             waiting.append(kind.item_type)
         elif isinstance(kind, DictType):
             waiting.append(kind.value_type)
-    return found
+    return structs
 
 
 def _problem_name(codes: tuple[str, ...]) -> str:

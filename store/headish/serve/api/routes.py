@@ -25,7 +25,7 @@ _HANDLERS: dict[BodyForm, Callable[[Request, ApiVerb], Awaitable[Response]]] = {
 
 
 def api_routes(settings: WebSettings) -> list[BaseRoute]:
-    """All of them, and ``/api/v1/openapi.json``."""
+    """The routes of all verbs, and ``/api/v1/openapi.json``."""
     routes = [
         Route(verb.path, _endpoint(verb), methods=[verb.method], name=verb.name, include_in_schema=False)
         for verb in VERBS

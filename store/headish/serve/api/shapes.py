@@ -1,7 +1,8 @@
-"""What each verb gives, as types that msgspec describes: the schemas of the OpenAPI document's answers.
+"""The results of the verbs, as types that msgspec describes: the schemas of the OpenAPI document's answers.
 
-A result whose ``to_dict`` names its fields stands for itself. The others stand here as ``to_dict`` writes them; the
-tests hold every real answer beside its schema.
+A result whose ``to_dict`` has the fields of its class is described by the class. The others are described here as
+``to_dict`` writes them. Tests compare every real answer with its schema. The docstrings of these types are in the
+document.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from headish.values.results.reports import Audited, JudgedSignature, Report, Sta
 from headish.values.turns import Bookmark
 
 OPEN = frozenset(("BlockRecord", "MetaRecord"))
-"""Those that have more keys than they name."""
+"""The types whose values may have more keys than they name."""
 
 
 class BlockRecord(TypedDict):
@@ -35,7 +36,7 @@ class BlockRecord(TypedDict):
 
 
 class MetaRecord(TypedDict):
-    """What a turn says of itself beside its payload; keys that are not named here are headish's own further ones."""
+    """The metadata of a turn. It may have more keys than are named here; all of them are headish's own."""
 
     role: str | None
     content_type: str
@@ -56,7 +57,7 @@ class MetaRecord(TypedDict):
 
 
 class PlainTurn(TypedDict):
-    """A turn. ``erased`` is the number of the erasure that took what it said."""
+    """A turn. ``erased`` is the number of the erasure that removed its payload."""
 
     id: str
     hash: str
@@ -178,7 +179,8 @@ class UsageRecord(TypedDict):
 
 
 class CostRecord(TypedDict):
-    """What some replies cost; ``cost`` is a decimal number as text."""
+    """The cost of some replies. ``cost`` is a decimal number as text. It excludes ``silent`` replies, whose provider
+    reported no tokens, and ``unpriced`` ones, whose ``models`` have no price."""
 
     key: str | None
     replies: int
@@ -207,7 +209,7 @@ class MoveRecord(TypedDict):
 
 
 class ConversationRecord(TypedDict):
-    """A conversation, and what is said of it."""
+    """A conversation with its record. ``revision`` is null until a record is set."""
 
     name: str | None
     first: str | None
@@ -242,7 +244,7 @@ class ConversationEntry(TypedDict):
 
 
 class ConversationPage(TypedDict):
-    """A page of a list, and what ``after`` takes to go on behind it."""
+    """A page of a list, and the value of ``after`` for the next page."""
 
     entries: list[ConversationEntry]
     after: str | None
@@ -259,7 +261,8 @@ class ObjectRecord(TypedDict):
 
 
 class EditedTurn(TypedDict):
-    """What an edit did."""
+    """The result of an edit. ``turn`` is the new turn, ``bookmark`` the bookmark that moved, if one did; ``tip`` is the
+    end of the edited branch, ``kept`` the number of turns after the new one."""
 
     turn: PlainTurn
     bookmark: str | None
@@ -289,7 +292,8 @@ class MoveEvent(TypedDict):
 
 
 class RecordEvent(TypedDict):
-    """Something was said of a conversation: its title, its tags and so on."""
+    """The record of a conversation changed: its title, its tags and so on. ``record`` is its present record, or null if
+    it no longer has one."""
 
     kind: Literal["record"]
     cursor: str
@@ -335,7 +339,8 @@ EVENTS: dict[str, dict[str, Any]] = {
     "ask": {"delta": Delta, "turn": PlainTurn},
     "retry": {"delta": Delta, "turn": PlainTurn},
 }  # fmt: skip
-"""By the name of a verb that gives events: the ``data`` of each, but of ``problem``, which ends a stream."""
+"""The type of each event's ``data``, by the name of the verb and of the event; without ``problem``, which ends a
+stream."""
 
 _TURNS = ("get", "add_turn", "add_document", "summarize", "replace", "reply", "ask", "retry")
 _TURN_OR_NONE = ("find", "hide", "keep", "unhide", "original", "compact")
@@ -351,6 +356,7 @@ ANSWERS: dict[str, Any] = {
     **dict.fromkeys(("options", "calls.body", "tools.list"), dict[str, Any]),
     "blocks": list[BlockRecord],
     "open_calls": list[BlockRecord],
+    "contents": dict[str, list[BlockRecord]],
     "abbreviate": dict[str, str],
     "messages": list[Any] | dict[str, Any],
     "thread": list[ThreadTurn],
@@ -394,4 +400,4 @@ ANSWERS: dict[str, Any] = {
     "erasures.list": list[Receipt],
     "erasures.is_scrubbed": bool,
 }
-"""By the name of the verb; those that give bytes or events alone have none."""
+"""The type of each verb's answer, by the verb's name. Verbs that give only bytes or events have none."""

@@ -19,32 +19,32 @@ from headish.values.access.wording import words_for_callers
 from headish.values.results.changes import Live, Pulse
 
 PULSE_SECONDS = 15.0
-"""After how many seconds a silent stream gets a comment, so that no proxy takes it for dead."""
-_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+"""After this many seconds, a silent stream gets a comment, so that no proxy takes it for dead."""
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx in front would gather events
 EVENTS = "text/event-stream"
 
 
 def event(kind: str, data: Any, id: str | None = None) -> bytes:
-    """One event. JSON has no line breaks of its own, so its data is one line."""
-    named = "" if id is None else f"id: {id}\n"
-    return f"{named}event: {kind}\n".encode() + b"data: " + msgspec.json.encode(data) + b"\n\n"
+    """Encode one event. The encoder writes JSON without line breaks, so the data is one line."""
+    id_line = "" if id is None else f"id: {id}\n"
+    return f"{id_line}event: {kind}\n".encode() + b"data: " + msgspec.json.encode(data) + b"\n\n"
 
 
 async def follow(request: Request, verb: ApiVerb) -> Response:
-    """Every change from a cursor on: ``id`` is the cursor behind it, ``event`` its kind. ``Last-Event-ID`` goes before
-    ``after``, so that a browser goes on where it was.
+    """Stream every change after a cursor: ``id`` is the cursor after the change, ``event`` its kind. ``Last-Event-ID``
+    overrides ``after``, so that a browser that reconnects goes on where it was.
 
-    Raises: CursorLost, InvalidArgument for a cursor that is none, before the stream begins.
+    Raises: CursorLost, or InvalidArgument for text that is not a cursor, before the stream begins.
     """
     store = await enter(request, verb.right)
-    given = await read_arguments(request, verb)
+    arguments = await read_arguments(request, verb)
     if last := request.headers.get("last-event-id"):
-        given["after"] = last
+        arguments["after"] = last
     # The first look, without waiting: a bad cursor is an answer with a status.
-    async with store.follow(**{**given, "wait": False}) as looked:
+    async with store.follow(**{**arguments, "wait": False}) as looked:
         async for _ in looked:
             break
-    return StreamingResponse(_changes(store.follow(**given, pulse=PULSE_SECONDS)), 200, _HEADERS, EVENTS)
+    return StreamingResponse(_changes(store.follow(**arguments, pulse=PULSE_SECONDS)), 200, _HEADERS, EVENTS)
 
 
 async def _changes(stream: Any) -> AsyncIterator[bytes]:
@@ -63,13 +63,13 @@ async def _changes(stream: Any) -> AsyncIterator[bytes]:
 
 async def ask(request: Request, verb: ApiVerb) -> Response:
     """Ask a model. A caller that accepts events gets ``delta`` with each piece of text, then ``turn`` or ``problem``;
-    any other gets the turn. A caller that goes away ends the call; what arrived is stored."""
+    any other caller gets the turn. If the caller goes away, the call ends; the text that arrived is stored."""
     store = await enter(request, verb.right)
-    given = await read_arguments(request, verb)
+    arguments = await read_arguments(request, verb)
     function = getattr(store, verb.function)
     if EVENTS not in request.headers.get("accept", ""):
-        return answer(request, verb, await function(**given))
-    return StreamingResponse(_answering(function, given), 200, _HEADERS, EVENTS)
+        return answer(request, verb, await function(**arguments))
+    return StreamingResponse(_answering(function, arguments), 200, _HEADERS, EVENTS)
 
 
 async def _answering(function: Any, given: dict[str, Any]) -> AsyncIterator[bytes]:
@@ -98,6 +98,7 @@ async def _answering(function: Any, given: dict[str, Any]) -> AsyncIterator[byte
 
 
 def _problem(error: HeadishError) -> dict[str, Any]:
+    # The status that nginx logs when a client closed its connection; RFC 9110 has none for it.
     status = 499 if isinstance(error, CallCancelled) else status_of(error)
     return {
         "status": status,

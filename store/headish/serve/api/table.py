@@ -1,10 +1,10 @@
 """The routes of ``/api/v1``, as a table: each verb of a store, the right that it takes, and its arguments.
 
 ``GET`` reads, with the arguments in the query; ``POST`` takes them as a JSON object. A verb of a part has the part's
-name before its own: ``/api/v1/bookmarks/list``. The store's own page says what each does.
+name before its own: ``/api/v1/bookmarks/list``. The reference of the store describes each verb.
 
-What is not here is in ``NOT_SERVED``. No argument names a file of the server, an address, a header or the variable of a
-key: whoever may ask a model here must not be able to send a key elsewhere.
+``NOT_SERVED`` lists the verbs that have no route. No argument names a file of the server, an address, a header or the
+variable of a key: whoever may ask a model here must not be able to send a key elsewhere.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from headish.values.access.tokens import Right
 
 
 class BodyForm(Enum):
-    """How a verb takes its content and what it gives."""
+    """How a verb takes its content and gives its result."""
 
     JSON = "application/json"
     RAW = "application/octet-stream"
     """Gives bytes."""
     BODY = "body"
-    """Takes the body as it is; its arguments stand in the query."""
+    """Takes the body as it is; its arguments are in the query."""
     PAGE = "page"
     """Gives the first items of a stream."""
     EVENTS = "text/event-stream"
     ANSWER = "answer"
-    """An answer of a model: JSON, or events for who accepts them."""
+    """An answer of a model: JSON, or events for callers that accept them."""
 
 
 class ApiVerb(NamedTuple):
@@ -45,17 +45,17 @@ class ApiVerb(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Below ``/api/v1``."""
+        """The path below ``/api/v1``."""
         return "/" + self.name.replace(".", "/")
 
     @property
     def part(self) -> str | None:
-        """The part of the store that has it."""
+        """The part of the store that has the verb; None for the store itself."""
         return self.name.rpartition(".")[0] or None
 
     @property
     def function(self) -> str:
-        """Its name there."""
+        """The name of the verb's method."""
         return self.name.rpartition(".")[2]
 
 
@@ -68,7 +68,7 @@ def _reads(name: str, form: BodyForm = BodyForm.JSON, /, **fields: Field) -> Api
 
 
 def _computes(name: str, /, **fields: Field) -> ApiVerb:
-    """Reads, with arguments that no query holds."""
+    """A verb that reads, with arguments that do not fit into a query."""
     return ApiVerb(name, "read", "POST", make_arguments(_named(name), fields))
 
 
@@ -100,6 +100,7 @@ VERBS: tuple[ApiVerb, ...] = (
     _reads("payload", BodyForm.RAW, headish=of.HEADISH),
     _reads("blocks", headish=of.HEADISH),
     _reads("text", headish=of.HEADISH),
+    _reads("contents", ids=of.LISTED),
     _reads("abbreviate", ids=of.LISTED),
     _reads("children", headish=of.HEADISH, limit=of.LIMIT, after=of.TEXT, versions=of.FLAG),
     _reads("heads", limit=of.LIMIT, after=of.TEXT, by=of.one_of("start", "tip"), erased=of.FLAG, versions=of.FLAG,
@@ -200,7 +201,7 @@ VERBS: tuple[ApiVerb, ...] = (
 )  # fmt: skip
 
 KEYED = frozenset(("add_turn", "add_document"))
-"""The verbs whose ``key`` is a turn's, so that a request that is sent again stores nothing twice. That of other verbs
+"""The verbs whose ``key`` is a turn's, so that a repeated request stores nothing twice. The ``key`` of other verbs
 names an object or a conversation."""
 
 _FILES = "names a file of the server"
@@ -245,4 +246,4 @@ ARGUMENTS_NOT_SERVED: dict[str, str] = {
     "add_document.inherited": "does not fit into a query",
     "add_document.meta": "does not fit into a query",
 }
-"""The arguments that no route takes, of one verb or of all, and why: the argument …"""
+"""The arguments that no route takes, of one verb or of all, and why. Each reason completes "the argument …"."""

@@ -1,2 +1,2 @@
-"""The page of ``headish serve`` as files, to be read without a server: ``writing`` writes them, ``links`` leads between
-them."""
+"""The pages of ``headish serve`` as files, to be read without a server: ``writing`` writes them, ``links`` makes the
+links between them."""

@@ -1,9 +1,9 @@
-"""Where each page lies among the files, and the relative links between them, so that the folder can be moved.
+"""The file of each page, and the links between the files. Links are relative, so that the folder can be moved.
 
 ::
 
     index.html, 2.html …        the list, 50 conversations each
-    c/NAME/index.html           the end of a thread; what lies before it is 1.html, 2.html …, 50 turns each
+    c/NAME/index.html           the end of a thread; the turns before it are in 1.html, 2.html …, 50 turns each
     c/NAME/TURN.html            all of a turn that is too long for those
     c/NAME/TURN-1.png           a picture of a turn
 """
@@ -25,20 +25,20 @@ def list_file(number: int) -> str:
 
 
 def folder_of(subject: str) -> str:
-    """The folder of a conversation. Whatever its name holds, it lies in ``c``."""
+    """The folder of a conversation. No name leads out of ``c``."""
     return f"c/{file_name(subject, subject, '')}"
 
 
 def window_file(start: int, total: int) -> str:
-    """The file, in its folder, of the turns of a thread from a place on."""
+    """The file, in the folder of its conversation, for the window of a thread that starts at turn ``start``."""
     return INDEX if start + WINDOW_TURNS >= total else f"{start // WINDOW_TURNS + 1}.html"
 
 
 class FileLinks:
-    """Addresses of pages, seen from a file. They are named as those of a server are (``pages.drawing.Links``).
+    """Links to pages, relative to a file. The methods are those of the server's links (``pages.drawing.Links``).
 
-    ``up`` leads to the folder of all files, ``total`` is how many turns the thread has, ``at`` the file that shows its
-    turns, ``pictures`` are the files of those that were written.
+    ``up`` leads to the folder of all files, ``total`` is the number of turns of the thread, ``at`` the file that shows
+    its turns, ``pictures`` has the files of the pictures that were written, by turn and number.
     """
 
     def __init__(
@@ -65,5 +65,5 @@ class FileLinks:
         return f"{turn}.html"
 
     def raw(self, turn: str, number: int) -> str:
-        """The file of a picture; nothing for another document, which could run on a disk."""
+        """The file of a picture; empty for any other document: opened from the disk, it could run."""
         return self._pictures.get((turn, number), "")

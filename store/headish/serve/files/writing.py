@@ -1,4 +1,4 @@
-"""Write the list of conversations and each thread as files, a window at a time: memory holds the turns of one."""
+"""Write the list of conversations and each thread as files, one window at a time: memory holds its turns alone."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from headish.values.ids import TurnId
 from headish.values.results.conversations import Entry, Page
 
 LISTED = 50
-"""How many conversations a page of the list has."""
+"""The conversations per page of the list."""
 _UP = "../../"
-"""From the folder of a conversation to that of all files."""
+"""The way from the folder of a conversation to the folder of all files."""
 _OURS = re.compile(r"(?:index|[1-9][0-9]*|[0-9a-z]{25})\.html|[0-9a-z]{25}-[0-9]+\.[a-z0-9]+")
-"""Names that these files have (``links``). All other files in a folder are somebody else's."""
+"""The names of the files that are written here (``links``). All other files in a folder are somebody else's."""
 
 
 class WrittenPages(Struct, frozen=True):
-    """What was written: ``folder``, and how many files of how many conversations; ``unchanged`` files held the same
-    before, ``refused`` conversations are damaged."""
+    """The result of a run: the numbers of ``files`` written to ``folder``, of ``unchanged`` files that had the same
+    content before, of ``conversations``, and of damaged conversations that were ``refused``."""
 
     folder: str
     files: int
@@ -49,18 +49,18 @@ async def write_pages(
     target: str, space: str, folder: str | os.PathLike[str], *, overwrite: bool = False, prices: Prices | None = None,
     told: Callable[[str, HeadishError], None] | None = None,
 ) -> WrittenPages:  # fmt: skip
-    """Write all conversations of a space, archived ones too, as pages that a browser reads from the disk.
+    """Write all conversations of a space, including archived ones, as pages that a browser reads from the disk.
 
-    The pages are those of ``headish serve``, with system prompts, reasoning, calls and hidden turns. Each thread stands
-    alone, without the branches beside it (rule R26, one thread). Of documents, only pictures that a browser shows are
-    written. No script runs, nothing is loaded from elsewhere. With ``prices``, pages say what answers cost. A damaged
-    conversation is listed without a page, ``told`` gets the reason, and the others follow.
-    Order: of the list; conversations that move meanwhile come last, each once.
-    Cost: a few statements for each 50 turns. Memory holds 50 turns, and the name of each conversation. ``overwrite``
-    writes into a folder that is not empty: it replaces what an earlier run wrote, and removes pages that this run does
-    not have, so that none shows what was erased meanwhile. Files of other names stay.
-    Raises: FileTaken where the folder holds something, without ``overwrite``. DatabaseUnavailable where it cannot be
-    written.
+    The pages are those of ``headish serve``, with system prompts, reasoning, calls and hidden turns. Each page holds
+    one thread, without the branches beside it (rule R26, one thread). The only documents written are pictures that a
+    browser shows. No script runs, nothing is loaded from elsewhere. With ``prices``, pages say what answers cost. A
+    damaged conversation is listed without a page, ``told`` gets the reason, and the run goes on.
+
+    ``overwrite`` writes into a folder that is not empty: it replaces the files of an earlier run, and removes pages
+    that this run does not have, so that none shows what was erased meanwhile. Files of other names stay.
+    Order: that of the list; conversations that move meanwhile come last, each once.
+    Cost: a few statements for each 50 turns. Memory holds 50 turns, and the name of each conversation.
+    Raises: FileTaken if the folder is not empty, without ``overwrite``; DatabaseUnavailable if it cannot be written.
     """
     base = Path(os.path.abspath(os.path.expanduser(os.fspath(folder))))
     try:
@@ -76,7 +76,7 @@ async def write_pages(
 
 
 class _Writing:
-    """One run: its target, and what was written so far."""
+    """One run: its target, and the counts so far."""
 
     def __init__(
         self, store: AsyncStore, base: Path, overwrite: bool, prices: Prices | None,
@@ -84,7 +84,7 @@ class _Writing:
     ) -> None:  # fmt: skip
         self._store, self._base, self._overwrite, self._prices, self._told = store, base, overwrite, prices, told
         self._files = self._unchanged = self._refused = 0
-        self._here: set[str] = set()  # the names of the files in the folder at which it is
+        self._here: set[str] = set()  # the names of the files that this run wrote to the present folder
         style = (ASSETS / "page.css").read_text("utf-8")
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
         self._known = {
@@ -99,14 +99,14 @@ class _Writing:
 
     async def write(self) -> WrittenPages:
         seen: set[str] = set()
-        listed: list[Entry] = []
+        entries: list[Entry] = []
         refused: set[str] = set()
         number = 1
         async for entry in self._entries(seen):
-            if len(listed) == LISTED:
-                self._write_list(number, listed, refused, list_file(number + 1))
-                listed, refused, number = [], set(), number + 1
-            listed.append(entry)
+            if len(entries) == LISTED:
+                self._write_list(number, entries, refused, list_file(number + 1))
+                entries, refused, number = [], set(), number + 1
+            entries.append(entry)
             self._here.clear()
             try:
                 await self._write_thread(entry)
@@ -116,7 +116,7 @@ class _Writing:
                 self._refused += 1
                 self._here.clear()
             self._remove_others(self._base / folder_of(entry.conversation.subject), self._here)
-        self._write_list(number, listed, refused, "")
+        self._write_list(number, entries, refused, "")
         self._remove_older(number, {folder_of(subject) for subject in seen})
         return WrittenPages(str(self._base), self._files, self._unchanged, len(seen), self._refused)
 
@@ -135,15 +135,15 @@ class _Writing:
                     each.unlink()
         except OSError as error:
             raise DatabaseUnavailable(str(folder), f"it cannot be written ({error.strerror})") from error
-        with suppress(OSError):  # it holds something
+        with suppress(OSError):  # it is not empty: files of this run, or somebody else's
             folder.rmdir()
 
     async def _entries(self, seen: set[str]) -> AsyncIterator[Entry]:
-        """Every conversation once. A list by recency loses what moves to its front meanwhile: it is read until nothing
-        new is in it."""
-        found = True
-        while found:
-            found, after, is_first = False, None, True
+        """Yield every conversation once. A list by recency misses conversations that move to its front while it is
+        read, so it is read again until it has nothing new."""
+        has_new = True
+        while has_new:
+            has_new, after, is_first = False, None, True
             while is_first or after is not None:
                 is_first = False
                 page = await self._store.conversations.list(limit=LISTED, after=after, archived=None)
@@ -151,7 +151,7 @@ class _Writing:
                 for entry in page.entries:
                     if entry.conversation.subject not in seen:
                         seen.add(entry.conversation.subject)
-                        found = True
+                        has_new = True
                         yield entry
 
     def _write_list(self, number: int, listed: list[Entry], refused: set[str], older: str) -> None:
@@ -160,21 +160,21 @@ class _Writing:
                   begun=(), link=FileLinks())  # fmt: skip
 
     async def _write_thread(self, entry: Entry) -> None:
-        """The windows of a thread, from its beginning."""
-        found = entry.conversation
-        folder, start, total = folder_of(found.subject), 0, 1
+        """Write the windows of a thread, from its beginning."""
+        conversation = entry.conversation
+        folder, start, total = folder_of(conversation.subject), 0, 1
         about: dict[str, Any] = {}
         while start < total:
-            # By the turn, so that every window is of one thread, even if the name moves.
-            stretch = await self._store.stretch(found.turn, start=start, limit=WINDOW_TURNS, faces=True)
+            # By the turn, not by the name: the name may move, and every window must be of one thread.
+            stretch = await self._store.stretch(conversation.turn, start=start, limit=WINDOW_TURNS, faces=True)
             total = stretch.total
-            about = about or await read_about(self._store, stretch, found.name, self._prices)
-            shown = await read_window(self._store, stretch, self._prices)
-            pictures = await self._write_pictures(folder, shown["shown"])
+            about = about or await read_about(self._store, stretch, conversation.name, self._prices)
+            window = await read_window(self._store, stretch, self._prices)
+            pictures = await self._write_pictures(folder, window["shown"])
             at = window_file(start, total)
-            given = {**about, **shown, "rail": None, "answers": (), "pointers": ()}
-            self._put(f"{folder}/{at}", "thread.html", link=FileLinks(_UP, total, "", pictures), **given)
-            for turn in dict.fromkeys(each.id for each in shown["shown"] if each.is_cut):
+            values = {**about, **window, "rail": None, "answers": (), "pointers": ()}
+            self._put(f"{folder}/{at}", "thread.html", link=FileLinks(_UP, total, "", pictures), **values)
+            for turn in dict.fromkeys(each.id for each in window["shown"] if each.is_cut):
                 await self._write_whole(folder, turn, at)
             start += WINDOW_TURNS
 
@@ -186,20 +186,20 @@ class _Writing:
 
     async def _write_pictures(self, folder: str, shown: list[ShownTurn]) -> dict[tuple[str, int], str]:
         """Write the pictures of some turns. Bytes that only claim to be a picture are left out."""
-        written: dict[tuple[str, int], str] = {}
+        files: dict[tuple[str, int], str] = {}
         for turn in shown:
             for document in turn.documents:
                 if not document.is_picture:
                     continue
                 try:
                     data, media_type, _ = await read_document(self._store, turn.id, document.number)
-                except InvalidArgument:  # its bytes are elsewhere, or are none
+                except InvalidArgument:  # its bytes are elsewhere (a URL), or do not decode
                     continue
                 if is_picture(media_type, data):
                     file = f"{turn.id}-{document.number}.{SHOWN_INLINE[media_type]}"
                     self._write(f"{folder}/{file}", data)
-                    written[turn.id, document.number] = file
-        return written
+                    files[turn.id, document.number] = file
+        return files
 
     def _put(self, file: str, template: str, **values: Any) -> None:
         self._write(file, fill(template, {**self._known, **values}).encode())

@@ -1,5 +1,5 @@
 """MCP over one's own history: agents look things up, quoted as data.
 
-``scope`` and ``seeing`` say what may be shown at all, ``quoting`` how, ``budgets`` how much; ``lookups`` are the tools
-and ``server`` offers them, over stdio and at ``/mcp``.
+``scope`` and ``seeing`` decide what may be shown, ``quoting`` writes it, ``budgets`` limits its size; ``lookups`` has
+the tools, and ``server`` offers them, over stdio and at ``/mcp``.
 """

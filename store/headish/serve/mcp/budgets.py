@@ -1,7 +1,7 @@
-"""Keep a result within what clients take: at most 24,000 characters as sent, and a cursor for the rest.
+"""Keep a result small enough for clients: at most 24,000 characters as sent, and a cursor for the rest.
 
-Claude Code refuses a result of 25,000 tokens as a whole. The text of a result is a JSON string inside the answer, so
-its quotes and backslashes count twice: it is measured as it is sent.
+Claude Code refuses a result of more than 25,000 tokens as a whole. The text of a result is a JSON string inside the
+answer, so its quotes and backslashes count twice: this module measures it as it is sent.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from headish.errors import InvalidArgument
 from headish.serve.mcp.quoting import NOTE
 
 BUDGET = 24_000
-"""Characters of a result, as sent."""
-_CURSOR_ROOM = 200
+"""The most characters of a result, as sent."""
+_CURSOR_ROOM = 200  # for "truncated" and the cursor, whose length is known only at the end
 _LEAST = 200
-"""A text begins only if at least this many of its characters fit."""
+"""A text is begun only if at least this many of its characters fit."""
 
 
 class ResultCursor(Struct, frozen=True, array_like=True):
@@ -32,53 +32,54 @@ class ResultCursor(Struct, frozen=True, array_like=True):
 
 
 def read_cursor(text: str | None) -> ResultCursor:
-    """A cursor that a result gave. Raises: InvalidArgument."""
+    """Read a cursor that a result gave; without one, the beginning. Raises: InvalidArgument."""
     if not text:
         return ResultCursor()
     try:
-        found = msgspec.json.decode(urlsafe_b64decode(text.encode() + b"=="), type=ResultCursor)
+        # Always two signs of padding: the decoder ignores those that are too many.
+        result_cursor = msgspec.json.decode(urlsafe_b64decode(text.encode() + b"=="), type=ResultCursor)
     except (ValueError, msgspec.MsgspecError):
         raise InvalidArgument("cursor is what the result before it gave") from None
-    if found.item < 0 or found.character < 0:
+    if result_cursor.item < 0 or result_cursor.character < 0:
         raise InvalidArgument("cursor is what the result before it gave")
-    return found
+    return result_cursor
 
 
 def write_cursor(cursor: ResultCursor) -> str:
-    """A cursor as a result gives it."""
+    """Write a cursor for a result."""
     return urlsafe_b64encode(msgspec.json.encode(cursor)).decode().rstrip("=")
 
 
 def fit(
     items: Sequence[dict[str, Any]], start: ResultCursor, *, more: bool = False, name: str = "items", **further: Any
 ) -> str:
-    """The JSON text of a result with as many items as fit, from ``start`` on. ``more``: others follow. A text that does
-    not fit is cut at its end and says so; the cursor then leads into it.
+    """Write the JSON text of a result with as many items as fit, from ``start`` on. ``more``: further items exist
+    after them. A text that does not fit is cut and marked; the cursor then leads into it.
     """
-    kept: list[dict[str, Any]] = []
-    left = BUDGET - _sent({"note": NOTE, name: [], **further}) - _CURSOR_ROOM
+    fitting: list[dict[str, Any]] = []
+    room = BUDGET - _sent({"note": NOTE, name: [], **further}) - _CURSOR_ROOM
     following: ResultCursor | None = None
     for number in range(start.item, len(items)):
         item = _from(items[number], start.character if number == start.item else 0)
         size = _sent(item) + 2
-        if size > left:
-            cut = _cut(item, left)
-            begun = start.character if number == start.item else 0
-            if cut is None and kept:
-                following = ResultCursor(number, begun)
+        if size > room:
+            cut = _cut(item, room)
+            character = start.character if number == start.item else 0
+            if cut is None and fitting:
+                following = ResultCursor(number, character)
             else:
-                shown = cut or {**item, "text": "", "cut": True}
-                kept.append(shown)
-                following = ResultCursor(number, begun + len(shown.get("text", "")))
-                if cut is None:  # nothing of it can be shown
+                part = cut or {**item, "text": "", "cut": True}
+                fitting.append(part)
+                following = ResultCursor(number, character + len(part.get("text", "")))
+                if cut is None:  # nothing of it can be shown; without a step on, the next call would meet it again
                     following = ResultCursor(number + 1)
             break
-        kept.append(item)
-        left -= size
+        fitting.append(item)
+        room -= size
     if following is None and more:
         following = ResultCursor(len(items))
-    told = {"truncated": True, "cursor": write_cursor(following)} if following else {"truncated": False}
-    return json.dumps({"note": NOTE, **further, name: kept, **told}, ensure_ascii=False)
+    continuation = {"truncated": True, "cursor": write_cursor(following)} if following else {"truncated": False}
+    return json.dumps({"note": NOTE, **further, name: fitting, **continuation}, ensure_ascii=False)
 
 
 def _from(item: dict[str, Any], character: int) -> dict[str, Any]:
@@ -88,9 +89,10 @@ def _from(item: dict[str, Any], character: int) -> dict[str, Any]:
 
 
 def _cut(item: dict[str, Any], room: int) -> dict[str, Any] | None:
-    """An item whose text is cut so that it fits; None where hardly any of it would."""
+    """Cut the text of an item so that the item fits; None if fewer than ``_LEAST`` characters would fit."""
     text = item.get("text", "")
     bare = _sent({**item, "text": "", "cut": True}) + 2
+    # By halving, since the size of a text as it is sent depends on its quotes and backslashes.
     low, high = 0, min(len(text), max(0, room - bare))
     while low < high:
         middle = (low + high + 1) // 2
@@ -99,5 +101,5 @@ def _cut(item: dict[str, Any], room: int) -> dict[str, Any] | None:
 
 
 def _sent(value: Any) -> int:
-    """How many characters a value takes inside the string of a text that is sent."""
+    """How many characters a value takes as sent: as JSON, inside the JSON string of a result."""
     return len(json.dumps(json.dumps(value, ensure_ascii=False), ensure_ascii=False)) - 2

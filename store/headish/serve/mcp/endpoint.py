@@ -1,5 +1,5 @@
-"""``/mcp`` of the web application. The SDK is imported for the first request: it takes three times as long to import as
-all else of the server, and most servers are never asked."""
+"""``/mcp`` of the web application. The SDK is imported at the first request: its import takes three times as long as
+that of the rest of the server, and most servers never get such a request."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ LOG = logging.getLogger("headish.mcp")
 
 
 class McpEndpoint:
-    """The route. Each request is admitted by itself, so no session outlives its token."""
+    """The route. Each request is admitted on its own, so no session outlives its token."""
 
     def __init__(self, settings: WebSettings) -> None:
         self._allow_write = not settings.read_only
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._asked.set()
-        manager = await asyncio.shield(self._manager)
+        manager = await asyncio.shield(self._manager)  # all requests share it: one that goes away must not cancel it
         await manager.handle_request(scope, receive, send)
 
     @asynccontextmanager
     async def running(self, app: Starlette) -> AsyncIterator[None]:
-        """The lifespan of the application that has it."""
+        """Run the endpoint for the lifespan of its application."""
         self._renew()
         working = asyncio.ensure_future(self._work())
         try:
@@ -43,15 +43,15 @@ class McpEndpoint:
         finally:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
-            self._manager.cancel()  # whoever waits still is let go
+            self._manager.cancel()  # requests that still wait for it end
 
     def _renew(self) -> None:
         self._asked = asyncio.Event()
         self._manager: asyncio.Future[StreamableHTTPSessionManager] = asyncio.get_running_loop().create_future()
 
     async def _work(self) -> None:
-        """Keep the SDK's server from the first request on, and a new one from the next on where it failed. One task
-        does it: its tasks end where they began."""
+        """Run the SDK's server from the first request on; if it fails, start another at the next request. One task does
+        all of it, because the SDK's group of tasks must end in the task that began it."""
         while True:
             await self._asked.wait()
             try:
@@ -60,7 +60,7 @@ class McpEndpoint:
                 if self._manager.done():
                     LOG.exception("the server of MCP has ended; the next request starts another")
                 else:
-                    self._manager.set_exception(error)  # every request that waits is told
+                    self._manager.set_exception(error)  # every request that waits fails with it
                 self._renew()
 
     async def _keep(self) -> None:
@@ -75,5 +75,6 @@ class McpEndpoint:
         return make_web_server(allow_write=self._allow_write)
 
     def routes(self) -> list[BaseRoute]:
-        """Its route. Nothing is sent but answers: a GET would open a stream that stays empty."""
+        """The route. POST alone: the server sends nothing but answers, and a GET would open a stream that stays
+        empty."""
         return [Route(PATH, endpoint=self, methods=["POST"])]

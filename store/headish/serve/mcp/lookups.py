@@ -1,4 +1,4 @@
-"""The tools: functions of a space, a scope and a client's arguments. Each returns the text of its result."""
+"""The tools: methods over a space and a scope, with a client's arguments. Each returns the text of its result."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NOTE_LIMIT_BYTES = 16 * 1024
 """The longest note. Error: ``TooLarge``."""
 HITS_LIMIT = 50
 LOOKED_AT = 200
-"""How many hits are checked for those that may be shown."""
+"""How many hits a search checks for whether they may be shown."""
 AROUND = 5
-"""How many messages are shown before the one that is asked for."""
+"""How many messages are shown before the turn that ``around`` names."""
 
 
 class Lookups:
@@ -34,7 +34,7 @@ class Lookups:
     def __init__(
         self, store: AsyncStore, scope: Scope, remembered: OrderedDict[tuple[str, TurnId], frozenset[TurnId]]
     ) -> None:
-        """All lookups may share ``remembered``."""
+        """``remembered`` is the memory of ``Eyes``; all lookups may share one."""
         self._store, self._scope, self._eyes = store, scope, Eyes(store, remembered)
 
     async def search_history(
@@ -48,47 +48,52 @@ class Lookups:
         cursor: str | None = None,
         exclude_session: str | None = None,
     ) -> str:
-        """Hits with their snippets, the best first."""
-        start, wanted = read_cursor(cursor), max(1, min(limit, HITS_LIMIT))
+        """Search: hits with their snippets, the best first."""
+        start, count = read_cursor(cursor), max(1, min(limit, HITS_LIMIT))
         hits = await self._store.search(
             query, since=self._later(since), tool=tool, name=name, limit=LOOKED_AT, fields=("text", "calls")
         )
         without = self._scope.without(exclude_session)
-        shown: list[dict[str, Any]] = []
+        quoted: list[dict[str, Any]] = []
         for hit in hits:
-            if len(shown) > start.item + wanted:
+            if len(quoted) > start.item + count:  # one more than is shown, to know whether others follow
                 break
             if await self._takes(hit, without):
-                shown.append(_quote_hit(hit))
-        more = len(shown) > start.item + wanted
-        return fit(shown[: start.item + wanted], start, more=more, name="hits", **_limited(hits))
+                quoted.append(_quote_hit(hit))
+        more = len(quoted) > start.item + count
+        return fit(quoted[: start.item + count], start, more=more, name="hits", **_limited(hits))
 
     async def list_conversations(
         self, *, since: str | None = None, name: str | None = None, tag: str | None = None, limit: int = 20,
         cursor: str | None = None, exclude_session: str | None = None,
     ) -> str:  # fmt: skip
-        """Conversations, the newest first, each by its name or the id of its last turn."""
-        start, wanted = read_cursor(cursor), max(1, min(limit, HITS_LIMIT))
+        """List conversations, the newest first, each by its name or the id of its last turn."""
+        start, count = read_cursor(cursor), max(1, min(limit, HITS_LIMIT))
         page = await self._store.conversations.list(limit=LOOKED_AT, since=self._later(since), names=name, tag=tag)
         without = self._scope.without(exclude_session)
-        shown: list[dict[str, Any]] = []
+        quoted: list[dict[str, Any]] = []
         for entry in page.entries:
-            if len(shown) > start.item + wanted:
+            if len(quoted) > start.item + count:
                 break
-            found = entry.conversation
-            names = (found.name,) if found.name else ()
+            conversation = entry.conversation
+            names = (conversation.name,) if conversation.name else ()
             if not await self._scope.takes_names(self._store, names, without):
                 continue
-            facts = {"headish": found.name or found.turn, "last": entry.time.isoformat(timespec="seconds")}
-            said = {"title": mask(found.record.title)} if found.record.title else {}
-            shown.append({**facts, **said, "tags": list(found.record.tags), "turns": entry.turns, "model": entry.model})
-        more = len(shown) > start.item + wanted
-        return fit(shown[: start.item + wanted], start, more=more, name="conversations", **_limited(page.entries))
+            facts = {
+                "headish": conversation.name or conversation.turn,
+                "last": entry.time.isoformat(timespec="seconds"),
+            }
+            title = {"title": mask(conversation.record.title)} if conversation.record.title else {}
+            quoted.append(
+                {**facts, **title, "tags": list(conversation.record.tags), "turns": entry.turns, "model": entry.model}
+            )
+        more = len(quoted) > start.item + count
+        return fit(quoted[: start.item + count], start, more=more, name="conversations", **_limited(page.entries))
 
     async def read_thread(
         self, headish: str, *, around: str | None = None, cursor: str | None = None, with_results: bool = False
     ) -> str:
-        """The messages of a thread, oldest first; from a few before ``around``, or from the cursor on."""
+        """Read the messages of a thread, oldest first; from a few before ``around``, or from the cursor on."""
         seen = await self._thread(headish)
         start = read_cursor(cursor)
         if around is not None and cursor is None:
@@ -101,13 +106,13 @@ class Lookups:
         return fit(quoted, start, name="messages", messages_in_all=len(quoted))
 
     async def read_turn(self, headish: str, *, cursor: str | None = None) -> str:
-        """One turn, with what tools gave in it."""
+        """Read one turn, with the results of tools in it."""
         seen, place = await self._eyes.turn(headish)
         await self._check(seen, place, headish)
         return fit([quote(seen, with_results=True)], read_cursor(cursor), name="messages")
 
     async def compare(self, a: str, b: str, *, cursor: str | None = None) -> str:
-        """What two threads say after the last turn that they share."""
+        """Compare two threads: what each says after the last turn that they share."""
         first, second = await self._thread(a), await self._thread(b)
         shared = sum(
             1 for _ in takewhile(lambda pair: pair[0].turn.id == pair[1].turn.id, zip(first, second, strict=False))
@@ -127,6 +132,7 @@ class Lookups:
         if not text.strip():
             raise InvalidArgument("a note says something")
         turn = await self._store.add_turn(text)
+        # The last digits of an id are random; the first are its time, alike for notes of one moment.
         name = f"notes/{turn.time:%Y-%m-%d}/{turn.id[-8:]}"
         await self._store.bookmarks.set(name, turn.id, expect=ABSENT)
         if tags:
@@ -137,13 +143,13 @@ class Lookups:
         """Give a turn a new name, so that continuing it moves no other name."""
         seen, place = await self._eyes.turn(headish)
         await self._check(seen, place, headish)
-        made = await self._store.bookmarks.set(name, seen.turn.id, expect=ABSENT)
-        return fit([{"turn": made.turn, "name": made.name}], read_cursor(None), name="saved")
+        bookmark = await self._store.bookmarks.set(name, seen.turn.id, expect=ABSENT)
+        return fit([{"turn": bookmark.turn, "name": bookmark.name}], read_cursor(None), name="saved")
 
     async def _thread(self, headish: str) -> list[Seen]:
         seen, place = await self._eyes.thread(headish)
         if not await self._scope.takes_names(self._store, place.names, self._scope.without(None)):
-            raise UnknownTurn(headish)
+            raise UnknownTurn(headish)  # as for a turn that does not exist: an agent must not learn what is hidden
         return [each for each in seen if self._scope.takes_time(each.turn)]
 
     async def _check(self, seen: Seen, place: LeadsTo, headish: str) -> None:
@@ -159,20 +165,20 @@ class Lookups:
         return await self._eyes.may_be_seen(hit.turn.id, hit.heads)
 
     def _later(self, since: str | None) -> datetime | None:
-        """The later of two beginnings: a call narrows the scope."""
-        asked = read_moment(since or None, "since")
-        times = [each for each in (asked, self._scope.since) if each is not None]
+        """The later of the call's ``since`` and the scope's: a call can only narrow the scope."""
+        moment = read_moment(since or None, "since")
+        times = [each for each in (moment, self._scope.since) if each is not None]
         return max(times) if times else None
 
 
 def _quote_hit(hit: Hit) -> dict[str, Any]:
-    """Quote a hit with its snippet. The words of a call appear without their names, so a key among them would pass; a
-    hit in a call has no snippet."""
-    named = {"names": list(hit.names[:5])} if hit.names else {}
+    """Quote a hit with its snippet. A hit in a call has no snippet: its words come without the names of the arguments,
+    so a key among them could not be recognised."""
+    names = {"names": list(hit.names[:5])} if hit.names else {}
     text = mask(hit.snippet) if hit.field == "text" else "[a call matches: read_turn shows it]"
-    return {**about(hit.turn), **named, "role": hit.turn.meta.role, "text": text}
+    return {**about(hit.turn), **names, "role": hit.turn.meta.role, "text": text}
 
 
 def _limited(found: Sequence[object]) -> dict[str, int]:
-    """Say that only the first were checked, if there may be others."""
+    """Report that only the first ``LOOKED_AT`` were checked, if there may be others."""
     return {"looked_at_the_first": LOOKED_AT} if len(found) == LOOKED_AT else {}

@@ -1,4 +1,4 @@
-"""What an MCP server may show of a space. A call can narrow it and never widen it."""
+"""The part of a space that an MCP server may show. A call can narrow it, but never widen it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Scope(Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing of the space is left out."""
+        """Whether the scope is the whole space."""
         return self == Scope()
 
     def without(self, session: str | None) -> tuple[str, ...]:
-        """What names of conversations may not contain, with what a call adds."""
+        """The texts that names of conversations must not contain: the scope's and a call's own."""
         return tuple(each for each in (self.exclude_session, session) if each)
 
     def takes_time(self, turn: Turn) -> bool:
@@ -37,7 +37,7 @@ class Scope(Struct, frozen=True):
         return self.since is None or turn.said_at >= self.since
 
     async def takes_names(self, store: AsyncStore, names: tuple[str, ...], without: tuple[str, ...]) -> bool:
-        """Whether a turn may be shown that leads to bookmarks of these names."""
+        """Whether a turn that leads to bookmarks of these names may be shown."""
         if any(session in name for name in names for session in without):
             return False
         if not self.names and self.tag is None:
@@ -45,7 +45,7 @@ class Scope(Struct, frozen=True):
         chosen = [name for name in names if not self.names or any(fnmatchcase(name, each) for each in self.names)]
         if self.tag is None:
             return bool(chosen)
-        return any([self.tag in await _tags(store, name) for name in chosen])
+        return any([self.tag in await _tags(store, name) for name in chosen])  # a list: any() takes no async generator
 
 
 async def _tags(store: AsyncStore, name: str) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
-"""Which turns may be seen: those that nobody hid, from the model or from people, on any branch that continues them.
+"""Decide which turns an agent may see: those that nobody hid, from the model or from people, on any branch that
+continues them.
 
-System prompts, reasoning and erased turns are never seen.
+Agents never see system prompts, reasoning and erased turns.
 """
 
 from __future__ import annotations
@@ -18,53 +19,54 @@ from headish.values.turns import TreeTurn, Turn
 
 SEEN_ROLES = frozenset(("user", "assistant", "tool"))
 REMEMBERED = 64
-"""For how many threads headish remembers what is seen. A thread never changes; erasures are checked each time."""
+"""The number of threads whose visible turns are remembered. A thread never changes; erasures are checked each time."""
 HEADS = 16
-"""At how many ends of branches headish checks whether a turn is hidden; a turn that leads to more is not shown."""
+"""At most this many ends of branches are checked for whether a turn is hidden. A turn that leads to more is not shown,
+because each end costs a resolve."""
 
 
 class LeadsTo(NamedTuple):
-    """What a turn leads to."""
+    """The ends of the branches that grow from a turn, and the bookmarks on the way."""
 
     heads: tuple[TurnId, ...]
     names: tuple[str, ...]
 
 
 class Seen(NamedTuple):
-    """A message that may be seen, and the turn whose words it has."""
+    """A message that may be seen, and the turn that its words are from."""
 
     message: Message
     turn: Turn
 
 
 class Eyes:
-    """Decides what may be seen of one space, and remembers what threads hide."""
+    """Decides what may be seen of one space, and remembers what threads show."""
 
     def __init__(self, store: AsyncStore, remembered: OrderedDict[tuple[str, TurnId], frozenset[TurnId]]) -> None:
         self.store, self._remembered = store, remembered
 
     async def place_of(self, turn: Turn) -> LeadsTo:
-        """What a turn leads to. Cost: reads its tree."""
+        """Find what a turn leads to. Cost: reads its tree."""
         tree = {each.id: each for each in await self.store.tree(turn.id)}
         heads: list[TurnId] = []
         names: list[str] = []
-        waiting, met = [turn.id], {turn.id}
+        waiting, met = [turn.id], {turn.id}  # a merge is reached from each of its parents, and read once
         while waiting:
-            found: TreeTurn = tree[waiting.pop()]
-            names += found.bookmarks
-            heads += [] if found.children else [found.id]
-            waiting += [child for child in found.children if child not in met]
-            met.update(found.children)
+            tree_turn: TreeTurn = tree[waiting.pop()]
+            names += tree_turn.bookmarks
+            heads += [] if tree_turn.children else [tree_turn.id]
+            waiting += [child for child in tree_turn.children if child not in met]
+            met.update(tree_turn.children)
         return LeadsTo(tuple(heads), tuple(names))
 
     async def may_be_seen(self, turn: TurnId, heads: tuple[TurnId, ...]) -> bool:
-        """Whether a turn's own words are seen at every one of these ends."""
+        """Whether a turn's own words are visible at every one of these ends."""
         if len(heads) > HEADS:
             return False
-        return all([turn in await self._seen_at(head) for head in heads])
+        return all([turn in await self._seen_at(head) for head in heads])  # a list: all() takes no async generator
 
     async def thread(self, headish: str) -> tuple[list[Seen], LeadsTo]:
-        """The messages of a thread that may be seen, oldest first, and what it leads to.
+        """The messages of a thread that may be seen, oldest first, and what its last turn leads to.
 
         Raises: UnknownTurn, Ambiguous, InvalidHeadish.
         """
@@ -78,7 +80,7 @@ class Eyes:
         return [each for each in seen if _is_quotable(each.message) and await self._is_seen(each, place)], place
 
     async def turn(self, headish: str) -> tuple[Seen, LeadsTo]:
-        """One turn. Raises: UnknownTurn where it may not be seen, as for one that is not there."""
+        """One turn. Raises: UnknownTurn if it may not be seen, as for a turn that does not exist."""
         turn = await self.store.get(headish)
         place = await self.place_of(turn)
         seen, _ = await self.thread(turn.id)
@@ -101,12 +103,13 @@ class Eyes:
 
     async def _look(self, head: TurnId) -> frozenset[TurnId]:
         window = await self.store.resolve(head)
-        shown = {message.turn for message in window.messages if message.turn is not None}
-        return frozenset(shown - _hidden_from_people(reversed(await self.store.log(head))))
+        in_window = {message.turn for message in window.messages if message.turn is not None}
+        # A window is what the model sees, and people may see less. `log` gives the newest turn first.
+        return frozenset(in_window - _hidden_from_people(reversed(await self.store.log(head))))
 
 
 def _hidden_from_people(walked: Iterable[Turn]) -> set[TurnId]:
-    """The turns that people do not see at the end of a walk: stored so, or covered by an overlay that hides."""
+    """The turns of a walk that are hidden from people at its end: stored as hidden, or hidden by an overlay."""
     hidden: set[TurnId] = set()
     by_digest: dict[str, TurnId] = {}
     for turn in walked:

@@ -1,7 +1,8 @@
-"""The server of MCP: its tools, over stdio for one program and at ``/mcp`` (``endpoint``) for those that show a token
-or a login.
+"""The MCP server: its tools, over stdio for one program, and at ``/mcp`` (``endpoint``) for callers with a token or a
+login.
 
-Nothing moves, nothing is erased, no model is called. Each call is a line of the log ``headish.mcp``.
+No tool moves a bookmark, erases, or calls a model. Each call writes a line to the log ``headish.mcp``. The docstrings
+of the tools are their descriptions, which models read.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 
 OpenStore = Callable[["Context[Any, Any]", Right], Awaitable[AsyncStore]]
-"""The store that a call may use, for a right."""
+"""Gives the store for a call that needs a right."""
 
 
 def make_server(open_store: OpenStore, scope: Scope, *, allow_write: bool) -> MCPServer[Any]:
-    """A server with the tools that look things up and, with ``allow_write``, those that add."""
+    """Make a server with the tools that look things up and, with ``allow_write``, those that add."""
     server: MCPServer[Any] = MCPServer(
         "headish", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", subscriptions=False,
         middleware=[_tools_alone],
@@ -53,6 +54,7 @@ def make_server(open_store: OpenStore, scope: Scope, *, allow_write: bool) -> MC
     remembered: OrderedDict[Any, Any] = OrderedDict()
 
     async def run(context: Context[Any, Any], right: Right, verb: str, *given: Any, **further: Any) -> str:
+        # For the log: arguments may hold keys, and may be as long as a note.
         asked = mask(" ".join(str(each) for each in (*given, *further.values()) if each))[:200]
         try:
             store = await open_store(context, right)
@@ -70,7 +72,8 @@ def make_server(open_store: OpenStore, scope: Scope, *, allow_write: bool) -> MC
 
 
 async def _tools_alone(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Offer no prompts and no resources. The SDK claims that a server has both, lists none, and fails over a name."""
+    """Offer no prompts and no resources. The SDK claims that every server has both, lists none, and fails when a client
+    asks for one by name."""
     if ctx.method.startswith(("prompts/", "resources/")):
         raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
     result = await call_next(ctx)
@@ -81,9 +84,9 @@ async def _tools_alone(ctx: ServerRequestContext[Any, Any], call_next: CallNext)
 
 
 def client_of(context: Context[Any, Any]) -> str:
-    """What a client calls itself: a claim, in letters that a log and an author can hold."""
-    told = context.session.client_params
-    name = told.client_info.name if told is not None else "unknown"
+    """The name that a client claims, reduced to characters that are safe in a log and in an author."""
+    params = context.session.client_params
+    name = params.client_info.name if params is not None else "unknown"
     return "".join(each for each in name if each.isascii() and (each.isalnum() or each in "-_."))[:64] or "unknown"
 
 
@@ -159,7 +162,7 @@ async def _serve_stdio(target: str, space: str, scope: Scope, *, allow_write: bo
         async def open_store(context: Context[Any, Any], right: Right) -> AsyncStore:
             if right == "read":
                 return reading
-            # The database is open already: this shares it.
+            # Opened for each call, because the author is the client of the call. It shares the open database.
             author = f"mcp:{client_of(context)}"
             return await AsyncStore.open(target, space=space, create=False, author=author)
 
@@ -167,9 +170,9 @@ async def _serve_stdio(target: str, space: str, scope: Scope, *, allow_write: bo
 
 
 def make_web_server(*, allow_write: bool) -> StreamableHTTPSessionManager:
-    """What answers the requests that the web application has admitted; each opens its store by itself."""
+    """Make the manager that answers requests which the web application has admitted; each opens its own store."""
     server = make_server(_store_of, Scope(), allow_write=allow_write)
-    # Hosts and origins are checked before anything comes here.
+    # `host=""` leaves out the SDK's own check of hosts and origins, which knows loopback alone: Guard checks them.
     server.streamable_http_app(stateless_http=True, json_response=True, host="")
     return server.session_manager
 

@@ -1,8 +1,8 @@
 """Answers while they arrive, as a page shows them: parts that grow, with their unseen characters written out.
 
-The recorder writes down those that pass the gateway while somebody watches, and the page reads them here. Both
-processes may die and start again at any moment. The recorder writes only as long as it is told that somebody watches,
-and begins its files anew after a restart.
+While somebody watches, the recorder writes the answers that pass the gateway to files, which this module reads. Both
+processes may die and start again at any moment: the recorder stops writing when nobody renews the list of watched
+spaces, and begins its files anew after a restart.
 """
 
 from __future__ import annotations
@@ -32,33 +32,34 @@ from headish.serve.pages.drawing import plain
 from headish.values.ids import TurnId
 
 PAUSE_SECONDS = 0.05
-"""The shortest time between two reports of what arrived of an answer."""
+"""The shortest time between two reports about an answer that arrives."""
 Told = dict[str, Any]
 TITLE_CHARACTERS = 100
 TAIL_CHARACTERS = 100
-"""How many characters at the end of a part wait, because the next one may change how they are shown. They are told
-again with each piece. Of a longer row of joiners or tags, which no script has, all is settled."""
+"""The most characters at the end of a part that stay unsettled, because the next one may change how they are shown.
+Each piece sends them again. A longer row of joiners or tags, which no script has, counts as settled."""
 
 
 class ShownPart:
-    """Text, reasoning, or a call with its arguments. ``text`` is what a page shows of it so far."""
+    """A part of an answer: text, reasoning, or a call with its arguments. ``text`` is what a page shows of it so
+    far."""
 
     def __init__(self, number: int, kind: str) -> None:
         self.number, self.kind = number, kind
         self.name = self.text = ""
-        self._tail = self._half = ""  # whose unseen characters may depend on the next one
+        self._tail = self._half = ""  # what the next piece may change: unsettled characters, half a surrogate pair
         self._settled = self._told = 0
         self._is_told = True
 
     @property
     def title(self) -> str:
-        """What it is called, as in the stored turn."""
+        """The heading of the part, as in the stored turn."""
         if self.kind == "call":
             return plain(f"Call of {self.name}", TITLE_CHARACTERS)
         return "Reasoning" if self.kind == "thinking" else ""
 
     def add(self, piece: ArrivingPiece) -> None:
-        """Take a further piece."""
+        """Add a piece."""
         text, self._half = whole_characters(self._half + piece.text)
         tail = self._tail + text
         at = count_settled(tail)
@@ -71,25 +72,25 @@ class ShownPart:
         self._is_told = False
 
     def tell(self) -> Told | None:
-        """What is new since it was last asked for; None if nothing is."""
+        """The text that is new since the last call; None if there is none."""
         if self._is_told:
             return None
         told, self._told, self._is_told = self._from(self._told), self._settled, True
         return told
 
     def tell_all(self) -> Told:
-        """All of it."""
+        """The whole text so far."""
         return self._from(0)
 
     def _from(self, position: int) -> Told:
-        at = len(self.text[:position].encode("utf-16-le")) // 2  # as a browser counts
+        at = len(self.text[:position].encode("utf-16-le")) // 2  # the script counts UTF-16 units
         return {"part": self.number, "kind": self.kind, "title": self.title, "at": at, "text": self.text[position:]}
 
 
 class Arriving:
-    """An answer: its ``parts`` as far as they came, and ``failure`` once it failed. ``passing`` is the call of one that
-    passes the gateway: its client asked for it, so nobody here can stop it. ``asked`` is the turn that it continues,
-    None for one that begins a conversation."""
+    """An answer that arrives: its ``parts`` so far, and ``failure`` once it failed. ``passing`` is its call if it
+    passes the gateway: a client there asked for it, so nobody here can stop it. ``asked`` is the turn that it
+    continues, None if it begins a conversation."""
 
     def __init__(self, space: str, asked: TurnId | None, passing: ArrivingCall | None = None) -> None:
         self.id = secrets.token_hex(8) if passing is None else passing.call
@@ -106,42 +107,42 @@ class Arriving:
 
     @property
     def title(self) -> str:
-        """What was asked, on one line."""
+        """The question, on one line."""
         return plain(self.passing.question if self.passing else "", TITLE_CHARACTERS) or "A conversation without words"
 
     @property
     def words(self) -> int:
-        """How many words its text has."""
+        """The number of words of its text."""
         return sum(len(part.text.split()) for part in self._parts.values() if part.kind == "text")
 
     def add(self, piece: ArrivingPiece) -> None:
-        """Take a further piece; none of a part too many."""
+        """Add a piece. Pieces of parts beyond ``PARTS_LIMIT`` are dropped."""
         if piece.part not in self._parts and len(self._parts) < PARTS_LIMIT:
             self._parts[piece.part] = ShownPart(piece.part, piece.kind)
         if piece.part in self._parts:
             self._parts[piece.part].add(piece)
 
     def begin_anew(self) -> None:
-        """Forget what came: all of it comes again."""
+        """Drop the parts so far: all of them come again."""
         self._parts = {}
 
     def tell(self) -> Iterator[Told]:
-        """The events of what is new."""
-        told = (part.tell() for part in self.parts)
-        return ({"event": "delta", "answer": self.id, **each} for each in told if each is not None)
+        """The events for the text that is new."""
+        events = (part.tell() for part in self.parts)
+        return ({"event": "delta", "answer": self.id, **each} for each in events if each is not None)
 
     def tell_all(self) -> Iterator[Told]:
-        """The events of all of it, for a new listener."""
+        """The events for the whole answer so far, for a new listener."""
         return ({"event": "delta", "answer": self.id, **part.tell_all()} for part in self.parts)
 
     def stop(self) -> None:
-        """End the provider's request; what arrived is stored."""
+        """End the provider's request; the text that arrived is stored."""
         if self.asking is not None:
             self.asking.cancel()
 
 
 class Watching(Protocol):
-    """Who watches answers."""
+    """A watcher of answers."""
 
     @property
     def spaces(self) -> set[str]:
@@ -149,25 +150,26 @@ class Watching(Protocol):
         ...
 
     def show_passing(self, grown: GrownAnswer) -> None:
-        """An answer has grown."""
+        """Show an answer that has grown."""
         ...
 
     def end_passing(self, call: str) -> None:
-        """An answer is stored, or is not shown any more."""
+        """End an answer that is stored, or is no longer shown."""
         ...
 
 
 async def tail_answers(folder: Path, watching: Watching) -> None:
-    """Show the answers of the server of a folder until nobody watches any more.
+    """Show the answers that pass the gateway of a server's folder, until nobody watches any more.
 
-    Cost: twenty times a second a look at each file, in a thread.
+    Cost: twenty times a second a ``stat`` of each file, in a thread.
     """
-    reader, told, said = ArrivingReader(folder / ARRIVING_FOLDER), float("-inf"), set[str]()
+    reader, written_at, written_spaces = ArrivingReader(folder / ARRIVING_FOLDER), float("-inf"), set[str]()
     while spaces := watching.spaces:
-        if spaces != said or time.monotonic() - told > WATCHED_SECONDS / 3:
-            with suppress(OSError):  # on a full disk nothing is shown, and what comes is stored once there is room
+        # A third: the list stays valid even if one or two writes are late or fail.
+        if spaces != written_spaces or time.monotonic() - written_at > WATCHED_SECONDS / 3:
+            with suppress(OSError):  # on a full disk nothing is shown; the calls are stored once there is room
                 await asyncio.to_thread(write_watched, folder, spaces)
-            told, said = time.monotonic(), spaces
+            written_at, written_spaces = time.monotonic(), spaces
         grown, gone = await asyncio.to_thread(reader.look)
         for each in grown:
             watching.show_passing(each)

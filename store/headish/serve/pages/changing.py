@@ -1,6 +1,6 @@
-"""``POST /do/ACTION``: what the forms of the page do. Each redirects to a page that shows the result.
+"""``POST /do/ACTION``: the actions of the page's forms. Each redirects to a page that shows the result.
 
-``/erase/ID`` shows first what an erasure would do.
+``/erase/ID`` previews an erasure.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ ALSO = "also-"
 
 
 class Sent:
-    """What a form sent: ``turn`` it is about, the bookmark ``name`` of its page, and its own fields."""
+    """The fields of a form: the ``turn`` that it is about, the bookmark ``name`` of its page, and fields of its own."""
 
     def __init__(self, fields: Mapping[str, str], hub: Hub, link: Links) -> None:
         self._fields, self.hub, self.link = fields, hub, link
 
     def __call__(self, field: str) -> str:
-        return self._fields.get(field, "").replace("\r\n", "\n").strip()
+        return self._fields.get(field, "").replace("\r\n", "\n").strip()  # a form sends every line break as CRLF
 
     def need(self, field: str) -> str:
-        """A field that must not be empty. Raises: InvalidArgument."""
+        """The value of a field that must not be empty. Raises: InvalidArgument."""
         value = self(field)
         if not value:
             raise InvalidArgument(f"the form has no {field}")
@@ -47,11 +47,11 @@ class Sent:
 
     @property
     def also(self) -> list[str]:
-        """The other turns that are to be continued, each the name of a ticked field."""
+        """The further turns to continue. Each is the name of a ticked field, after ``also-``."""
         return [field.removeprefix(ALSO) for field in self._fields if field.startswith(ALSO)]
 
     def at(self, turn: TurnId, name: str | None = None) -> str:
-        """The page that shows a turn."""
+        """The address of the page that shows a turn."""
         return self.link.thread(name or self.name, turn) + f"#t{turn}"
 
 
@@ -64,12 +64,12 @@ async def do_action(request: Request) -> Response:
     if right is None or action is None:
         raise InvalidArgument(f"the page has no action {request.path_params['action']}")
     store = await enter(request, right)
-    async with request.form() as given:
-        fields = {key: value for key, value in given.items() if isinstance(value, str)}
+    async with request.form() as form:
+        fields = {key: value for key, value in form.items() if isinstance(value, str)}
     hub = hub_of(request)
     place = await action(store, Sent(fields, hub, links_of(request)))
     hub.changed(store.space)
-    return RedirectResponse(place, 303)
+    return RedirectResponse(place, 303)  # 303: the browser gets the page, and a reload sends no form again
 
 
 async def say(store: AsyncStore, sent: Sent) -> str:
@@ -79,33 +79,33 @@ async def say(store: AsyncStore, sent: Sent) -> str:
     if not sent("ask"):
         turn = await store.add_turn(content, continues=continues, bookmark=sent("new") or None)
         return sent.at(turn.id, sent("new") or None)
-    asked, carried = await store.say(
+    question, carried = await store.say(
         content, continues=continues, bookmark=sent("new") or None, ptr=sent("ptr") or None,
         system=sent("system") or None,
     )  # fmt: skip
-    turn = await store.get(asked if isinstance(asked, str) else asked[0])
+    turn = await store.get(question if isinstance(question, str) else question[0])
     await sent.hub.begin(store, turn.id, store.open_answer(turn.id, carried, ptr=sent("ptr") or None))
     return sent.at(turn.id, carried)
 
 
 async def answer(store: AsyncStore, sent: Sent) -> str:
-    """Ask for an answer to what a turn says."""
+    """Ask for an answer to a turn."""
     turn = await store.get(sent.need("turn"))
     await sent.hub.begin(store, turn.id, store.open_answer(turn.id, sent.name, ptr=sent("ptr") or None))
     return sent.at(turn.id)
 
 
 async def retry(store: AsyncStore, sent: Sent) -> str:
-    """Ask for another answer in place of one."""
+    """Ask for another answer in place of an answer."""
     turn = await store.get(sent.need("turn"))
-    asked = turn.meta.continues[0] if turn.meta.continues else turn.id
+    question = turn.meta.continues[0] if turn.meta.continues else turn.id
     where = await _from_name(store, sent, turn.id)
-    await sent.hub.begin(store, asked, store.open_retry(where))
-    return sent.at(asked)
+    await sent.hub.begin(store, question, store.open_retry(where))
+    return sent.at(question)
 
 
 async def edit(store: AsyncStore, sent: Sent) -> str:
-    """Say something else in the place of a turn; with ``ask`` the model answers it."""
+    """Store other words beside a turn, as a new version of it; with ``ask`` the model answers them."""
     old = (await store.get(sent.need("turn"))).id
     where = await _from_name(store, sent, old)
     edited = await store.edit(where, sent.need("content"), keep=bool(sent("keep")))
@@ -119,19 +119,19 @@ async def edit(store: AsyncStore, sent: Sent) -> str:
 async def fork(store: AsyncStore, sent: Sent) -> str:
     """Give a turn a new name, to continue from there."""
     turn, name = await store.get(sent.need("turn")), sent.need("new")
-    await store.bookmarks.set(name, turn.id, expect=ABSENT)
+    await store.bookmarks.set(name, turn.id, expect=ABSENT)  # a name that exists must not leave its conversation
     return sent.at(turn.id, name)
 
 
 async def take(store: AsyncStore, sent: Sent) -> str:
-    """Put a bookmark where a device has it, if it is still where the page showed it."""
+    """Move a bookmark to where another device has it, if it is still where the page showed it."""
     name = sent.need("name")
     await store.bookmarks.set(name, sent.need("turn"), expect=sent.need("head"))
     return sent.link.thread(name)
 
 
 async def replace(store: AsyncStore, sent: Sent) -> str:
-    """Put other words in the place of a turn's, for the model and for people."""
+    """Replace the words of a turn with others, for the model and for people."""
     turn = (await store.get(sent.need("turn"))).id
     await store.replace(turn, sent.need("content"), continues=_end(sent))
     return sent.at(turn)
@@ -145,7 +145,7 @@ async def hide(store: AsyncStore, sent: Sent) -> str:
 
 
 async def show(store: AsyncStore, sent: Sent) -> str:
-    """Undo what hides a turn."""
+    """Show a turn again that was hidden or replaced."""
     turn = (await store.get(sent.need("turn"))).id
     await store.original(turn, continues=_end(sent))
     return sent.at(turn)
@@ -165,11 +165,12 @@ async def undo(store: AsyncStore, sent: Sent) -> str:
     """Move a bookmark one turn back."""
     name = sent.need("name")
     await store.bookmarks.undo(name)
+    # The undo of its first position removes a bookmark, and its page with it.
     return sent.link.thread(name) if await store.bookmarks.contains(name) else sent.link("/")
 
 
 async def stop(store: AsyncStore, sent: Sent) -> str:
-    """End an arriving answer; what arrived is stored."""
+    """End an arriving answer; the text that arrived is stored."""
     arriving = sent.hub.find(store.space, sent.need("answer"))
     if arriving is not None:
         arriving.stop()
@@ -177,7 +178,7 @@ async def stop(store: AsyncStore, sent: Sent) -> str:
 
 
 async def erase(store: AsyncStore, sent: Sent) -> str:
-    """Erase what a turn says, once its handle was typed."""
+    """Erase what a turn says, if its handle was typed."""
     turn = await store.get(sent.need("turn"))
     handle = (await store.abbreviate([turn.id]))[turn.id]
     if sent("handle") != handle:
@@ -190,12 +191,12 @@ async def erase(store: AsyncStore, sent: Sent) -> str:
 
 
 def _end(sent: Sent) -> str:
-    """What an overlay continues: the bookmark of the page, else the last turn of its thread."""
+    """The headish that an overlay continues: the bookmark of the page, else the last turn of its thread."""
     return sent.name or sent.need("head")
 
 
 async def _from_name(store: AsyncStore, sent: Sent, turn: TurnId) -> str:
-    """A turn as ``NAME~n``, so that the bookmark of the page moves along; its id where that names another turn."""
+    """A turn as ``NAME~n``, so that the bookmark of the page moves along; its id if ``NAME~n`` is another turn now."""
     back = sent("back")
     if sent.name is None or not back.isdigit():
         return turn
@@ -208,7 +209,7 @@ async def _from_name(store: AsyncStore, sent: Sent, turn: TurnId) -> str:
 
 
 async def show_erasure(request: Request) -> Response:
-    """What an erasure would take and what would stay, and the form that does it. Looking changes nothing."""
+    """Show what an erasure would take and what would stay, and the form that erases. The preview changes nothing."""
     store = await enter(request, "erase")
     turn = await store.get(request.path_params["headish"])
     scope = SCOPES.get(request.query_params.get("scope", ""), "turn")
@@ -223,7 +224,7 @@ async def show_erasure(request: Request) -> Response:
 
 
 LISTED_TURNS = 20
-"""So many of the turns that an erasure would take are shown."""
+"""How many of the turns that an erasure would take the preview shows."""
 SCOPES: dict[str, Literal["turn", "thread", "branch"]] = {"turn": "turn", "thread": "thread", "branch": "branch"}
 ACTIONS: dict[str, tuple[Right, Action]] = {
     "say": ("write", say),
@@ -240,4 +241,4 @@ ACTIONS: dict[str, tuple[Right, Action]] = {
     "stop": ("write", stop),
     "erase": ("erase", erase),
 }
-"""Each action, and the right that it needs."""
+"""The actions by name, each with the right that it needs."""

@@ -1,4 +1,4 @@
-"""``/diff/A..B``: two branches from their fork on, turns, then words."""
+"""``/diff/A..B``: compare two branches from their fork on, first by turns, then by words."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ VIEWS = ("side", "unified")
 
 
 class Compared(Struct, frozen=True):
-    """A change, or how many turns in a row are the same."""
+    """A change, or the number of turns in a row that are the same."""
 
     change: Change | None
     same: int = 0
 
 
 async def show_diff(request: Request) -> Response:
-    """The differences of ``A..B``; the form of the page gives both sides apart."""
+    """Show the differences of ``A..B``. The form of the page sends the two sides as ``a`` and ``b``."""
     between = request.path_params.get("between", "")
     if not between:
         sides = [request.query_params.get(side, "").strip() for side in ("a", "b")]
@@ -43,9 +43,9 @@ async def show_diff(request: Request) -> Response:
 
 
 def _folded(changes: list[Change]) -> list[Compared]:
-    """The changes, those that are the same counted where they follow one another."""
-    found: list[Compared] = []
+    """Fold each run of unchanged turns into its count."""
+    folded: list[Compared] = []
     for is_same, run in groupby(changes, lambda change: change.kind == "same"):
-        listed = list(run)
-        found += [Compared(None, len(listed))] if is_same else [Compared(change) for change in listed]
-    return found
+        run_changes = list(run)
+        folded += [Compared(None, len(run_changes))] if is_same else [Compared(change) for change in run_changes]
+    return folded

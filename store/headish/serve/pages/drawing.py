@@ -1,4 +1,4 @@
-"""Fill a template with what every page knows of the request, all of it escaped."""
+"""Fill a template with its values and those that every page takes from the request, all of them escaped."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ class Links:
         self._space = space
 
     def __call__(self, path: str, **query: object) -> str:
-        """The address of a path with a query, without the values that are None."""
-        given = {name: str(value) for name, value in query.items() if value not in (None, "")}
-        given |= {"space": self._space} if self._space else {}
-        return quote(path, safe="/:~^@.-_") + (f"?{urlencode(given)}" if given else "")
+        """The address of a path with a query, without the values that are None or empty."""
+        parameters = {name: str(value) for name, value in query.items() if value not in (None, "")}
+        parameters |= {"space": self._space} if self._space else {}
+        return quote(path, safe="/:~^@.-_") + (f"?{urlencode(parameters)}" if parameters else "")
 
     def home(self) -> str:
         """The list."""
         return self("/")
 
     def thread(self, name: str | None, turn: str | None = None) -> str:
-        """The page of a bookmark, at a turn; without a bookmark that of the turn."""
+        """The page of a bookmark, at a turn; without a bookmark, the page of the turn."""
         return self(f"/t/{turn}") if name is None else self(f"/c/{name}", at=turn)
 
     def conversation(self, found: Conversation) -> str:
-        """The page of a conversation of the list."""
+        """The page of a conversation in the list."""
         return self.thread(found.name, None if found.name else found.turn)
 
     def window(self, name: str | None, head: str, start: int) -> str:
-        """The page with the turns of a thread from a place on."""
+        """The page with the turns of a thread from turn ``start`` on."""
         return self(f"/t/{head}" if name is None else f"/c/{name}", start=start)
 
     def turn(self, name: str | None, turn: str) -> str:
-        """A turn among those around it."""
+        """The place of a turn in the page of its thread."""
         return f"{self.thread(name, turn)}#t{turn}"
 
     def whole(self, turn: str) -> str:
-        """The page with all of a turn that is too long for the others."""
+        """The page with the whole text of a turn that is cut in its thread."""
         return self(f"/t/{turn}/whole")
 
     def raw(self, turn: str, number: int) -> str:
@@ -66,17 +66,17 @@ class Links:
 
 
 async def draw(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    """Draw a page, outside the event loop: a long message takes its time, and others do not wait for it."""
-    known = {
+    """Draw a page, outside the event loop, because a long message takes time and other requests must not wait."""
+    common = {
         "may": may_of(request), "link": links_of(request), "space": request.query_params.get("space", ""),
         "theme": theme_of(request.scope), "here": str(request.url.replace(scheme="", netloc="")),
     }  # fmt: skip
-    page = await run_in_threadpool(fill, template, {**known, **values})
+    page = await run_in_threadpool(fill, template, {**common, **values})
     return HTMLResponse(page, status)
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
-    """The text of a page."""
+    """Fill a template; return the page."""
     return _environment().get_template(template).render(values)
 
 
@@ -85,13 +85,14 @@ def links_of(request: Request) -> Links:
 
 
 def may_of(request: Request) -> dict[str, bool]:
-    """What the page offers to the caller."""
+    """The kinds of actions that the page offers to the caller."""
     caller = caller_of(request)
     return {"write": caller.may("write"), "erase": caller.may("erase")}
 
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
+    # StrictUndefined: a misspelt name in a template fails its page, instead of drawing nothing there.
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, auto_reload=False,
@@ -103,7 +104,7 @@ def _environment() -> Environment:
 
 
 def plain(text: str, limit: int | None = None) -> str:
-    """A text with its unseen characters shown; on one line and cut if it has a limit."""
+    """A text with its unseen characters shown; with a limit, on one line and cut."""
     shown = show_unseen(text)
     if limit is None:
         return shown
@@ -112,13 +113,14 @@ def plain(text: str, limit: int | None = None) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Words without the Markdown signs that most often begin a text."""
+    """A text without the most frequent Markdown signs, for titles."""
     return text.replace("**", "").replace("`", "").lstrip("# ")
 
 
 def since(moment: datetime) -> str:
-    """How long ago, in one unit."""
+    """How long ago a moment was, in one unit."""
     seconds = (datetime.now(UTC) - moment).total_seconds()
+    # Years and months of their mean length in the Gregorian calendar.
     for unit, length in (("year", 31_556_952), ("month", 2_629_746), ("day", 86_400), ("hour", 3600), ("minute", 60)):
         count = int(seconds // length)
         if count:

@@ -1,4 +1,4 @@
-"""``/t/ID/explain``: what a model is sent to continue a turn, and why; and the thread as text to copy."""
+"""``/t/ID/explain``: the request that continues a turn, and why it is so; and the thread as text to copy."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from headish.values.ids import TurnId, as_turn_id
 SHOWN_CHARACTERS = 20_000
 """How many characters of a text the page shows; the file has the rest."""
 MARKDOWN_TURNS = 2_000
-"""Up to how many turns a thread is written as Markdown for each look at the page; a longer one for its file alone."""
+"""The page writes threads of up to this many turns as Markdown; longer ones only for their file."""
 
 
 class Copy(NamedTuple):
-    """A text that can be copied: what it is called, and its file."""
+    """A text that can be copied: its label, and the name of its file."""
 
     words: str
     file: str
@@ -51,22 +51,22 @@ class ShownOption(Struct, frozen=True):
 
 
 async def show_explain(request: Request) -> Response:
-    """The request that continues a turn at a provider (``to``) or by a pointer (``ptr``)."""
+    """Show the request that continues a turn at a provider (``to``) or by a pointer (``ptr``)."""
     store = await enter(request, "read")
     turn = await store.get(request.path_params["headish"])
     refusal, asked = "", None
     try:
         asked = await _ask(request, store, turn.id)
-    except HeadishError as error:
+    except HeadishError as error:  # the page gives the reason, and still shows the thread
         refusal = words_for_callers(error)
     is_long = (await store.stretch(turn.id, limit=1)).total > MARKDOWN_TURNS
     kinds = [kind for kind in COPIES if kind != "markdown" or not is_long]
     texts = {kind: text for kind in kinds if (text := await _text(store, turn.id, asked, kind)) is not None}
-    shown = {kind: (text[:SHOWN_CHARACTERS], len(text) > SHOWN_CHARACTERS) for kind, text in texts.items()}
+    excerpts = {kind: (text[:SHOWN_CHARACTERS], len(text) > SHOWN_CHARACTERS) for kind, text in texts.items()}
     if is_long:
-        shown["markdown"] = ("", True)
+        excerpts["markdown"] = ("", True)
     return await draw(
-        request, "explain.html", turn=turn, asked=asked, refusal=refusal, shown=shown, copies=COPIES,
+        request, "explain.html", turn=turn, asked=asked, refusal=refusal, shown=excerpts, copies=COPIES,
         options=await _options(store, turn.id, asked), to=request.query_params.get("to", ""),
         ptr=request.query_params.get("ptr", ""), providers=list(PROVIDERS), pointers=await store.pointers.list(),
         handles=await store.abbreviate(_named(asked)),
@@ -74,7 +74,7 @@ async def show_explain(request: Request) -> Response:
 
 
 async def send_copy(request: Request) -> Response:
-    """One of the texts, whole, as a file. Raises: InvalidArgument for another kind; as ``Store.request``."""
+    """Send one of the texts, whole, as a file. Raises: InvalidArgument for an unknown kind; as ``Store.request``."""
     kind = request.path_params["kind"]
     if kind not in COPIES:
         raise InvalidArgument(f"what can be copied is one of {', '.join(COPIES)}")
@@ -103,7 +103,7 @@ async def _text(store: AsyncStore, turn: TurnId, asked: Asked | None, kind: str)
 def _named(asked: Asked | None) -> list[TurnId]:
     """The turns that the notes of a request name."""
     notes = asked.notes if asked else ()
-    return [found for note in notes if note.turn and (found := as_turn_id(note.turn)) is not None]
+    return [turn_id for note in notes if note.turn and (turn_id := as_turn_id(note.turn)) is not None]
 
 
 async def _options(store: AsyncStore, turn: TurnId, asked: Asked | None) -> list[ShownOption]:
@@ -118,15 +118,15 @@ async def _options(store: AsyncStore, turn: TurnId, asked: Asked | None) -> list
 
 
 def _value(values: Mapping[str, Any], path: str) -> Any:
-    """The value of an option; a key that contains dots is not looked up."""
-    found: Any = values
+    """The value of an option. Keys that contain dots are not found."""
+    value: Any = values
     for key in path.split("."):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def write_curl(asked: Asked) -> str:
-    """The request as a command of curl. The key is left to a variable of the shell."""
+    """Write the request as a curl command. The key stays in a variable of the shell."""
     endpoint = find_endpoint(asked.provider)
     base = (asked.base_url or endpoint.base_url).rstrip("/")
     path = endpoint.path.replace("{model}", asked.model or "MODEL")

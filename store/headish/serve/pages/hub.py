@@ -1,4 +1,4 @@
-"""The hub: tells the readers of a space at once what was written here, and passes answers on while they arrive."""
+"""The hub: tells the open pages of a space at once about writes of this process, and passes on answers that arrive."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from headish.values.access.wording import words_for_callers
 from headish.values.ids import TurnId
 
 WAITING_LIMIT = 1000
-"""How many events wait for a reader; one that falls further behind must fetch the page anew."""
+"""The most events that wait for a listener; one that falls further behind must fetch the page anew."""
 LOST = {"event": "lost"}
 KEPT_SECONDS = 60.0
 """How long a failed answer stays known."""
 
 
 class Hub:
-    """The arriving answers of a web process, and the queues of the listeners of a space. ``folder`` is the server's, if
-    it has a gateway: answers that pass it are shown while anybody listens."""
+    """The arriving answers of a web process, and the queues of each space's listeners. ``folder`` is the server's, if
+    it has a gateway: answers that pass the gateway are shown while anybody listens."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder, self._is_tailing = folder, False
@@ -39,19 +39,19 @@ class Hub:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def answers_to(self, space: str, turns: Collection[TurnId]) -> list[Arriving]:
-        """The answers to some turns that arrive, or failed a moment ago."""
+        """The answers to some turns: those that arrive, and those that failed a moment ago."""
         self._forget()
         return [each for each in self._answers.values() if each.space == space and each.asked in turns]
 
     def find(self, space: str, id: str) -> Arriving | None:
-        """An answer of a space."""
-        found = self._answers.get(id)
-        return found if found is not None and found.space == space else None
+        """Find an answer of a space; None if there is none with that id."""
+        answer = self._answers.get(id)
+        return answer if answer is not None and answer.space == space else None
 
     def begun_in(self, space: str) -> list[Arriving]:
         """The answers that begin conversations of a space, the newest first."""
         begun = [each for each in self.arriving_in(space) if each.asked is None]
-        return sorted(begun, key=lambda each: each.id, reverse=True)
+        return sorted(begun, key=lambda each: each.id, reverse=True)  # the ids of calls begin with their time
 
     @property
     def spaces(self) -> set[str]:
@@ -68,7 +68,7 @@ class Hub:
 
     @contextmanager
     def listening(self, space: str) -> Iterator[asyncio.Queue[Told]]:
-        """The events of a space while the block runs."""
+        """Listen to the events of a space while the block runs."""
         queue: asyncio.Queue[Told] = asyncio.Queue(WAITING_LIMIT)
         self._listeners.setdefault(space, set()).add(queue)
         if self._folder is not None and not self._is_tailing:
@@ -80,7 +80,7 @@ class Hub:
             self._listeners[space].discard(queue)
 
     async def begin(self, store: AsyncStore, asked: TurnId, opening: Any) -> Arriving:
-        """Receive an answer beside the request that asked for it. Raises: as ``open_answer``."""
+        """Open an answer and receive it in the background. Raises: as ``open_answer``."""
         arriving = Arriving(store.space, asked)
         answer = await opening
         arriving.asking = answer
@@ -89,7 +89,7 @@ class Hub:
         return arriving
 
     def show_passing(self, grown: GrownAnswer) -> None:
-        """Show how far an answer has come that passes the gateway."""
+        """Show what was added to an answer that passes the gateway."""
         call = grown.call
         arriving = self._answers.get(call.call)
         if arriving is None:
@@ -102,7 +102,7 @@ class Hub:
         self._tell_news(arriving)
 
     def end_passing(self, call: str) -> None:
-        """An answer that passed the gateway is stored, or is not shown any more."""
+        """End an answer that passed the gateway: it is stored, or is no longer shown."""
         arriving = self._answers.pop(call, None)
         if arriving is not None:
             self._tell_end(arriving)
@@ -117,9 +117,9 @@ class Hub:
                 self.end_passing(id)
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the request that asked for it."""
+        """Run something in the background."""
         task = asyncio.create_task(work)
-        self._tasks.add(task)
+        self._tasks.add(task)  # asyncio itself keeps only a weak reference, and the task could vanish in mid run
         task.add_done_callback(self._tasks.discard)
 
     async def _receive(self, arriving: Arriving, answer: AsyncAnswer) -> None:
@@ -138,7 +138,7 @@ class Hub:
             arriving.failure = words_for_callers(error)
         finally:
             arriving.ended = time.monotonic()
-            # A failed answer stays, so that a page which is opened later can say why there is none.
+            # A failed answer stays for a while, so that a page opened later can say why there is no answer.
             if not arriving.failure:
                 del self._answers[arriving.id]
             self._tell_news(arriving)
@@ -147,19 +147,19 @@ class Hub:
 
     def _tell_change(self, arriving: Arriving, kind: str) -> None:
         continues = [] if arriving.asked is None else [arriving.asked]
-        told = {"event": "change", "kind": kind, "answer": arriving.id, "continues": continues}
-        self._tell(arriving.space, told)
+        event = {"event": "change", "kind": kind, "answer": arriving.id, "continues": continues}
+        self._tell(arriving.space, event)
 
     def _tell_news(self, arriving: Arriving) -> None:
-        for told in arriving.tell():
-            self._tell(arriving.space, told)
+        for event in arriving.tell():
+            self._tell(arriving.space, event)
 
     def _tell_end(self, arriving: Arriving) -> None:
         self._tell(arriving.space, {"event": "answered", "answer": arriving.id, "words": arriving.words})
 
     def _tell(self, space: str, what: Told) -> None:
         for queue in list(self._listeners.get(space, ())):
-            if queue.full():
+            if queue.full():  # a page that does not read must neither fill the memory nor hold up the others
                 self._listeners[space].discard(queue)
                 while not queue.empty():
                     queue.get_nowait()
@@ -175,9 +175,9 @@ class Hub:
 
 
 async def not_stored(store: AsyncStore, answers: Iterable[Arriving]) -> list[Arriving]:
-    """Answers without those that passed the gateway and are turns by now: the hub hears of it a moment later.
+    """The answers without those that passed the gateway and are stored by now: the hub learns of it a moment later.
 
-    Cost: a statement for each that passed.
+    Cost: a statement for each answer that passed.
     """
     return [each for each in answers if each.passing is None or not await _is_stored(store, each.id)]
 
@@ -190,7 +190,7 @@ async def _is_stored(store: AsyncStore, call: str) -> bool:
 
 
 def hub_of(request: Request) -> Hub:
-    """The hub of the application; it is made when it is first asked for."""
+    """The hub of the application; the first call makes it."""
     state = request.app.state
     if not hasattr(state, "hub"):
         settings = state_of(request).settings

@@ -1,4 +1,4 @@
-"""``/``: the conversations of a space with filters, and what a search finds in them."""
+"""``/``: the conversations of a space with filters, and the hits of a search in them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from headish.values.turns import Turn
 
 LISTED, HITS, BEGUN = 50, 30, 20
 FILTERS = ("tag", "model", "role", "names", "tool", "since", "until")
-"""The filters of the list, as ``conversations.list`` calls them."""
+"""The filters of the list, as ``conversations.list`` names them."""
 
 
 class ShownHit(Struct, frozen=True):
-    """A turn that a search found: where its link leads, and the words around it with those that were asked for
-    marked."""
+    """A turn that a search found: the bookmark that its link leads to, other bookmarks that reach it, and the words
+    around the match, with the match marked."""
 
     turn: Turn
     handle: str
@@ -34,30 +34,31 @@ class ShownHit(Struct, frozen=True):
 
 
 async def show_list(request: Request) -> Response:
-    """The conversations; with ``q`` the turns that hold it."""
+    """Show the conversations; with ``q``, the turns that a search for it finds."""
     store = await enter(request, "read")
-    asked: dict[str, Any] = {name: value for name in FILTERS if (value := request.query_params.get(name, "").strip())}
+    filters: dict[str, Any] = {name: value for name in FILTERS if (value := request.query_params.get(name, "").strip())}
     query = request.query_params.get("q", "").strip()
-    shown: dict[str, Any] = {"asked": asked, "query": query, "is_part": "part" in request.query_params}
+    values: dict[str, Any] = {"asked": filters, "query": query, "is_part": "part" in request.query_params}
     if query:
-        return await draw(request, "hits.html", hits=await find(store, query, asked), **shown)
+        return await draw(request, "hits.html", hits=await find(store, query, filters), **values)
     archived = "archived" in request.query_params
+    cursor = await store.position()  # before the list: what is written meanwhile comes as an event, and is not missed
     page = await store.conversations.list(
-        limit=LISTED, after=request.query_params.get("after"), archived=archived, **asked
+        limit=LISTED, after=request.query_params.get("after"), archived=archived, **filters
     )
-    further = {"archived": "1" if archived else None, **asked}
+    further = {"archived": "1" if archived else None, **filters}
     older = links_of(request)("/", after=page.after, **further) if page.after else ""
-    cursor = await store.position()
-    is_front = not (asked or archived or "after" in request.query_params)
+    # Answers that begin a conversation have no turn yet, so no filter can judge them: only the plain list shows them.
+    is_front = not (filters or archived or "after" in request.query_params)
     begun = hub_of(request).begun_in(store.space)[:BEGUN] if is_front else []
     return await draw(
         request, "list.html", page=page, older=older, archived=archived, cursor=cursor,
-        begun=await not_stored(store, begun), **shown,
+        begun=await not_stored(store, begun), **values,
     )  # fmt: skip
 
 
 async def find(store: AsyncStore, query: str, asked: dict[str, Any]) -> list[ShownHit]:
-    """What a search finds, the best first. Filters of the list that a search has not are left out."""
+    """The hits of a search, the best first. Filters of the list that a search does not have are left out."""
     narrowed = {name: asked[name] for name in ("tag", "model", "role", "tool") if name in asked}
     hits = await store.search(query, name=asked.get("names"), limit=HITS, **narrowed)
     handles = await store.abbreviate([hit.turn.id for hit in hits])
@@ -67,7 +68,7 @@ async def find(store: AsyncStore, query: str, asked: dict[str, Any]) -> list[Sho
 
 
 def mark(hit: Hit) -> Markup:
-    """The words around a match, what was asked for in ``mark`` elements."""
+    """The words around a match, with the matches in ``mark`` elements."""
     pieces, at = [], 0
     for start, end in hit.marks:
         pieces += [escape(show_unseen(hit.snippet[at:start])), Markup("<mark>")]

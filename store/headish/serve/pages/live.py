@@ -1,4 +1,4 @@
-"""``/live``: what happens in a space, as server-sent events; ``id:`` is the cursor that a reader goes on behind."""
+"""``/live``: the events of a space, as server-sent events; ``id:`` is the cursor from which a reader goes on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ PULSE_SECONDS = 15.0
 
 
 async def show_live(request: Request) -> Response:
-    """A stream of events: ``change``, and ``delta`` and ``answered`` of answers; ``lost`` asks for a new page."""
+    """Stream the events of a space: ``change``; ``delta`` and ``answered`` of answers; ``lost``, which asks the page to
+    be fetched anew."""
     store = await enter(request, "read")
     after = request.headers.get("last-event-id") or request.query_params.get("after") or await store.position()
     return StreamingResponse(
@@ -31,47 +32,47 @@ async def show_live(request: Request) -> Response:
 
 
 async def _events(store: AsyncStore, hub: Hub, after: str) -> AsyncIterator[bytes]:
-    with hub.listening(store.space) as queue:
+    with hub.listening(store.space) as queue:  # first: what arrives from here on waits in the queue
         following = asyncio.create_task(_follow(store, after, queue))
         try:
-            # A browser that loses the stream asks again after a second.
+            # A browser that loses the stream connects again after a second.
             yield b"retry: 1000\n\n"
-            for arriving in hub.arriving_in(store.space):  # what came between the page and this stream
-                for told in arriving.tell_all():
-                    yield write_event(told)
+            for arriving in hub.arriving_in(store.space):  # text that came after the page was drawn, before this stream
+                for event in arriving.tell_all():
+                    yield write_event(event)
             while True:
-                told = await queue.get()
-                yield write_event(told)
-                if told["event"] == "lost":
+                event = await queue.get()
+                yield write_event(event)
+                if event["event"] == "lost":
                     return
         finally:
             following.cancel()
 
 
 async def _follow(store: AsyncStore, after: str, queue: asyncio.Queue[Told]) -> None:
-    """Put what others write into a queue, and a pulse where nothing happens."""
+    """Put the changes of a space, also by other processes, into a queue, and a pulse while nothing happens."""
     try:
         async with store.follow(after, pulse=PULSE_SECONDS) as changes:
             async for change in changes:
                 await queue.put(_told(change))
-    except HeadishError:  # above all a cursor that is lost: the page is fetched anew
+    except HeadishError:  # mostly a lost cursor; the page then fetches itself anew, which reports any other error
         await queue.put(LOST)
 
 
 def _told(change: Change) -> Told:
     if change.kind in ("pulse", "live"):
         return {"event": "pulse", "cursor": change.cursor}
-    told: Told = {"event": "change", "cursor": change.cursor, "kind": change.kind}
+    event: Told = {"event": "change", "cursor": change.cursor, "kind": change.kind}
     match change:
         case TurnChange(turn=turn):
-            told |= {"turn": turn.id, "continues": turn.meta.continues, "name": turn.meta.bookmark}
+            event |= {"turn": turn.id, "continues": turn.meta.continues, "name": turn.meta.bookmark}
         case MoveChange(name=name, was=was):
-            told |= {"name": name, "was": was}
+            event |= {"name": name, "was": was}
         case RecordChange(subject=subject):
-            told |= {"name": subject}
+            event |= {"name": subject}
         case _:
             pass
-    return told
+    return event
 
 
 def write_event(told: Told) -> bytes:

@@ -1,6 +1,6 @@
-"""What answers and calls cost, by the table of prices that the user gives. Without a table, nothing.
+"""The cost of answers and calls, by the user's table of prices. Without a table, no cost is shown.
 
-An amount is never shown without its currency, and no price is never shown as an amount of zero.
+An amount always has its currency, and a missing price is never shown as zero.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NO_PRICE = "no price"
 
 
 def say_cost(cost: Cost) -> str:
-    """What several answers cost, and of how many that is not known; empty where none told its tokens."""
+    """The cost of several answers, and the number of those whose cost is unknown; empty if none has token counts."""
     counted = cost.replies - cost.silent - cost.unpriced
     if not counted:
         return NO_PRICE if cost.unpriced else ""
@@ -30,7 +30,7 @@ def say_cost(cost: Cost) -> str:
 
 
 def say_reply_cost(reply: Mapping[str, Any], said: datetime, prices: Prices | None) -> str:
-    """What one answer costs; ``reply`` is that of ``Meta.reply``. Empty without a table, or without token counts."""
+    """The cost of one answer; ``reply`` is its ``Meta.reply``. Empty without a table, or without token counts."""
     usage = usage_of(reply)
     if prices is None or usage is None:
         return ""
@@ -39,14 +39,14 @@ def say_reply_cost(reply: Mapping[str, Any], said: datetime, prices: Prices | No
 
 
 def reply_of_call(call: PassedCall) -> dict[str, Any]:
-    """What decides about the cost of a call, as ``Meta.reply`` has it of an answer."""
+    """The facts that determine the cost of a call, in the form of ``Meta.reply``."""
     facts = call.facts
     surface = find_surface(facts.method, facts.path)
     return {"model": facts.model, "provider": surface and surface.provider, "usage": facts.usage or None}
 
 
 def cost_of_call(call: PassedCall, prices: Prices) -> Decimal | None:
-    """What a call cost; exact. None without token counts, or if the table has no price for it."""
+    """The exact cost of a call; None without token counts, or if the table has no price for it."""
     reply = reply_of_call(call)
     usage = usage_of(reply)
     return None if usage is None else cost_of_reply(reply, usage, call.time, prices)

@@ -1,5 +1,5 @@
-"""``/calls``: the calls that passed the gateway, by whom, what they used, where their prefixes broke; and what was not
-recorded."""
+"""``/calls``: the calls that passed the gateway, with their clients, their tokens and where their prefixes broke; and
+the gateway's problems, such as calls that were not recorded."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ HEALTH_SECONDS = 1.0
 
 
 class ShownCall(Struct, frozen=True):
-    """A call: the turn that it leads to, the bookmark of its conversation, and in words its tokens, how it ended and
-    what of its prefix broke."""
+    """A call: the turn that its link leads to, the bookmark of its conversation, and in words its tokens, its cost, how
+    it ended and where its prefix broke."""
 
     call: PassedCall
     turn: TurnId | None
@@ -38,13 +38,13 @@ class ShownCall(Struct, frozen=True):
 
 
 class GatewayHealth(Struct, frozen=True):
-    """What the page needs to know of ``/healthz`` of the gateway."""
+    """The field of the gateway's ``/healthz`` that the page needs."""
 
     problems: list[str]
 
 
 async def show_calls(request: Request) -> Response:
-    """The calls, the newest first; with ``name`` those of the conversation of a bookmark."""
+    """Show the calls, the newest first; with ``name``, those of the conversation of a bookmark."""
     store = await enter(request, "read")
     name = request.query_params.get("name", "").strip() or None
     calls = await store.calls.list(name, before=request.query_params.get("before") or None, limit=LISTED + 1)
@@ -52,7 +52,7 @@ async def show_calls(request: Request) -> Response:
     older = link("/calls", name=name, before=shown[-1].id) if len(calls) > LISTED else ""
     turns = [turn for call in shown for turn in (call.answer, call.tip, _broken_turn(call)) if turn is not None]
     names = {lane: await _name_of(store, lane) for lane in {call.lane for call in shown if call.lane}}
-    # What they count is of the whole server: whoever may enter one space alone does not learn it.
+    # The gateway's problems count calls of the whole server: a caller of a single space must not see them.
     gateway = state_of(request).settings.gateway if caller_of(request).space is None else None
     return await draw(
         request, "calls.html", name=name, older=older, calls=[_show(each, names, prices) for each in shown],
@@ -74,7 +74,7 @@ def _show(call: PassedCall, names: dict[str, str | None], prices: Prices | None)
 
 
 def _say_ending(call: PassedCall) -> str:
-    """How a call ended that did not succeed."""
+    """How a call ended, in words; empty if it succeeded."""
     facts = call.facts
     if facts.outcome != "ok":
         return _ENDINGS.get(facts.outcome, facts.outcome)
@@ -92,7 +92,7 @@ def _broken_turn(call: PassedCall) -> TurnId | None:
 
 
 async def _name_of(store: AsyncStore, lane: str) -> str | None:
-    """The bookmark of the conversation that a call belongs to, if it has one still."""
+    """The bookmark of the conversation that a call belongs to, if it still has one."""
     try:
         return (await store.conversations.find(lane)).name
     except InputError:
@@ -104,7 +104,7 @@ async def _find_problems(gateway: str | None) -> list[str]:
     if gateway is None:
         return []
     try:
-        # The gateway is on this machine, so no proxy of the environment has a part in it.
+        # The gateway is on this machine, so the request must not go through a proxy of the environment.
         async with httpx.AsyncClient(timeout=HEALTH_SECONDS, trust_env=False) as client:
             answer = await client.get(f"{gateway}/healthz")
         return msgspec.json.decode(answer.content, type=GatewayHealth).problems

@@ -1,8 +1,8 @@
 """The rail: a tree beside its thread, one row for each run of turns without a fork, as lines and as links.
 
-A run is below the one that it continues. The first continuation of a turn stays on its line; every other run gets a
-line of its own to the right of all that grew from the ones before it, so no two lines cross. The second parents of a
-merge are drawn as dashes.
+A run is drawn below the one that it continues. The first continuation of a turn stays on its line; every other run gets
+a new line, to the right of all that grew from the earlier continuations, so no two lines cross. Dashes lead to the
+further parents of a merge.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headish.values.ids import TurnId
 from headish.values.turns import TreeTurn, preamble_of
 
 ROWS, LINES = 200, 14
-"""How many rows and how many lines are drawn."""
+"""The most rows and lines that are drawn. Further lines share the rightmost place."""
 ROW_PIXELS, LINE_PIXELS = 28, 14
 
 
@@ -42,7 +42,7 @@ class Edge(Struct, frozen=True):
 
 
 class Rail(Struct, frozen=True):
-    """Rows from the top, and the lines between them. ``is_whole`` if nothing of the tree was left out."""
+    """Rows from the top, and the lines between them. ``is_whole``: nothing of the tree was left out."""
 
     rows: tuple[Row, ...]
     edges: tuple[Edge, ...]
@@ -64,8 +64,8 @@ class Rail(Struct, frozen=True):
 
 
 def draw_rail(tree: Sequence[TreeTurn], here: Collection[TurnId]) -> Rail:
-    """The rail of a tree or a part of one; ``here`` are the turns that the page shows."""
-    # What continues a beginning elsewhere are other conversations, and no part of this tree.
+    """Draw the rail of a tree or a part of one; ``here`` are the turns that the page shows."""
+    # Turns elsewhere that continue the same system prompt are other conversations, not a missing part of this tree.
     alone = {turn.id: replace(turn, more=0) for turn in preamble_of(tree)}
     turns = {turn.id: alone.get(turn.id, turn) for turn in tree}
     tree = list(turns.values())
@@ -78,7 +78,7 @@ def draw_rail(tree: Sequence[TreeTurn], here: Collection[TurnId]) -> Rail:
 
 
 def _runs(tree: Sequence[TreeTurn], turns: Mapping[TurnId, TreeTurn]) -> dict[TurnId, list[TreeTurn]]:
-    """The runs by their first turn: a turn goes on its parent's run if nothing else continues that."""
+    """The runs by their first turn. A turn belongs to its parent's run if nothing else continues the parent."""
     runs: dict[TurnId, list[TreeTurn]] = {}
     run_of: dict[TurnId, TurnId] = {}
     for turn in tree:
@@ -95,7 +95,7 @@ def _placed(runs: Mapping[TurnId, Sequence[TreeTurn]], turns: Mapping[TurnId, Tr
     placed: dict[TurnId, int] = {}
     last = -1
     roots = [first for first, run in runs.items() if not run[0].continues or run[0].continues[0] not in turns]
-    # A line is not given twice: what is taken last is the rightmost of all.
+    # No line is given twice, so the newest line is always the rightmost.
     waiting: list[tuple[TurnId, int | None]] = [(root, None) for root in reversed(roots)]
     while waiting:
         first, line = waiting.pop()
@@ -140,7 +140,7 @@ def _edges(
 
 
 def _path(line: int, above: int, other: int, index: int) -> str:
-    """From a row down to a later one: over to its line at once, then straight."""
+    """The path from a row to another: over to its line at once, then straight."""
     x, y, to_x, to_y = _x(line), _y(above), _x(other), _y(index)
     if x == to_x:
         return f"M{x} {y}V{to_y}"

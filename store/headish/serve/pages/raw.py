@@ -1,4 +1,4 @@
-"""``/raw/ID/N``: the bytes of a document, as a download; pictures of four kinds are shown, for they run nothing."""
+"""``/raw/ID/N``: the bytes of a document, as a download; pictures of four kinds are shown, because they cannot run."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _BEGINNINGS = {
     "image/gif": (b"GIF87a", b"GIF89a"),
     "image/webp": (b"RIFF",),
 }
-"""How the bytes of each kind of picture begin: the type that a message claims proves nothing."""
+"""The first bytes of each kind of picture: the type that a message claims proves nothing."""
 
 
 async def send_raw(request: Request) -> Response:
-    """A document: the block of a number, or the turn itself where it is a document."""
+    """Send a document: the block with a number, or the turn itself if it is a document."""
     store = await enter(request, "read")
     data, media_type, name = await read_document(store, request.path_params["turn"], request.path_params["number"])
     is_shown = is_picture(media_type, data)
@@ -45,9 +45,9 @@ def is_picture(media_type: str, data: bytes) -> bool:
 
 
 async def read_document(store: AsyncStore, headish: str, number: int) -> tuple[bytes, str, str]:
-    """The bytes, the type and the name of a document of a turn.
+    """Read the bytes, the type and the name of a document of a turn.
 
-    Raises: UnknownTurn where it has no such block; InvalidArgument for one whose bytes are not here.
+    Raises: UnknownTurn if the turn has no such block; InvalidArgument if its bytes are not in the database.
     """
     turn = await store.get(headish)
     if turn.meta.type == DOCUMENT:

@@ -28,18 +28,18 @@ from headish.serve.pages.threads import (
 
 
 async def show_new(request: Request) -> Response:
-    """The form that begins a conversation."""
+    """Show the form that begins a conversation."""
     store = await enter(request, "write")
     return await draw(request, "new.html", pointers=await store.pointers.list(), default=await store.pointers.default())
 
 
 async def show_keys(request: Request) -> Response:
-    """The keys, and where they are switched off."""
+    """Show the keys of the page, and the switch that turns them off."""
     return await draw(request, "keys.html")
 
 
 def page_routes(settings: WebSettings) -> list[BaseRoute]:
-    """The views, the actions, what is sent while it happens, and the files that a browser draws them with."""
+    """The routes of the views, the actions, the stream of events, and the assets."""
     return [
         Route("/", show_list),
         Route("/new", show_new),

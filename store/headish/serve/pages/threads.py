@@ -31,16 +31,16 @@ from headish.values.turns import TreeTurn, preamble_of
 
 LOG = logging.getLogger("headish.serve")
 EDITED_CHARACTERS = 200_000
-"""How long a text may be that a form offers to edit."""
+"""The longest text that a form offers to edit."""
 BEGUN_ALIKE = 20
-"""How many other conversations a page links that begin like one, those that began first."""
+"""How many of the conversations that begin alike a page links: those that began first."""
 TREE_TURNS, COUNTED_TURNS = 200, 2_000
-"""How much of a tree the rail draws, and up to how many turns a thread's tokens are counted for each look at it."""
+"""The turns of a tree that the rail draws, and the longest thread whose tokens are counted each time it is shown."""
 
 
 class Window(Struct, frozen=True):
-    """Which turns of a thread the page shows, and the first turns of the pages before and after it; None if there is no
-    such page."""
+    """The range of a thread's turns that the page shows, and the starts of the pages before and after it; None if there
+    is no such page."""
 
     start: int
     end: int
@@ -56,10 +56,10 @@ class Window(Struct, frozen=True):
 
 
 async def show_conversation(request: Request) -> Response:
-    """The thread of a bookmark: its end, the turns around ``at``, or those from ``start`` on."""
+    """Show the thread of a bookmark: its end, the turns around ``at``, or those from ``start`` on."""
     name = request.path_params["name"]
     store = await enter(request, "read")
-    cursor = await store.position()
+    cursor = await store.position()  # before the thread: what is written meanwhile comes as an event, and is not missed
     around, start = request.query_params.get("at"), _number(request, "start")
     where: dict[str, Any] = {"start": start} if start is not None else {"around": around}
     stretch = await store.stretch(name, limit=WINDOW_TURNS, faces=True, **where)
@@ -67,7 +67,7 @@ async def show_conversation(request: Request) -> Response:
 
 
 async def show_turn(request: Request) -> Response:
-    """A turn and what is around it: its thread goes on to the end of the newest branch behind it."""
+    """Show a turn and the turns around it, in the thread that goes on to the end of the newest branch after it."""
     headish = request.path_params["headish"]
     store = await enter(request, "read")
     cursor = await store.position()
@@ -76,13 +76,14 @@ async def show_turn(request: Request) -> Response:
     if start is None:
         stretch = await store.stretch(turn.id, limit=WINDOW_TURNS, onward=True, faces=True)
     else:
+        # The end of the same thread: counted from the turn alone, the windows after it would be missing.
         head = (await store.stretch(turn.id, limit=1, onward=True)).head
         stretch = await store.stretch(head, start=start, limit=WINDOW_TURNS, faces=True)
     return await _draw_thread(request, store, stretch, None, turn.id, cursor)
 
 
 async def show_whole(request: Request) -> Response:
-    """One turn with all of its text."""
+    """Show one turn with all of its text."""
     store = await enter(request, "read")
     turn = await store.get(request.path_params["headish"])
     stretch = await store.stretch(turn.id, limit=1, faces=True)
@@ -91,23 +92,23 @@ async def show_whole(request: Request) -> Response:
 
 
 async def show_change(request: Request) -> Response:
-    """The actions on a turn in the thread of a bookmark (``name``) or of another turn (``head``)."""
+    """Show the actions on a turn in the thread of a bookmark (``name``) or of another turn (``head``)."""
     store = await enter(request, "read")
     turn = await store.get(request.path_params["headish"])
     stretch = await store.stretch(turn.id, limit=1, faces=True)
     handle = (await store.abbreviate([turn.id]))[turn.id]
-    # What is too long for a form, or is no text, is changed by a program.
+    # A turn that is too long for a form, or not text, can only be edited by a program.
     text = await store.text(turn.id) if turn.erased is None and turn.meta.type is None else ""
-    asked = request.query_params
+    query = request.query_params
     return await draw(
         request, "change.html", turn=turn, handle=handle, shown=show_turns(stretch, {turn.id: handle}),
-        text=text if text and len(text) <= EDITED_CHARACTERS else None, name=asked.get("name"),
-        head=asked.get("head", turn.id), back=asked.get("back", ""), pointers=await store.pointers.list(),
+        text=text if text and len(text) <= EDITED_CHARACTERS else None, name=query.get("name"),
+        head=query.get("head", turn.id), back=query.get("back", ""), pointers=await store.pointers.list(),
     )  # fmt: skip
 
 
 async def show_version(request: Request) -> Response:
-    """Go to another version of a turn: the number of one, counted from 1."""
+    """Go to another version of a turn, by its number, counted from 1."""
     store = await enter(request, "read")
     siblings = await store.siblings(request.path_params["headish"])
     number = min(max(1, request.path_params["number"]), len(siblings.turns))
@@ -116,11 +117,12 @@ async def show_version(request: Request) -> Response:
 
 
 async def show_arriving(request: Request) -> Response:
-    """An answer that begins a conversation, while it arrives; its turn, once it is stored."""
+    """Show an answer that begins a conversation while it arrives; redirect to its turn once it is stored."""
     store, id = await enter(request, "read"), request.path_params["call"]
-    begun = [each for each in hub_of(request).begun_in(store.space) if each.id == id]
-    for answer in await not_stored(store, begun):
-        return await draw(request, "arriving.html", answer=answer, cursor=await store.position())
+    answers = [each for each in hub_of(request).begun_in(store.space) if each.id == id]
+    cursor = await store.position()  # before the look: if the answer is stored meanwhile, an event tells the page
+    for answer in await not_stored(store, answers):
+        return await draw(request, "arriving.html", answer=answer, cursor=cursor)
     call, link = await store.calls.get(id), links_of(request)
     turn = call.answer or call.tip
     return RedirectResponse(link("/calls") if turn is None else link.turn(None, turn), 303)
@@ -143,17 +145,17 @@ async def _draw_thread(
 
 
 async def _elsewhere(store: AsyncStore, name: str | None) -> list[NameElsewhere]:
-    """How the bookmark of a page stands at other devices; ``main~2`` in an address is a turn, and no bookmark."""
+    """Where other devices have the bookmark of a page."""
     try:
         return [] if name is None else await store.remotes.elsewhere(name)
-    except InvalidName:
+    except InvalidName:  # an address may say main~2, which names a turn and not a bookmark
         return []
 
 
 async def read_about(
     store: AsyncStore, stretch: Stretch, name: str | None, prices: Prices | None = None
 ) -> dict[str, Any]:
-    """What ``thread.html`` says of a thread as a whole."""
+    """The values of ``thread.html`` that are about the thread as a whole."""
     conversation = await _conversation(store, name or stretch.head)
     counted = await _count(store, stretch, prices) if stretch.total <= COUNTED_TURNS else None
     title = conversation.record.title if conversation else ""
@@ -171,13 +173,13 @@ async def read_about(
 
 
 async def _count(store: AsyncStore, stretch: Stretch, prices: Prices | None) -> Count | Cost:
-    """The tokens of a thread; with a table what they cost, too. One look at its replies either way."""
+    """Count the tokens of a thread; with a table of prices, also their cost. Reads the replies once either way."""
     counted = await (store.usage(stretch.head) if prices is None else store.cost(stretch.head, prices=prices))
     return counted[0]
 
 
 async def read_window(store: AsyncStore, stretch: Stretch, prices: Prices | None = None) -> dict[str, Any]:
-    """What the template shows of a stretch."""
+    """The values of ``thread.html`` that are about a stretch of the thread."""
     ids = [turn.id for turn in stretch.turns]
     handles = await store.abbreviate(ids)
     signatures, unchecked = await _signatures_of(store, ids)
@@ -193,22 +195,23 @@ async def read_window(store: AsyncStore, stretch: Stretch, prices: Prices | None
 async def _read_others(store: AsyncStore, stretch: Stretch) -> dict[TurnId, Beginnings]:
     """The other conversations that begin with each system turn of a stretch.
 
-    Cost: none where there are none, else that of a part of a tree for each such turn, and of ``Store.siblings``.
+    Cost: none if there are none; otherwise a part of a tree for each such turn, and ``Store.siblings``.
     """
     shared = [each for each in preamble_of(stretch.turns) if len(each.children) + each.more > 1]
     if not shared:
         return {}
     own = {each.id: each.continues for each in stretch.turns}
     first = next((each for each in stretch.turns if shared[-1].id in each.continues), None)
+    # Versions of this conversation's own first turn are its branches, and not other conversations.
     if first is not None and first.versions > 1:
         own |= {each.id: each.meta.continues for each in (await store.siblings(first.id)).turns}
-    found = {}
+    beginnings = {}
     for turn in shared:
         count = len(turn.children) + turn.more - sum(turn.id in continues for continues in own.values())
         if count:
             beside = await store.tree(turn.id, limit=BEGUN_ALIKE + 2 * len(own))
-            found[turn.id] = Beginnings(count, tuple(_firsts(beside, turn.id, own))[:BEGUN_ALIKE])
-    return found
+            beginnings[turn.id] = Beginnings(count, tuple(_firsts(beside, turn.id, own))[:BEGUN_ALIKE])
+    return beginnings
 
 
 def _firsts(tree: list[TreeTurn], parent: TurnId, own: Mapping[TurnId, object]) -> list[tuple[TurnId, str]]:
@@ -216,15 +219,15 @@ def _firsts(tree: list[TreeTurn], parent: TurnId, own: Mapping[TurnId, object]) 
 
 
 async def _signatures_of(store: AsyncStore, ids: Sequence[TurnId]) -> tuple[dict[TurnId, list[JudgedSignature]], bool]:
-    """The signatures of turns, as the lists of the server judge them; and whether they could not be checked."""
-    found: dict[TurnId, list[JudgedSignature]] = {}
+    """The signatures of turns, judged by the server's lists of signers; and whether the check failed."""
+    signatures: dict[TurnId, list[JudgedSignature]] = {}
     try:
         for each in await store.signatures(ids):
-            found.setdefault(each.turn, []).append(each)
-    except SigningFailed as error:  # a page shows what it can; the reason names files of the server
+            signatures.setdefault(each.turn, []).append(each)
+    except SigningFailed as error:  # the page is shown without them; only the log gets the reason, which names files
         LOG.warning("signatures are not checked: %s", error)
         return {}, True
-    return found, False
+    return signatures, False
 
 
 def _first_words(stretch: Stretch) -> str:
@@ -240,5 +243,6 @@ async def _conversation(store: AsyncStore, subject: str) -> Conversation | None:
 
 
 def _number(request: Request, name: str) -> int | None:
-    given = request.query_params.get(name, "")
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 12 else None
+    text = request.query_params.get(name, "")
+    # isdigit alone takes digits of other scripts and raised ones; the length keeps the number within the database's.
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None

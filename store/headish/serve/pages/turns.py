@@ -1,4 +1,4 @@
-"""What a page shows of the turns of a thread: its entries, with what can be done to each."""
+"""Prepare the turns of a thread for a page: its entries, with the facts that the actions on each need."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from headish.values.results.threads import Stretch
 from headish.values.turns import PREAMBLE, TreeTurn
 
 WINDOW_TURNS = 50
+# With its marks and links, a page stays below 300 KB.
 PAGE_CHARACTERS = 160_000
-"""How many characters of text a page shows; the rest is cut."""
+"""About how many characters of text a page shows; the rest is cut."""
 PART_CHARACTERS, FOLDED_CHARACTERS, LEFT_CHARACTERS = 20_000, 4_000, 1_000
-"""How many characters of one text, of a folded one, and of one on a full page."""
+"""The most characters of one text, of a folded one, and of one on a page that is already full."""
 ADDED = "Added by the program"
-"""What is said of a text that a client puts before the words of a person."""
+"""The title of a text that a client puts before the words of a person."""
 SHOWN_INLINE = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
-"""What a browser draws without running it, and how the names of such files end."""
+"""The types that a browser draws without running anything, with the suffixes of their files."""
 
 
 class ShownDocument(Struct, frozen=True):
@@ -42,8 +43,8 @@ class ShownDocument(Struct, frozen=True):
 
 
 class Beginnings(Struct, frozen=True):
-    """Other conversations that begin with the same system turn, which is stored once: no branches of this one (rule
-    R33, conversations). How many; and of some the first turn and its words, in commit order."""
+    """Other conversations that begin with the same system turn, which is stored once: they are not branches of this one
+    (rule R33, conversations). ``firsts`` has the first turns and words of some of them, in commit order."""
 
     count: int
     firsts: tuple[tuple[TurnId, str], ...]
@@ -53,9 +54,9 @@ NO_OTHERS: Mapping[TurnId, Beginnings] = MappingProxyType({})
 
 
 class ShownTurn(Struct, frozen=True):
-    """One entry. ``index`` is its place in the thread; of a boundary only ``who`` says something. ``branches`` are
-    those of this conversation, ``others`` are
-    those that begin with the same turn."""
+    """One entry. ``index`` is its place in the thread; an entry that is a boundary has only ``entry.who``.
+    ``branches`` counts the branches of this conversation that grow from it, ``others`` are the conversations that begin
+    with the same turn."""
 
     id: TurnId
     handle: str
@@ -82,7 +83,7 @@ class ShownTurn(Struct, frozen=True):
 
 
 def as_shown(part: Part, limit: int) -> tuple[Markup, bool]:
-    """The HTML of a part, its unseen characters shown; and whether it was cut short."""
+    """The HTML of a part, with its unseen characters shown; and whether it was cut."""
     shown = replace(part, title=show_unseen(part.title), body=show_unseen(part.body[:limit]))
     return Markup(write_part(shown)), len(part.body) > limit  # noqa: S704 - write_part escapes
 
@@ -95,29 +96,29 @@ def show_turns(
     prices: Prices | None = None,
     others: Mapping[TurnId, Beginnings] = NO_OTHERS,
 ) -> list[ShownTurn]:
-    """The entries of a stretch, calls, results and reasoning folded; ``whole`` cuts nothing. ``others`` are the
-    conversations that begin with its turns as this one does."""
+    """The entries of a stretch, with calls, results and reasoning folded; with ``whole``, nothing is cut. ``others``
+    has the other conversations that begin with its turns."""
     turns = {turn.id: (stretch.start + index, turn) for index, turn in enumerate(stretch.turns)}
     shown: list[ShownTurn] = []
-    left = PAGE_CHARACTERS
+    room = PAGE_CHARACTERS
     for entry in read_entries(stretch.turns, stretch.faces, True):
         index, turn = turns[entry.id]
         if entry.role == BOUNDARY:
             shown.append(ShownTurn(entry.id, "", entry, index))
             continue
-        made = _show(turn, entry, index, handles.get(entry.id, entry.id), None if whole else left)
+        drawn = _show(turn, entry, index, handles.get(entry.id, entry.id), None if whole else room)
         face = stretch.faces.get(entry.id)
         cost = say_reply_cost(turn.reply, turn.said_at, prices)
         beside = others.get(entry.id)
         branches = len(turn.children) + turn.more - (beside.count if beside else 0)
         is_hidden = face is not None and face.hidden
-        shown.append(replace(made, is_hidden=is_hidden, cost=cost, branches=branches, others=beside))
-        left -= sum(map(len, made.html))
+        shown.append(replace(drawn, is_hidden=is_hidden, cost=cost, branches=branches, others=beside))
+        room -= sum(map(len, drawn.html))
     return shown
 
 
 def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int | None) -> ShownTurn:
-    written, is_cut = [], False
+    pieces, is_cut = [], False
     for part in entry.parts:
         if part.kind == "document":
             continue
@@ -125,7 +126,7 @@ def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int
             part = Part("other", ADDED, part.body)
         limit = len(part.body) if left is None else _limit(part, left)
         html, cut = as_shown(part, limit)
-        written.append(html)
+        pieces.append(html)
         is_cut = is_cut or cut
         left = None if left is None else left - len(html)
     return ShownTurn(
@@ -133,7 +134,7 @@ def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int
         handle=handle,
         entry=entry,
         index=index,
-        html=tuple(written),
+        html=tuple(pieces),
         documents=tuple(_documents(turn)),
         usage=usage_of(turn),
         is_cut=is_cut,
@@ -160,13 +161,13 @@ def _documents(turn: TreeTurn) -> Iterator[ShownDocument]:
 
 
 def usage_of(turn: TreeTurn) -> str:
-    """What an answer took, in words."""
+    """The tokens of an answer, in words; empty if it reported none."""
     usage = turn.reply.get("usage")
     return say_tokens(usage) if isinstance(usage, Mapping) else ""
 
 
 def say_tokens(usage: Mapping[str, object]) -> str:
-    """Tokens in words; those that were cached are among those that went in."""
+    """Token counts in words. The cached tokens are part of those that went in."""
     counts = [
         ("in", sum(_count(usage, key) for key in _READ)),
         ("of them cached", _count(usage, "cache_read_input_tokens")),

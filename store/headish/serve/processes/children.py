@@ -1,9 +1,9 @@
-"""A child process: the settings on its standard input, and what it runs.
+"""A child process: it reads its settings from its standard input, and runs one of the server's functions.
 
     python -m headish.serve.processes.children
 
 The first line of the input is JSON of ``ChildTold``. The input then stays open as long as the parent lives. When it
-ends, the child ends as after SIGTERM, so a killed parent leaves no children.
+closes, the child ends as after SIGTERM, so a killed parent leaves no children.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from msgspec import Struct
 from headish.errors import HeadishError
 
 UNFIT = 3
-"""The exit code of a child that cannot run with its settings; it says why on stderr, for people."""
+"""The exit code of a child that cannot run with its settings; the reason is on stderr, for people."""
 PARENT_GONE_SECONDS = 45.0
-"""How long a child whose parent is gone may take to end."""
+"""How long a child without a parent may take to end, before it ends itself at once."""
 
 
 class ChildTold(Struct, frozen=True):
@@ -37,9 +37,10 @@ class ChildTold(Struct, frozen=True):
 
 
 class ChildKind(NamedTuple):
-    """The places of a child's function and of the class of its settings; only that child imports them.
+    """The names of a child's function and of the class of its settings; only that child imports them.
 
-    The parent holds back the signals that end a child. One that ``unblocks`` lets them in when it can answer them.
+    The parent starts each child with the ending signals blocked. A function that ``unblocks`` them does so itself, when
+    it can handle them; for all others, ``main`` does it.
     """
 
     function: str
@@ -59,28 +60,29 @@ CHILDREN = {
 
 def main() -> int:
     """Run the child that the input names. Returns: its exit code."""
-    told = msgspec.json.decode(sys.stdin.buffer.readline(), type=ChildTold)
+    child = msgspec.json.decode(sys.stdin.buffer.readline(), type=ChildTold)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    kind = CHILDREN[told.name]
-    settings = msgspec.json.decode(told.settings, type=_load(kind.settings))
+    kind = CHILDREN[child.name]
+    settings = msgspec.json.decode(child.settings, type=_load(kind.settings))
     function = _load(kind.function)
     if not kind.unblocks:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT))
     try:
-        if told.listener is None:
+        if child.listener is None:
             function(settings)
         else:
-            function(settings, socket.socket(fileno=told.listener))
+            function(settings, socket.socket(fileno=child.listener))
     except HeadishError as error:
-        print(f"headish {told.name}: {error}", file=sys.stderr, flush=True)
+        print(f"headish {child.name}: {error}", file=sys.stderr, flush=True)
         return UNFIT
     return 0
 
 
 def _end_with_parent() -> None:
-    while os.read(sys.stdin.fileno(), 4096):
+    while os.read(sys.stdin.fileno(), 4096):  # empty only when the parent has gone, however it ended
         pass
     os.kill(os.getpid(), signal.SIGTERM)
+    # Nobody is left who would kill a child that hangs, and it would keep the port from the next server.
     timer = threading.Timer(PARENT_GONE_SECONDS, os._exit, (1,))
     timer.daemon = True
     timer.start()

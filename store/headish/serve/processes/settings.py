@@ -20,7 +20,7 @@ from headish.values.checks.addresses import parse_address
 
 
 class ServeSettings(Struct, frozen=True, kw_only=True):
-    """How to serve a database. ``target`` and ``space`` are those of ``Store.open``; a port of 0 takes a free one."""
+    """How to serve a database. ``target`` and ``space`` are those of ``Store.open``; port 0 takes a free port."""
 
     target: str
     space: str = "default"
@@ -42,12 +42,12 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def syncs(self) -> bool:
-        """Whether it syncs with remotes: not if nothing may be stored."""
+        """Whether the server syncs with remotes. A read-only server stores nothing, so it does not."""
         return bool(self.sync) and not self.read_only
 
     @property
     def has_gateway(self) -> bool:
-        """Whether a gateway runs: not if nothing may be stored."""
+        """Whether a gateway runs. A read-only server stores nothing, so it has none."""
         return not (self.no_gateway or self.read_only)
 
     def check(self) -> ServeSettings:
@@ -62,12 +62,12 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         return self
 
     def with_ports(self, port: int, gateway_port: int) -> ServeSettings:
-        """The same with the ports that were taken."""
+        """The same settings with the ports that were taken."""
         return msgspec.structs.replace(self, port=port, gateway_port=gateway_port)
 
     @property
     def folder(self) -> str:
-        """Where the server keeps its spool, its logins and the file for the gateway."""
+        """The folder for the server's spool, its logins and the file for the gateway."""
         return str(find_folder(self.target))
 
     @property
@@ -90,7 +90,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def gateway(self) -> GatewaySettings:
-        """The settings of the gateway: nothing about the database."""
+        """The settings of the gateway. They say nothing about the database, which it never opens."""
         return GatewaySettings(
             folder=self.folder,
             host=self.host,
@@ -105,7 +105,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def syncer(self) -> SyncerSettings:
-        """The settings of what syncs with remotes."""
+        """The settings of the syncer."""
         return SyncerSettings(self.target, self.folder, self.space, self.sync)
 
     @property
@@ -115,7 +115,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
 
 
 class RecorderSettings(Struct, frozen=True):
-    """What the recorder needs: the database, the folder with the spool, and the space of calls without a token."""
+    """The settings of the recorder: the database, the folder with the spool, and the space of calls without a token."""
 
     target: str
     folder: str
@@ -123,7 +123,7 @@ class RecorderSettings(Struct, frozen=True):
 
 
 def find_folder(target: str) -> Path:
-    """The folder of a server of this database.
+    """The folder of this database's server.
 
     Raises: InvalidArgument for a database in memory, which no two processes share.
     """

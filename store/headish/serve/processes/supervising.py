@@ -1,7 +1,7 @@
-"""The parent: takes the ports, starts the children, starts them again when they die, and ends them in order.
+"""The parent: takes the ports, starts the children, restarts them when they die, and ends them in order.
 
-The parent takes the ports and hands them down. So a client that connects while a child restarts waits a moment, and is
-not refused.
+The parent listens on the ports and hands the sockets down. So a client that connects while a child restarts waits a
+moment, and is not refused.
 """
 
 from __future__ import annotations
@@ -31,22 +31,24 @@ from headish.values.access.hosts import local_url
 from headish.values.forking import fcntl
 
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 1.0, 30.0
-"""A child that died is started again after the first delay; each further death in a row doubles it."""
+"""The parent restarts a child that died after the first delay; each further death in a row doubles the delay."""
 LIVED_SECONDS = 60.0
-"""A child that lived this long has not died in a row."""
+"""After a child has lived this long, the next death starts a new row."""
+# The gateway before the recorder, which stores the gateway's last calls; the gateway first gives its streams time.
 ENDING_SECONDS = {"syncer": 5.0, "gateway": STREAMS_SECONDS + 10.0, "recorder": 60.0, "web": 15.0}
 """The order in which children end, and how long each may take before it is killed."""
 
 DRAINING = ("recorder",)
-"""The child that is started at the end even if it has just died: it stores what passed."""
+"""The children that the parent starts once more at the end if they have just died: the recorder stores what the spool
+still holds."""
 NAME_VARIABLE = "HEADISH_PROCESS"
-"""Names the child in its environment, for people who look at processes."""
+"""The variable that names the child in its environment, for people who look at processes."""
 
 Say = Callable[[str], None]
 
 
 class Addresses(Struct, frozen=True):
-    """Where a server is, for a second server and for other commands."""
+    """The process and the addresses of a server, for a second server and for other commands."""
 
     pid: int
     web: str
@@ -65,15 +67,16 @@ class Child:
         self._has_lived = False
 
     async def keep(self) -> bool:
-        """Start it, and again whenever it has died, until it is told to end. False if it cannot run with its settings
-        at all."""
+        """Start the child, and restart it whenever it has died, until ``end`` or ``kill``. False if it cannot run with
+        its settings at all."""
         delay = FIRST_DELAY_SECONDS
         while (process := await self._begin()) is not None:
-            begun = time.monotonic()
+            started_at = time.monotonic()
             code = await process.wait()
             if self._is_ending.is_set():
                 break
-            lived = time.monotonic() - begun
+            lived = time.monotonic() - started_at
+            # Only at its first start: later, the same code can mean a database that is away for a while.
             if code == UNFIT and not self._has_lived:
                 return False
             self._has_lived = True
@@ -84,8 +87,8 @@ class Child:
         return True
 
     async def end(self) -> None:
-        """Tell it to end, wait, and kill it if it does not. If it has work to do at its end and has just died, start it
-        for that."""
+        """Ask the child to end, wait, and kill it if it does not. A child that has work to do at its end, but has just
+        died, is started once more for that."""
         self._is_ending.set()
         async with self._starting:
             process = self._process
@@ -100,13 +103,13 @@ class Child:
             process.kill()
 
     def kill(self) -> None:
-        """End it now."""
+        """Kill the child now."""
         self._is_ending.set()
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
 
     async def _begin(self) -> asyncio.subprocess.Process | None:
-        """Start it, unless it is to end."""
+        """Start the child, unless it is to end."""
         async with self._starting:
             return None if self._is_ending.is_set() else await self._start()
 
@@ -123,49 +126,50 @@ class Child:
                 process_group=0,  # Ctrl-C in a terminal is for the parent, which ends the others in order
             )
         assert process.stdin is not None
+        # Not as an argument, which every user of the machine can read (ADR 0090). The pipe stays open: the child ends
+        # when it closes.
         process.stdin.write(msgspec.json.encode(self._told) + b"\n")
         return process
 
 
 def run_server(settings: ServeSettings, *, say: Say, opened: Callable[[str], None] | None = None) -> bool:
-    """Serve until SIGTERM or SIGINT; a second one ends at once. ``opened`` is called with the address that logs in.
+    """Serve until SIGTERM or SIGINT; a second signal ends at once. ``opened`` is called with the address that logs in.
 
     Returns: whether every child could run.
-    Raises: InvalidArgument for settings that do not go together, for a port that is taken, and where another server
-    has the database; InvalidAddress; OSError.
+    Raises: InvalidArgument for settings that contradict each other, for a port that is taken, and if another server
+    serves the database; InvalidAddress; OSError.
     """
     settings.check()
-    with _alone(Path(settings.folder)) as lock, _listening(settings) as (listeners, taken):
+    with _alone(Path(settings.folder)) as lock, _listening(settings) as (listeners, bound_settings):
         addresses = Addresses(
             pid=os.getpid(),
-            web=local_url(taken.host, taken.port),
-            gateway=taken.web.gateway,
+            web=local_url(bound_settings.host, bound_settings.port),
+            gateway=bound_settings.web.gateway,
         )
         os.pwrite(lock, msgspec.json.encode(addresses), 0)
-        # What an earlier server knew may have been revoked since: until this one has looked, no token is good.
-        (Path(taken.folder) / ACCESS_FILE).unlink(missing_ok=True)
-        code = Logins(Path(taken.folder), time.time).make_code()
-        shown = login_url((taken.public_urls or (addresses.web,))[0].rstrip("/"), code)
+        # A token in an earlier server's file may be revoked by now: none is valid until this server has read them.
+        (Path(bound_settings.folder) / ACCESS_FILE).unlink(missing_ok=True)
+        code = Logins(Path(bound_settings.folder), time.time).make_code()
+        login_address = login_url((bound_settings.public_urls or (addresses.web,))[0].rstrip("/"), code)
 
         def announce() -> None:
-            say(f"headish serve: {shown} (opens once, within five minutes)")
+            say(f"headish serve: {login_address} (opens once, within five minutes)")
             if addresses.gateway is not None:
                 say(f"gateway: {addresses.gateway} with /anthropic, /openai/v1, /gemini, /ollama, /to/POINTER")
             if opened is not None:
-                opened(shown)
+                opened(login_address)
 
-        return asyncio.run(_supervise(_children(taken, listeners, say), announce))
+        return asyncio.run(_supervise(_children(bound_settings, listeners, say), announce))
 
 
 def find_addresses(folder: Path) -> Addresses | None:
-    """Where the server of a folder is; None where none runs."""
+    """The addresses of the server that runs in a folder; None if none runs."""
     try:
         lock = os.open(folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        # A server holds the lock for as long as it lives. What stands in the file of a lock that is free is out of
-        # date.
+        # A server holds the lock as long as it lives. If the lock is free, the addresses in its file are out of date.
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return _read_addresses(lock)
@@ -182,11 +186,11 @@ async def _supervise(children: list[Child], announce: Callable[[], None]) -> boo
 
     for number in ENDING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, end)
-    failed = _announced(announce, ended)  # whoever reads it may end the server at once
-    kept = [asyncio.ensure_future(child.keep()) for child in children]
+    failed = _announced(announce, ended)  # after the handlers: a reader of the address may end the server at once
+    keeping = [asyncio.ensure_future(child.keep()) for child in children]
     waiting = asyncio.ensure_future(ended.wait())
-    # The first to end by itself is one that cannot do what it was told.
-    await asyncio.wait([waiting, *kept], return_when=asyncio.FIRST_COMPLETED)
+    # A child that ends by itself cannot run with its settings.
+    await asyncio.wait([waiting, *keeping], return_when=asyncio.FIRST_COMPLETED)
     ended.set()
     hurrying = asyncio.ensure_future(hurried.wait())
     for child in sorted(children, key=lambda each: [*ENDING_SECONDS].index(each.name)):
@@ -195,18 +199,18 @@ async def _supervise(children: list[Child], announce: Callable[[], None]) -> boo
     if hurried.is_set():
         for child in children:
             child.kill()
-    done = all(await asyncio.gather(*kept))
+    could_run = all(await asyncio.gather(*keeping))
     for task in (waiting, hurrying):
         task.cancel()
     if failed:
         raise failed[0]
-    return done
+    return could_run
 
 
 def _announced(announce: Callable[[], None], ended: asyncio.Event) -> list[Exception]:
-    """Announce in a thread for which nobody waits: a browser in the terminal or a full pipe may hold it for ever.
+    """Announce in a thread that nobody waits for: a browser in the terminal or a full pipe may block it for ever.
 
-    Returns: what failed there, which ends the server.
+    Returns: a list that gets the error, if announcing fails; that ends the server.
     """
     loop, failed = asyncio.get_running_loop(), list[Exception]()
 
@@ -223,26 +227,26 @@ def _announced(announce: Callable[[], None], ended: asyncio.Event) -> list[Excep
 
 
 def _children(settings: ServeSettings, listeners: dict[str, socket.socket], say: Say) -> list[Child]:
-    told: dict[str, Struct] = {"web": settings.web}
+    settings_of: dict[str, Struct] = {"web": settings.web}
     if settings.has_gateway:
-        told |= {"gateway": settings.gateway, "recorder": settings.recorder}
+        settings_of |= {"gateway": settings.gateway, "recorder": settings.recorder}
     if settings.syncs:
-        told["syncer"] = settings.syncer
+        settings_of["syncer"] = settings.syncer
     numbers = {name: listener.fileno() for name, listener in listeners.items()}
-    encoded = {name: msgspec.Raw(msgspec.json.encode(each)) for name, each in told.items()}
+    encoded = {name: msgspec.Raw(msgspec.json.encode(each)) for name, each in settings_of.items()}
     return [Child(ChildTold(name, each, numbers.get(name)), say) for name, each in encoded.items()]
 
 
 @contextmanager
 def _listening(settings: ServeSettings) -> Iterator[tuple[dict[str, socket.socket], ServeSettings]]:
-    """The listening sockets of the children, and the settings with the ports that were taken."""
+    """Open the listening sockets of the children. Yields them, and the settings with the ports that were taken."""
     ports = {"web": settings.port} | ({"gateway": settings.gateway_port} if settings.has_gateway else {})
     listeners: dict[str, socket.socket] = {}
     try:
         for name, port in ports.items():
             listeners[name] = _listen(settings.host, port, name)
-        taken = {name: listener.getsockname()[1] for name, listener in listeners.items()}
-        yield listeners, settings.with_ports(taken["web"], taken.get("gateway", settings.gateway_port))
+        bound_ports = {name: listener.getsockname()[1] for name, listener in listeners.items()}
+        yield listeners, settings.with_ports(bound_ports["web"], bound_ports.get("gateway", settings.gateway_port))
     finally:
         for listener in listeners.values():
             listener.close()
@@ -252,6 +256,7 @@ def _listen(host: str, port: int, name: str) -> socket.socket:
     host = host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        # A long backlog: clients wait in it while a child restarts.
         listener = socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
         option = "--port" if name == "web" else "--gateway-port"
@@ -265,20 +270,20 @@ _LOCK = "serve.lock"
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[int]:
-    """Hold the lock of a folder, whose file says where the server is. The system frees it however the server ends."""
+    """Hold the lock of a folder; its file has the addresses of the server. The system frees the lock however the server
+    ends."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            found = _read_addresses(lock)
-            where = f" at {found.web}, process {found.pid}" if found else ""
+            addresses = _read_addresses(lock)
+            where = f" at {addresses.web}, process {addresses.pid}" if addresses else ""
             raise InvalidArgument(
                 f"this database is served already{where}: one server at a time has its spool"
             ) from None
-        # The address of a server that was killed.
-        os.ftruncate(lock, 0)
+        os.ftruncate(lock, 0)  # the addresses of a killed server
         yield lock
     finally:
         os.close(lock)
@@ -287,14 +292,14 @@ def _alone(folder: Path) -> Iterator[int]:
 def _read_addresses(lock: int) -> Addresses | None:
     try:
         return msgspec.json.decode(os.pread(lock, 4096, 0), type=Addresses)
-    except msgspec.DecodeError:  # it is just about to write
+    except msgspec.DecodeError:  # the server is just about to write
         return None
 
 
 @contextmanager
 def _held_back() -> Iterator[None]:
-    """A child that is started in here gets the signals that end it when it is ready for them: one that is told to end
-    while it is still starting would die of it, and leave undone what it was to do at its end."""
+    """Block the ending signals while a child is started in this block. The child inherits that, and unblocks them when
+    it is ready: a signal before that would kill it, and leave undone what it must do at its end."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
         yield

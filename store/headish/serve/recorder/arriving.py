@@ -1,7 +1,7 @@
-"""Shows answers while they arrive: what a provider has said so far, for the page, as long as somebody watches.
+"""Show answers while they arrive: the words of a provider so far, for the page, as long as somebody watches.
 
-All of it is beside the record: a call that cannot be shown is stored like any other. What looks like a key is hidden
-before a word is written, even where it comes in two pieces.
+All of it is apart from the record: a call that cannot be shown is stored like any other. What looks like a key is
+hidden before anything is written, even if it comes in two pieces.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from headish.serve.recorder.surfaces import find_surface
 
 
 class ShownAnswers:
-    """The answers that arrive, written down for those who watch their spaces.
+    """The answers that arrive, written to files for those who watch their spaces.
 
-    ``describe`` says whose answer that of a call is, as far as its request tells; None where it has no place yet.
+    ``describe`` gives the place of a call's answer, as far as its request tells; None if it has no place yet.
     """
 
     def __init__(self, folder: Path, describe: Callable[[SpooledCall], ArrivingCall | None]) -> None:
@@ -40,22 +40,22 @@ class ShownAnswers:
         self.watched: frozenset[str] = frozenset()
 
     def look(self) -> None:
-        """Look who watches, and remove what nobody watches any more. Before each look at the spool."""
+        """Read which spaces are watched; if none is, remove all files. Call it before each look at the spool."""
         self.watched = read_watched(self._folder)
         if not self.watched:
             self.keep(())
 
     def keep(self, calls: Container[str]) -> None:
-        """Remove what is there of any other call. ``calls`` are those that the spool holds when it is looked at:
-        whoever watches has had time to read the last words of what the look before stored."""
+        """Remove the files of all calls except ``calls``, those that the reader of the spool holds at this look. A call
+        that the look before stored goes only now, so that watchers have had time to read its last words."""
         for each in [each for each in (*self._answers, *self._left) if each not in calls]:
             self._remove(each)
 
     def show(self, call: SpooledCall) -> None:
-        """Write down what is new of the answer of a call. If that fails, it is not shown any more."""
+        """Write the new part of a call's answer. If that fails, the call is no longer shown."""
         if not call.is_sent or call.head is None or not 200 <= call.head.status < 300:
             return
-        if call.is_complete and call.id not in self._answers:  # it is stored at once, or was before a restart
+        if call.is_complete and call.id not in self._answers:  # it is stored in this look, or was before a restart
             return
         try:
             if call.id not in self._answers:
@@ -63,31 +63,31 @@ class ShownAnswers:
             answer = self._answers[call.id]
             if answer is not None:
                 answer.take(call)
-        except Exception:  # whatever it is: the call is stored all the same, and that says what is wrong
+        except Exception:  # showing must not end the recorder; storing the call reports what is wrong with it
             self._remove(call.id)
             self._answers[call.id] = None
 
     def _remove(self, call: str) -> None:
-        answer, left = self._answers.pop(call, None), self._left.pop(call, None)
+        answer, leftover = self._answers.pop(call, None), self._left.pop(call, None)
         with suppress(OSError):
             if answer is not None:
                 answer.writer.remove()
-            elif left is not None:
-                left.unlink(missing_ok=True)
+            elif leftover is not None:
+                leftover.unlink(missing_ok=True)
 
     def _open(self, call: SpooledCall) -> _ShownAnswer | None:
-        told = self._describe(call)
-        if told is None or not self._make_room():
+        arriving_call = self._describe(call)
+        if arriving_call is None or not self._make_room():
             return None
         self._left.pop(call.id, None)
-        return _ShownAnswer(ArrivingWriter(open_folder(self._folder), told), call, told.model)
+        return _ShownAnswer(ArrivingWriter(open_folder(self._folder), arriving_call), call, arriving_call.model)
 
     def _make_room(self) -> bool:
-        """Whether one more can be shown: one that has ended and waits for its space makes room."""
-        shown = {id: answer for id, answer in self._answers.items() if answer is not None}
-        if len(shown) < ANSWERS_LIMIT:
+        """Whether one more answer can be shown. An answer that has ended, but waits for its space, makes room."""
+        answers = {id: answer for id, answer in self._answers.items() if answer is not None}
+        if len(answers) < ANSWERS_LIMIT:
             return True
-        for id, answer in shown.items():
+        for id, answer in answers.items():
             if not answer.writer.is_open:
                 answer.writer.remove()
                 self._answers[id] = None
@@ -96,7 +96,7 @@ class ShownAnswers:
 
 
 class _ShownAnswer:
-    """One answer: its events as far as they came, and its file."""
+    """One answer: how far its events were read, and its file."""
 
     def __init__(self, writer: ArrivingWriter, call: SpooledCall, model: str | None) -> None:
         surface = find_surface(call.begin.method, call.begin.path)
@@ -108,11 +108,11 @@ class _ShownAnswer:
         self._taken = 0
 
     def take(self, call: SpooledCall) -> None:
-        """Write what is new of it. Raises: OSError; InvalidReply for what is no answer."""
+        """Write the new part of the answer. Raises: OSError; InvalidReply if it is not an answer."""
         if not self.writer.is_open:
             return
-        came, self._taken = call.response_from(self._taken), call.response_size
-        pieces = self._parts.feed(pieces_of(self._read(came)))
+        data, self._taken = call.response_from(self._taken), call.response_size
+        pieces = self._parts.feed(pieces_of(self._read(data)))
         if call.is_complete:
             pieces += self._parts.finish()
         has_room = all(self.writer.append(piece) for piece in pieces)
@@ -121,5 +121,5 @@ class _ShownAnswer:
 
     def _read(self, came: bytes) -> Iterator[Delta]:
         events = self._events.feed(came)
-        told = [read_chat_event(event) for event in events] if self._is_chat else events
-        return (delta for event in told for delta in self._stream.feed(event))
+        stream_events = [read_chat_event(event) for event in events] if self._is_chat else events
+        return (delta for event in stream_events for delta in self._stream.feed(event))

@@ -1,4 +1,4 @@
-"""Who sent a call, and in which session: tables of how clients identify themselves.
+"""Find the client and the session of a call: a table of how clients identify themselves.
 
 An unknown client is named by the first word of its ``user-agent``, and has a session only if it sends
 ``x-headish-conversation``.
@@ -24,8 +24,9 @@ class KnownClient(NamedTuple):
     """A client, by the beginning of its ``user-agent``.
 
     ``is_agent``: it works with tools, and its requests without tools (titles, probes) are apart from its conversation.
-    ``sessions`` are tried in order: what they give of headers and body. ``preambles`` begin texts that it puts before
-    what a person says; ``compactions`` begin the first text of a lane that summarizes the lane before it.
+    ``sessions`` find the session in headers and body; the first that finds one counts. ``preambles`` begin texts that
+    it puts before the words of a person; ``compactions`` begin the first text of a lane that summarizes the lane before
+    it.
     """
 
     name: str
@@ -47,13 +48,13 @@ def _value(name: str) -> Callable[[Mapping[str, str], Mapping[str, Any]], Any]:
 def _anthropic_user(_headers: Mapping[str, str], body: Mapping[str, Any]) -> Any:
     """``metadata.user_id``: JSON with ``session_id``, or ``user_…_session_UUID`` in older versions."""
     metadata = body.get("metadata")
-    told = metadata.get("user_id") if isinstance(metadata, Mapping) else None
-    if not isinstance(told, str):
+    user_id = metadata.get("user_id") if isinstance(metadata, Mapping) else None
+    if not isinstance(user_id, str):
         return None
     try:
-        user = msgspec.json.decode(told)
+        user = msgspec.json.decode(user_id)
     except msgspec.MsgspecError:
-        return told.rpartition("_session_")[2] if "_session_" in told else None
+        return user_id.rpartition("_session_")[2] if "_session_" in user_id else None
     return user.get("session_id") if isinstance(user, Mapping) else None
 
 
@@ -77,7 +78,7 @@ CLIENTS = (
         ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>"),
         ("Another language model started to solve this problem",),
     ),
-    # @google/gemini-cli 0.61.0, seen on 2026-11-25: it says nothing of its session.
+    # @google/gemini-cli 0.61.0, seen on 2026-11-25: it sends no session.
     KnownClient(
         "gemini-cli",
         ("GeminiCLI",),
@@ -89,11 +90,11 @@ CLIENTS = (
     # opencode's provider code, read on 2026-11-22.
     KnownClient("opencode", ("opencode/",), True, (_header("x-opencode-session"), _header("x-session-affinity"))),
 )
-"""The clients whose sessions are known, each with the version that was read and the date."""
+"""The known clients, each with the version that was read and the date."""
 PREAMBLES = tuple(each for client in CLIENTS for each in client.preambles)
-"""How texts of a user's message begin that a client wrote."""
+"""The beginnings of texts in a user's message that a client wrote."""
 VOLATILE = ("x-anthropic-billing-header:",)
-"""What begins a block of a system prompt that changes with every request. Claude Code 2.1.x puts it first:
+"""The beginnings of blocks of a system prompt that change with every request. Claude Code 2.1.x puts one first:
 ``x-anthropic-billing-header: cc_version=…; cc_entrypoint=…; cch=…`` (seen on 2026-11-25)."""
 
 
@@ -119,13 +120,13 @@ class Session(NamedTuple):
 
 
 def find_session(headers: Mapping[str, str], body: Mapping[str, Any]) -> Session:
-    """The client of a call and its session."""
+    """Find the client of a call and its session."""
     agent = headers.get("user-agent", "")
-    known = next((each for each in CLIENTS if agent.startswith(each.begins)), None)
-    named = headers.get(CONVERSATION)
-    told = [named, *(read(headers, body) for read in (known.sessions if known else ()))]
-    session = next((each for each in told if isinstance(each, str) and each), None)
-    return Session(known.name if known else _name_of(agent), None if session is None else bounded(session), known)
+    client = next((each for each in CLIENTS if agent.startswith(each.begins)), None)
+    conversation = headers.get(CONVERSATION)
+    candidates = [conversation, *(read(headers, body) for read in (client.sessions if client else ()))]
+    session = next((each for each in candidates if isinstance(each, str) and each), None)
+    return Session(client.name if client else _name_of(agent), None if session is None else bounded(session), client)
 
 
 def bounded(session: str) -> str:
@@ -139,6 +140,6 @@ def _name_of(agent: str) -> str:
 
 
 def as_word(text: str) -> str:
-    """A text as a part of a bookmark's name."""
+    """Make of a text a word for a bookmark's name: small letters, digits, dots and dashes, at most 40 characters."""
     word = _WORD.sub("-", text.lower().replace("..", ".")).strip("-.")[:40]
     return word or blake3(text.encode(errors="replace")).hexdigest(length=3)

@@ -1,12 +1,13 @@
-"""The process that empties the spool: it stores each call that has ended, and then removes it there.
+"""The process that empties the spool: it stores each call that has ended, and then removes it from the spool.
 
-It may be killed at any moment: the spool keeps what is not stored yet, and what is stored is not stored again. While
-the database cannot be reached, calls wait in the spool, and a space that takes no calls keeps no other waiting. A call
+It may be killed at any moment: the spool keeps calls that are not stored yet, and no call is stored twice. While the
+database cannot be reached, calls wait in the spool, and a space that takes no calls does not hold up the others. A call
 that cannot be stored at all is reported on stderr and counted; no other call waits for it.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -48,21 +49,21 @@ from headish.values.access.wording import words_for_callers
 LOOK_SECONDS = 0.1
 """How often the recorder reads the spool."""
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 30.0
-"""How long a space or a call that fails is left alone; each failure in a row doubles it."""
+"""How long a space or a call rests after a failure; each failure in a row doubles it."""
 TIDY_SECONDS = 3600.0
 TOLD_MILLISECONDS = 1000
-"""The longest time between two reports of how far the recorder is."""
+"""The longest time between two reports of the recorder's progress."""
 _NEVER = (NotEntered, NotIsolated, RoleMissing, UnknownSpace)
-"""Errors that waiting does not mend: the space of that call is not open to the recorder."""
+"""Errors that waiting does not cure: the space of the call is not open to the recorder."""
 _OF_THE_SPACE = (
     DatabaseLocked, DatabaseReadOnly, DatabaseFull, DatabaseUnavailable, DatabaseTooNew, DatabaseTooOld,
     DatabaseReplaced, NotADatabase, NotReplicated, SpaceRestoring, UnknownDatabase,
 )  # fmt: skip
-"""Errors that every call of a space meets. The call itself may cause any other failure."""
+"""Errors that every call of a space would meet. Any other failure may be due to the call itself."""
 
 
 class _Rest(Struct):
-    """How often a space or a call failed, and until when it is left alone."""
+    """The rest of a space or a call that failed: how long it lasts, until when, and why."""
 
     seconds: float
     until: float
@@ -70,10 +71,10 @@ class _Rest(Struct):
 
 
 class SpoolFollower:
-    """Stores what stands in a spool. ``say`` gets what goes wrong. What cannot be stored now waits in the spool, and
-    the recorder tries again, each time after a longer pause. A space that takes no calls rests as a whole, so that its
-    calls keep their order; in a space that takes others, a call rests alone. Where two calls fail in one look, the
-    space may be the reason: it rests, and after that one more of its calls is tried.
+    """Stores the calls in a spool. ``say`` gets a line about each problem. Calls that cannot be stored now wait in the
+    spool, and the recorder tries again, each time after a longer pause. A space that takes no calls rests as a whole,
+    so that its calls keep their order; in a space that takes other calls, a call rests alone. If two calls fail in one
+    look, the space may be the reason: it rests, and after that one more of its calls is tried.
     """
 
     def __init__(self, recorder: CallRecorder, folder: Path, say: Callable[[str], None]) -> None:
@@ -89,29 +90,29 @@ class SpoolFollower:
 
     def look(self, *, is_over: bool = False) -> bool:
         """Store every call that has ended. Returns whether the database took them. ``is_over``: no gateway writes any
-        more, and what rests is tried once more.
+        more, and calls that rest are tried once more.
 
-        Raises: OSError where the spool cannot be read.
+        Raises: OSError if the spool cannot be read.
         """
         self._answers.look()
         for call in self._reader.read(is_over=is_over):
             space = self._recorder.space_of(call)
-            if space in self._answers.watched and space not in self._spaces:  # to ask one that rests may take long
+            if space in self._answers.watched and space not in self._spaces:  # a space that rests may answer slowly
                 self._answers.show(call)
             if call.is_complete:
                 self._waiting[call.id] = call
         self._answers.keep(self._reader)
         for id in sorted(self._reader.unreadable - self._unreadable):
             self._unreadable.add(id)
-            told = "a newer headish wrote it, or it was altered; it stays in the spool"
-            self._say(f"headish recorder: the call {id} cannot be read: {told}")
-        # At the end no rest counts any more, because there is no later.
+            reason = "a newer headish wrote it, or it was altered; it stays in the spool"
+            self._say(f"headish recorder: the call {id} cannot be read: {reason}")
+        # At the end nothing rests any more: there is no later look.
         now = float("inf") if is_over else time.monotonic()
         failed: Counter[str] = Counter()
         resting: set[str] = set()
         for id, call in list(self._waiting.items()):
             if self._told is not None and _now() - self._told.at > TOLD_MILLISECONDS:
-                self._tell()  # many may wait: whoever watches must not take the recorder for dead
+                self._tell()  # a look at many calls takes long, and the gateway must not report a silent recorder
             space = self._recorder.space_of(call)
             if space in resting or _rests(self._spaces, space, now) or _rests(self._calls, id, now):
                 continue
@@ -122,15 +123,15 @@ class SpoolFollower:
         return not (self._spaces or self._calls)
 
     def _try(self, call: SpooledCall, space: str, failed: Counter[str]) -> bool:
-        """Store a call, or note why it waits. Returns whether its space takes further calls. ``failed`` counts those of
-        each space that failed in this look."""
+        """Store a call, or note why it waits. Returns whether its space takes further calls. ``failed`` counts the
+        calls of each space that failed in this look."""
         try:
             self._store(call)
         except DatabaseError as error:
             is_of_space = isinstance(error, _OF_THE_SPACE)
             if not is_of_space:
                 failed[space] += 1
-                # Those that failed before do not count: else two that always fail would hold up all others for good.
+                # Only a call that fails for the first time: two that always fail would hold up all others for good.
                 is_of_space = failed[space] > 1 and call.id not in self._calls
                 self._rest(self._calls, call.id, error, f"the call {call.id} waits in the spool")
             if is_of_space:
@@ -143,7 +144,7 @@ class SpoolFollower:
         return True
 
     def _rest(self, rests: dict[str, _Rest], key: str, error: DatabaseError, told: str) -> None:
-        """Leave a space or a call alone for twice as long as the last time, and report it the first time."""
+        """Let a space or a call rest for twice as long as the last time. Report each new reason once."""
         last, words = rests.get(key), words_for_callers(error)
         seconds = FIRST_WAIT_SECONDS if last is None else min(2 * last.seconds, LONGEST_WAIT_SECONDS)
         rests[key] = _Rest(seconds, time.monotonic() + seconds, words)
@@ -166,7 +167,7 @@ class SpoolFollower:
         self._say(f"headish recorder: the call {call.id} cannot be stored: {reason}")
 
     def _count_held(self) -> dict[str, int]:
-        """The bytes of the calls that wait for each space that takes none."""
+        """The bytes of the waiting calls of each space that rests."""
         held = dict.fromkeys(self._spaces, 0)
         for call in self._waiting.values():
             space = self._recorder.space_of(call)
@@ -191,14 +192,14 @@ class SpoolFollower:
             held=self._count_held(),
             space=self._recorder.space,
         )
-        told = self._told
-        if told is not None and now - told.at < TOLD_MILLISECONDS and _is_same(told, state):
+        last_told = self._told
+        if last_told is not None and now - last_told.at < TOLD_MILLISECONDS and _is_same(last_told, state):
             return
         self._told = state
         try:
             write_state(self._folder, state)
         except OSError:
-            return  # a full disk: what it would say is no reason to stop
+            return  # on a full disk, a missing report is no reason to stop storing calls
 
 
 def _rests(rests: dict[str, _Rest], key: str, now: float) -> bool:
@@ -211,12 +212,12 @@ def _now() -> int:
 
 
 def _is_same(told: RecorderState, state: RecorderState) -> bool:
-    """Whether nothing has changed but counts that only grow."""
+    """Whether two reports differ only in their time and in counts that only grow."""
     return (told.waiting, told.problem, told.aside) == (state.waiting, state.problem, state.aside)
 
 
 def follow_spool(database: Database, folder: Path, space: str, ended: threading.Event) -> None:
-    """Store what passes until ``ended`` is set, then what the spool still holds, if the database takes it."""
+    """Store calls until ``ended`` is set, then those that the spool still holds, if the database takes them."""
     recorder = CallRecorder(lambda name: database.store(name, create=True), space)
     follower = SpoolFollower(recorder, folder, _say)
     tidied = time.monotonic()
@@ -227,29 +228,31 @@ def follow_spool(database: Database, folder: Path, space: str, ended: threading.
             tidied = time.monotonic()
             recorder.forget_unread()
     follower.look(is_over=True)
-    follower.look(is_over=True)  # what was shown of an answer goes a look after it is stored
+    follower.look(is_over=True)  # again: the file of an arriving answer goes one look after its call is stored
 
 
 def run_recorder(settings: RecorderSettings) -> None:
-    """Store what passes until SIGTERM or SIGINT, and from then on until the gateway has ended, too.
+    """Store calls until SIGTERM or SIGINT has come and the gateway has ended, too.
 
-    Where the parent was killed, both are told to end in the same moment, and the gateway's streams still have time.
-    Raises: DatabaseError where there is no database to open.
+    If the parent was killed, both get the signal at the same moment, and the gateway still gives its streams time.
+    Raises: DatabaseError if the database cannot be opened.
     """
-    # Two, since a signal only says that the end is near: the gateway may still write what its last calls brought.
-    told, ended = threading.Event(), threading.Event()
+    # The signal only announces the end: the gateway may still write what its last calls brought.
+    reads, writes = os.pipe()
+    ended = threading.Event()
     for number in ENDING_SIGNALS:
-        signal.signal(number, lambda *_: told.set())
+        # Not an Event: a second signal while it is being set would wait for its lock for ever.
+        signal.signal(number, lambda *_: os.write(writes, b"."))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
     spool = Path(settings.folder) / SPOOL_FOLDER
-    threading.Thread(target=_end_behind_gateway, args=(spool, told, ended), daemon=True).start()
+    threading.Thread(target=_end_behind_gateway, args=(spool, reads, ended), daemon=True).start()
     with Database.open(settings.target) as database, living(Path(settings.folder)):
         follow_spool(database, Path(settings.folder), settings.space, ended)
 
 
-def _end_behind_gateway(spool: Path, told: threading.Event, ended: threading.Event) -> None:
-    """Set ``ended`` once ``told`` is set and nobody writes to the spool any more."""
-    told.wait()
+def _end_behind_gateway(spool: Path, signals: int, ended: threading.Event) -> None:
+    """Set ``ended`` once a signal has come through the pipe ``signals`` and no gateway writes to the spool any more."""
+    os.read(signals, 1)
     until = time.monotonic() + STREAMS_SECONDS
     while is_written(spool) and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)

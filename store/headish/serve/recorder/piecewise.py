@@ -1,8 +1,8 @@
 """Hide what looks like a key in a text that comes in pieces, so that no piece shows a part of one.
 
-``secrecy.hide_shapes`` needs a whole text, and a key may come in two pieces. So the end of the text waits for as long
-as more text could make a key of it: a run of the characters that keys are made of, an address, what follows ``Bearer``,
-a private key up to its last line, what is written in base64 up to its own.
+``secrecy.hide_shapes`` needs a whole text, and a key may come in two pieces. So the end of the text waits as long as
+further text could make it a part of a key: a run of the characters that keys are made of, an address, the word after
+``Bearer``, a private key up to its last line, base64 up to its end.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ import string
 from headish.content.secrecy import ENCODED, hide_shapes, may_begin_key
 
 HELD_CHARACTERS = 16 * 1024
-"""How much of a text may wait. A longer run without a blank is no prose."""
+"""The most characters that may wait. Prose has no longer run without a blank."""
 _RUN = string.ascii_letters + string.digits + "._~+/-:="
-"""What keys, and the beginnings of addresses, are made of."""
+"""The characters of keys and of the beginnings of addresses."""
 _LOOKS = 8
 _ENDS_LOGIN = re.compile(r"[\s/?#@]")
-_SCHEMES, _PRIVATE = ("earer ", "asic "), "-----BEGIN "
+_SCHEMES, _PRIVATE = ("earer ", "asic "), "-----BEGIN "  # without the first letter, which may be small or large
 _ENCODED_GOES_ON = re.compile(r"\r?(?:\n[ \t]*[A-Za-z0-9+/_-]*)?")
 _PRIVATE_BEGINS = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
 _PRIVATE_ENDS = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
 
 
 class ShapeFilter:
-    """``hide_shapes`` of the pieces of a text. ``is_full`` once so much waits that no further piece is read."""
+    """``hide_shapes`` for a text that comes in pieces. ``is_full`` is set when too much waits; then no further piece is
+    read."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -33,11 +34,11 @@ class ShapeFilter:
 
     @property
     def waiting(self) -> int:
-        """How many characters wait."""
+        """The number of characters that wait."""
         return len(self._held)
 
     def feed(self, piece: str) -> str:
-        """What can be shown of the pieces so far. Cost: some searches of the piece and of what waits."""
+        """Take a piece; return what can be shown now. Cost: some searches in the piece and in what waits."""
         if self.is_full:
             return ""
         text = self._held + piece
@@ -48,19 +49,20 @@ class ShapeFilter:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether no key begins in what waits."""
+        """Whether no key can begin in what waits."""
         return not self.is_full and not may_begin_key(self._held)
 
     def finish(self) -> str:
-        """The rest, once the text is whole; nothing of one that was not read to its end."""
+        """Return the rest, when the text is whole; empty if the text was not read to its end."""
         rest, self._held = self._held, ""
         return "" if self.is_full else str(hide_shapes(rest))
 
 
 def _count_settled(text: str) -> int:
-    """How many characters no further text can make a part of a key; 0 where that is not told in a few looks."""
+    """The number of characters at the beginning that no further text can make a part of a key; 0 if a few looks do not
+    tell."""
     whole = text
-    for _ in range(_LOOKS):  # what is cut off may have been the end of what stands before it
+    for _ in range(_LOOKS):  # again, because the part that was cut off may have ended something before it
         at = min(_login_at(text), _scheme_at(text), _private_at(text), _encoded_at(whole, len(text)))
         settled = text[:at].rstrip(_RUN)
         if settled == text:
@@ -70,7 +72,7 @@ def _count_settled(text: str) -> int:
 
 
 def _login_at(text: str) -> int:
-    """Where an address begins whose user or password may go on."""
+    """The position of an address whose user or password may go on; the end if there is none."""
     at = text.rfind("://")
     if at < 0 or _ENDS_LOGIN.search(text, at + 3):
         return len(text)
@@ -78,14 +80,15 @@ def _login_at(text: str) -> int:
 
 
 def _scheme_at(text: str) -> int:
-    """Where a ``Bearer`` or ``Basic`` begins whose token may go on."""
-    found = ((text.rfind(each), each) for each in _SCHEMES)
-    open_ = [at for at, each in found if at >= 0 and " " not in text[at + len(each) :].lstrip(" ")]
+    """The position of a ``Bearer`` or ``Basic`` whose token may go on; the end if there is none."""
+    occurrences = ((text.rfind(each), each) for each in _SCHEMES)
+    open_ = [at for at, each in occurrences if at >= 0 and " " not in text[at + len(each) :].lstrip(" ")]
     return min(open_, default=len(text))
 
 
 def _encoded_at(text: str, end: int) -> int:
-    """Where something in base64 begins, before ``end``, that goes on behind it, or may go on in another line."""
+    """The position of base64 that begins before ``end`` and goes on after it, or may go on in another line; ``end`` if
+    there is none."""
     for match in re.finditer(ENCODED, text):
         if match.start() >= end:
             break
@@ -95,18 +98,18 @@ def _encoded_at(text: str, end: int) -> int:
 
 
 def _private_at(text: str) -> int:
-    """Where a private key begins that has not ended."""
+    """The position of a private key that has not ended; the end of the text if there is none."""
     at = text.find(_PRIVATE)
     while at >= 0:
-        begun = _PRIVATE_BEGINS.match(text, at)
-        assert begun is not None
-        if begun.end() == len(text):
+        beginning = _PRIVATE_BEGINS.match(text, at)
+        assert beginning is not None
+        if beginning.end() == len(text):
             return at
         behind = at + 1  # the dashes of another beginning may follow at once
-        if begun[0].endswith("PRIVATE KEY-----"):
-            ended = _PRIVATE_ENDS.search(text, begun.end())
-            if ended is None:
+        if beginning[0].endswith("PRIVATE KEY-----"):
+            ending = _PRIVATE_ENDS.search(text, beginning.end())
+            if ending is None:
                 return at
-            behind = ended.end()
+            behind = ending.end()
         at = text.find(_PRIVATE, behind)
     return len(text)

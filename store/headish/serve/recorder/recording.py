@@ -1,4 +1,4 @@
-"""Store a call: its lane, what it sent, what came back."""
+"""Store a call: find its lane, and store its request and its answer."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ from headish.values.blocks import Text
 from headish.values.results.calls import UNREAD, CallFacts
 
 MESSAGES_REMEMBERED = 200_000
-"""How many messages of lanes are remembered; older lanes are read again when they continue."""
+"""How many messages of lanes are remembered. A lane that was forgotten is read again when it continues."""
 TITLE_CHARACTERS = 80
 QUESTION_CHARACTERS = 4_000
 """The longest question that is shown beside an answer that arrives."""
 RESPONSE_CHARACTERS = 512
-"""The longest id of an answer that is kept to find it by."""
+"""The longest id of an answer that is indexed, so that a request can continue it."""
 LATE_MILLISECONDS = 10_000
-"""A turn that is stored this much later says when it was said."""
+"""A turn that is stored this much later than it was said also stores when it was said."""
 _NO_LANE = "response:"
-"""What the key in memory begins with of a thread that has no lane, and continues by the ids of its answers."""
+"""The prefix of the key in memory of a thread that has no lane, and continues by the ids of its answers."""
 
 
 class CallRecorder:
     """Stores calls, each once, in the spaces that ``open_store`` opens by name. For one thread.
 
-    It remembers the lanes that it saw last, so that a request costs what is new of it. ``space`` is that of calls
-    whose token opens no other.
+    It remembers the lanes that it saw last, so that a request costs only its new messages. ``space`` is the space of
+    calls without a token.
     """
 
     def __init__(self, open_store: Callable[[str], Store], space: str = "default") -> None:
@@ -65,10 +65,10 @@ class CallRecorder:
         self._kept: set[tuple[int, bytes]] = set()
 
     def record(self, call: SpooledCall) -> RecordedCall | None:
-        """Store a call that has ended; None where it is stored already.
+        """Store a call that has ended; None if it is stored already.
 
         Cost: that of its new messages and of its answer.
-        Raises: DatabaseError where the database fails: nothing is stored then.
+        Raises: DatabaseError if the database fails: nothing is stored then.
         """
         store = self._store_of(self.space_of(call))
         surface = find_surface(call.begin.method, call.begin.path)
@@ -83,10 +83,10 @@ class CallRecorder:
             return self._record_unread(store, call, _unread_because(error))
 
     def describe(self, call: SpooledCall) -> ArrivingCall | None:
-        """Whose answer a call brings, as far as its request tells; None where that is not told, and for what lists of
-        conversations fold.
+        """Find the place of a call's answer, as far as its request tells; None if it does not tell, and for calls that
+        lists of conversations fold.
 
-        Cost: reads the request, which ``record`` does again; of the database what the lane's memory does not know.
+        Cost: reads the request, as ``record`` will again, and from the database what the lane's memory lacks.
         Raises: HeadishError.
         """
         store, surface = self._store_of(self.space_of(call)), find_surface(call.begin.method, call.begin.path)
@@ -119,9 +119,10 @@ class CallRecorder:
     def _locate(
         self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest
     ) -> tuple[SentRequest, CallPlan, str]:
-        """The request as it is to be read, what it asks and where, and the key of its lane in memory.
+        """Find the lane of a request. Returns the request as it is to be read, the plan of what to store, and the key
+        of its lane in memory.
 
-        A request that names a response continues the lane of that, since it need not repeat how that began.
+        A request that names a response continues the lane of that response, because it need not repeat its beginning.
         Cost: a statement for such a request, or for one without tools; else none.
         """
         previous, space = _previous_of(request), store._number
@@ -129,23 +130,25 @@ class CallRecorder:
         if previous is not None:
             before = store._read(lambda connection: call_of_response(connection, space, previous.encode()))
         continues = before is not None and end_of(before) is not None
+        # A response without any words is nothing to continue: this request's own list is the whole conversation.
         if before is not None and not continues:
             request = read_request(surface, call.request, _options_of(call), is_whole=True)
         session = find_session(call.begin.headers, request.rest)
         lane, key = _lane_of(session, request)
         if before is not None and continues:
-            known = None if before.lane is None else before.lane.decode()
-            key = f"{_NO_LANE}{previous}" if known is None else known
-            lane = lane._replace(key=known, folds=False) if lane is not None and known is not None else lane
+            lane_key = None if before.lane is None else before.lane.decode()
+            key = f"{_NO_LANE}{previous}" if lane_key is None else lane_key
+            lane = lane._replace(key=lane_key, folds=False) if lane is not None and lane_key is not None else lane
         elif lane is not None and lane.beside is not None:
             lane = self._beside(store, request, lane, lane.beside)
             key = lane.key
-        asked = _ask(store, surface, call, request, session, lane)
-        return request, asked._replace(previous=previous, before=before), key
+        plan = _ask(store, surface, call, request, session, lane)
+        return request, plan._replace(previous=previous, before=before), key
 
     def _beside(self, store: Store, request: SentRequest, lane: LaneName, main: str) -> LaneName:
-        """The lane of a request without tools, where its conversation is known: that of the conversation for one with
-        the same system prompt, such as a compaction, else one that lists fold. Cost: a statement."""
+        """The lane of a request without tools beside the conversation ``main``. If the conversation is stored, it is
+        the lane of the conversation for a request with the same system prompt (a compaction, for example), else one
+        that lists fold. Cost: a statement."""
         space = store._number
         if store._read(lambda connection: record_by_key(connection, space, main.encode())) is None:
             return lane
@@ -160,26 +163,26 @@ class CallRecorder:
         late = call.end is not None and time.time_ns() // 1_000_000 - call.end.at > LATE_MILLISECONDS
         said_at = call.end.at if late and call.end is not None else None
         answer = read_answer(surface, call, model, limit_bytes, said_at)
-        request, asked, named = self._locate(store, surface, call, request)
-        plan = self._plan(store, asked, request, answer, model)
+        request, request_plan, lane_key = self._locate(store, surface, call, request)
+        plan = self._plan(store, request_plan, request, answer, model)
         space = store._number
-        key = space, named
-        # Taken out before the work: where it fails, what is remembered may no longer be true.
+        key = space, lane_key
+        # Taken out before the work: if that fails, the memory may no longer match the database.
         memory = self._memories.pop(key, None)
         self._remembered -= 0 if memory is None else len(memory.lane.turns)
         recorded = store._store(lambda connection, mint: record_call(connection, space, plan, memory, mint))
-        # Only once the transaction has stored them.
+        # Only after the transaction: one that fails has not stored them.
         self._kept.update((space, put.key) for put in plan.objects)
         if recorded is not None and recorded.memory is not None:
-            if named.startswith(_NO_LANE):
-                named = f"{_NO_LANE}{plan.response}" if plan.lane is None else plan.lane.key
-            self._remember((space, named), recorded.memory)
+            if lane_key.startswith(_NO_LANE):
+                lane_key = f"{_NO_LANE}{plan.response}" if plan.lane is None else plan.lane.key
+            self._remember((space, lane_key), recorded.memory)
         return recorded
 
     def _plan(
         self, store: Store, asked: CallPlan, request: SentRequest, answer: ReadAnswer, model: str | None
     ) -> CallPlan:
-        """What is to be stored of a call: beside what was asked, its envelope, its answer and its facts."""
+        """Complete the plan of a call with its envelope, its answer and its facts."""
         envelope = self._envelopes.make(request)
         usage = {} if answer.reply is None or answer.reply.usage is None else answer.reply.usage.to_dict()
         facts = msgspec.structs.replace(
@@ -202,7 +205,8 @@ class CallRecorder:
         )
 
     def _record_unread(self, store: Store, call: SpooledCall, problem: HeadishError | None) -> RecordedCall | None:
-        """Count a call that holds no conversation, or whose body nobody could read; keep such a body for a week."""
+        """Store the facts of a call that holds no conversation, or whose body cannot be read; keep such a body for a
+        week, unless it is large or holds barred content."""
         facts = msgspec.structs.replace(_facts_of(call), error=None if problem is None else str(problem)[:500])
         keeps = problem is not None and not isinstance(problem, BarredContent) and 0 < len(call.request) <= UNREAD_BYTES
         puts = (Put(UNREAD, call.id.encode(), _hidden(call.request)),) if keeps else ()
@@ -215,17 +219,18 @@ class CallRecorder:
         return recorded
 
     def forget_unread(self) -> int:
-        """Remove the unreadable bodies that are older than a week. Returns how many there were."""
+        """Remove the unreadable bodies that are older than a week; return how many were removed."""
         return self._unread.forget(time.time() - UNREAD_SECONDS)
 
     def _store_of(self, space: str) -> Store:
-        store = self._open_store(space)
+        store = self._open_store(space)  # for each call: a name may have moved on to another space
         self._unread.know(store)
         return store
 
     def _remember(self, key: tuple[int, str], memory: LaneMemory) -> None:
         self._memories[key] = memory
         self._remembered += len(memory.lane.turns)
+        # The newest lane stays, even if it alone is too long: it is the one that continues.
         while self._remembered > MESSAGES_REMEMBERED and len(self._memories) > 1:
             _, oldest = self._memories.popitem(last=False)
             self._remembered -= len(oldest.lane.turns)
@@ -234,7 +239,7 @@ class CallRecorder:
 def _ask(
     store: Store, surface: Surface, call: SpooledCall, request: SentRequest, session: Session, lane: LaneName | None
 ) -> CallPlan:
-    """What a call asks, and where: all that its request says of its place."""
+    """Make the plan of a call from its request alone."""
     return CallPlan(
         id=call.id,
         milliseconds=call.begin.at,
@@ -250,23 +255,25 @@ def _ask(
 
 
 def _options_of(call: SpooledCall) -> dict[str, Any]:
+    # A turn that is stored at once needs no `said_at`: its id has the time.
     late = time.time_ns() // 1_000_000 - call.begin.at > LATE_MILLISECONDS
     return {"said_at": call.begin.at} if late else {}
 
 
 def _previous_of(request: SentRequest) -> str | None:
-    """The id of the response that a request goes on from (Responses)."""
+    """The id of the response that a request continues (Responses); None if it names none."""
     previous = request.rest.get("previous_response_id")
     return previous if isinstance(previous, str) else None
 
 
 def _model_of(request: SentRequest, call: SpooledCall) -> str | None:
-    asked = request.rest.get("model")
-    return str(hide_shapes(asked)) if isinstance(asked, str) else model_of(call.begin.path)
+    model = request.rest.get("model")
+    return str(hide_shapes(model)) if isinstance(model, str) else model_of(call.begin.path)
 
 
 def _question_of(request: SentRequest, session: Session) -> str:
-    """The words of the last message, if a user says it: without what a client puts before them, or looks like a key."""
+    """The words of the last message, if it is a user's, without the texts that a client puts before them. What looks
+    like a key was hidden when the message was read."""
     last = request.entries[-1].read if request.entries else None
     if last is None or last.role != "user":
         return ""
@@ -292,7 +299,7 @@ def _facts_of(call: SpooledCall) -> CallFacts:
 
 
 def _response_of(answer: ReadAnswer) -> str | None:
-    """The provider's id of an answer; none that is longer than an index takes."""
+    """The provider's id of an answer; None if it is longer than an index takes."""
     id = None if answer.reply is None else answer.reply.id
     return id if id is not None and len(id) <= RESPONSE_CHARACTERS else None
 
@@ -302,28 +309,29 @@ def _unread_because(error: Exception) -> InvalidContent:
 
 
 def _hidden(body: bytes) -> bytes:
-    """An unreadable body, with what looks like a key removed."""
+    """Return an unreadable body without what looks like a key. Bytes that are not UTF-8 stay as they are."""
     text: str = hide_shapes(body.decode(errors="surrogateescape"))
     return text.encode(errors="surrogateescape")
 
 
 def _kept_conversation(request: SentRequest) -> str | None:
     """The conversation that the provider keeps, if the request names one (Responses)."""
-    given = request.rest.get("conversation")
-    named = given.get("id") if isinstance(given, Mapping) else given
-    return named if isinstance(named, str) and named else None
+    conversation = request.rest.get("conversation")
+    conversation_id = conversation.get("id") if isinstance(conversation, Mapping) else conversation
+    return conversation_id if isinstance(conversation_id, str) and conversation_id else None
 
 
 def _lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, str]:
-    """The lane of a request, and its key in memory. None without a session, unless the client is known."""
-    known, kept = session.known, _kept_conversation(request)
+    """The lane of a request, and its key in memory. The lane is None without a session, unless the client is known."""
+    known, conversation = session.known, _kept_conversation(request)
     digest, words = beginning_of(request.entries[request.lead :], known.preambles if known else ())
+    # Codex opens a WebSocket with such a request: it has no words by which a lane could be known.
     says_nothing = request.rest.get("generate") is False and len(request.entries) == request.lead
-    if says_nothing or (session.id is None and known is None and kept is None):
+    if says_nothing or (session.id is None and known is None and conversation is None):
         return None, digest
     begins, shorts = session.id or digest, session.shorts or (digest[:6], digest)
-    if kept is not None:
-        begins, shorts, digest = bounded(kept), (as_word(kept),), "kept"
+    if conversation is not None:
+        begins, shorts, digest = bounded(conversation), (as_word(conversation),), "kept"
     is_beside = known is not None and known.is_agent and not request.has_tools
     session_key = f"lane:{session.client}:{begins}"
     main = f"{session_key}:{digest}"

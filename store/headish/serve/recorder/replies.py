@@ -1,4 +1,4 @@
-"""What came back from a call: the draft of an answer, or the reason why there is none."""
+"""Read the answer of a call: its draft, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHUNK = {"object": "chat.completion.chunk"}
 
 
 class ReadAnswer(NamedTuple):
-    """The draft of an answer and what was read for it; ``error`` says in a sentence what went wrong."""
+    """The draft of an answer and the reply that was read for it; ``error`` says in a sentence what went wrong."""
 
     draft: Draft | None
     reply: Reply | None
@@ -36,7 +36,7 @@ class ReadAnswer(NamedTuple):
 def read_answer(
     surface: Surface, call: SpooledCall, model: str | None, limit_bytes: int, said_at: int | None
 ) -> ReadAnswer:
-    """Read the answer of a call. If it broke off, it is incomplete and says why."""
+    """Read the answer of a call. An answer that broke off is marked incomplete, with the reason."""
     broken = None if call.end is not None and call.end.outcome == "ok" else _why(call)
     status = None if call.head is None else call.head.status
     if status is None or not 200 <= status < 300:
@@ -68,8 +68,8 @@ def _why(call: SpooledCall) -> str:
 
 
 def _short(text: str) -> str:
-    said: str = hide_shapes(text)
-    return said[:ERROR_CHARACTERS]
+    hidden: str = hide_shapes(text)
+    return hidden[:ERROR_CHARACTERS]
 
 
 def _message_of(error: Mapping[str, Any] | None) -> str | None:
@@ -78,7 +78,7 @@ def _message_of(error: Mapping[str, Any] | None) -> str | None:
 
 
 def _error_of(body: bytes) -> str | None:
-    """What an API says of its refusal."""
+    """The reason that an API gives for its refusal; None if it gives none."""
     try:
         return _told_error(msgspec.json.decode(body))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -93,15 +93,15 @@ def _told_error(said: Any) -> str:
 
 
 def _without_keys(reply: Reply) -> Reply:
-    """The reply, with what looks like a key removed."""
-    said = strictjson.decode(encode_payload(reply.content), "an answer")
-    hidden = hide_shapes(said)
-    content = reply.content if hidden is said else read_content(hidden)
+    """The reply without what looks like a key."""
+    payload = strictjson.decode(encode_payload(reply.content), "an answer")
+    hidden = hide_shapes(payload)
+    content = reply.content if hidden is payload else read_content(hidden)
     return replace(reply, content=content, details=hide_secrets(reply.details), error=hide_secrets(reply.error))
 
 
 def _chat_events(body: bytes) -> Iterator[dict[str, Any]]:
-    """Ollama's own events as chunks of Chat. Source: ollama docs/api.md, read on 2026-11-25."""
+    """Convert Ollama's own events to chunks of Chat. Source: ollama docs/api.md, read on 2026-11-25."""
     count = 0
     for line in body.splitlines():
         if not line.strip():
@@ -110,18 +110,18 @@ def _chat_events(body: bytes) -> Iterator[dict[str, Any]]:
             event = msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             if count:
-                return  # a line that was cut off: what came before it is the answer so far
+                return  # the line was cut off: the events before it are the answer so far
             raise InvalidReply("a reply", "it is no answer of Ollama's", 1) from None
         count += 1
         yield read_chat_event(event)
 
 
 def read_chat_event(event: Mapping[str, Any]) -> dict[str, Any]:
-    """An event of Ollama's as a chunk of Chat."""
+    """Convert an event of Ollama's to a chunk of Chat."""
     if "error" in event:
         return {"error": {"message": str(event["error"])}}
-    given = event.get("message")
-    message = given if isinstance(given, Mapping) else {}
+    raw_message = event.get("message")
+    message = raw_message if isinstance(raw_message, Mapping) else {}
     delta: dict[str, Any] = {"role": "assistant", "content": message.get("content") or None}
     if message.get("thinking"):
         delta["reasoning_content"] = message["thinking"]
@@ -129,7 +129,7 @@ def read_chat_event(event: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(calls, list):
         delta["tool_calls"] = [_chat_call(at, call) for at, call in enumerate(calls) if isinstance(call, Mapping)]
     reason = (event.get("done_reason") or "stop") if event.get("done") else None
-    reason = "tool_calls" if reason == "stop" and calls else reason
+    reason = "tool_calls" if reason == "stop" and calls else reason  # Ollama has no reason of its own for calls
     chunk = {**_CHUNK, "model": event.get("model"), "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
     counts = {"prompt_tokens": event.get("prompt_eval_count"), "completion_tokens": event.get("eval_count")}
     return {**chunk, "usage": counts} if event.get("done") and None not in counts.values() else chunk

@@ -1,4 +1,4 @@
-"""A request's body, taken apart: messages, and the envelope around them."""
+"""Take a request's body apart: its messages, and the envelope around them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from headish.serve.recorder.surfaces import Surface
 from headish.values.results.calls import ENVELOPE
 
 PART_BYTES = 256
-"""A value of an envelope of at least this size is stored apart, so that it is stored once however often the others
-change."""
+"""A value of an envelope of at least this size becomes an object of its own, so that it is stored once however often
+the other values change."""
 _SYSTEM_NAMES = {"systemInstruction": ("systemInstruction", "system_instruction")}
 KEPT = frozenset(("previous_response_id", "conversation"))
-"""The keys that say that the provider keeps the messages before those of a request (Responses)."""
+"""The keys of a request whose earlier messages the provider keeps (Responses)."""
 _read_body = msgspec.json.Decoder(dict[str, Raw])
 
 
 class Envelope(NamedTuple):
-    """What a request says beside its messages, as the objects that keep it. ``key`` is the key of the whole."""
+    """The objects that keep all of a request except its messages. ``key`` is the key of the object for the whole,
+    ``tools`` the hash of its tools."""
 
     key: str
     tools: str | None
@@ -38,8 +39,8 @@ class Envelope(NamedTuple):
 
 
 class SentRequest(NamedTuple):
-    """A body: its messages, the first ``lead`` of the system; the blocks of its system prompt that change each time, by
-    position; and everything else."""
+    """A body: its messages, of which the first ``lead`` are the system's; ``volatile``, the blocks of its system prompt
+    that change each time, by position; and ``rest``, everything else."""
 
     entries: tuple[SentEntry, ...]
     lead: int
@@ -50,20 +51,20 @@ class SentRequest(NamedTuple):
 
     @property
     def has_tools(self) -> bool:
-        """Whether the model is offered tools. Codex 0.169 names those of some models in the first item of its list."""
+        """Whether the request offers tools. For some models, Codex 0.169 lists them in the first item of its list."""
         return bool(self.rest.get("tools")) or any(each.holds(b'"additional_tools"') for each in self.entries[:1])
 
 
 def read_request(surface: Surface, body: bytes, options: Mapping[str, Any], *, is_whole: bool = False) -> SentRequest:
-    """Take a body apart. ``options`` are those of its turns. ``is_whole`` where nothing was said before its messages,
-    though it names a response. Cost: reads the body once, and decodes all but messages.
-    Raises: InvalidContent for a body that is none of the API.
+    """Take a body apart. ``options`` are those of its turns. ``is_whole``: nothing was said before its messages, even
+    though it names a response. Cost: reads the body once, and decodes everything except the messages.
+    Raises: InvalidContent if the body does not fit the API.
     """
     form = surface.form
     try:
         values = _read_body.decode(body)
-        listed = values.pop(form.list_name, None)
-        items, is_text = _items(listed)
+        raw_items = values.pop(form.list_name, None)
+        items, is_text = _items(raw_items)
         runs = split_items(form, items)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InvalidContent("a request", f"it is no body of the API {surface.name} ({error})") from None
@@ -80,7 +81,7 @@ def read_request(surface: Surface, body: bytes, options: Mapping[str, Any], *, i
 
 
 def _items(listed: Raw | None) -> tuple[list[Raw], bool]:
-    """The list of a body. A text counts as a list of one message."""
+    """The messages of a body, and whether they were a text: it counts as a list of one message."""
     if listed is None:
         raise msgspec.ValidationError("it holds no list of messages")
     if bytes(listed).lstrip()[:1] == b'"':
@@ -91,23 +92,24 @@ def _items(listed: Raw | None) -> tuple[list[Raw], bool]:
 def _take_system(
     form: Form, values: dict[str, Raw], is_whole: bool
 ) -> tuple[bytes | None, tuple[tuple[int, Any], ...]]:
-    """The instructions beside a list, without what changes with each request; and that."""
-    # Where the provider keeps what was said, its instructions hold for this request alone.
+    """Take the instructions beside the list out of ``values``. Returns them without the blocks that change with each
+    request, and those blocks by position."""
+    # If the provider keeps the earlier messages, instructions apply to this request alone, not to the thread.
     if form.system_name is None or (values.keys() & KEPT and not is_whole):
         return None, ()
     name = next((each for each in _SYSTEM_NAMES.get(form.system_name, (form.system_name,)) if each in values), None)
-    if name is None or name != form.system_name:
+    if name is None or name != form.system_name:  # another spelling stays in the envelope, as the client wrote it
         return None, ()
-    given = msgspec.json.decode(values[name])
-    if not given:
+    instructions = msgspec.json.decode(values[name])
+    if not instructions:
         return None, ()  # an empty one is kept with the envelope
     raw = bytes(values.pop(name))
-    if not isinstance(given, list):
+    if not isinstance(instructions, list):
         return raw, ()
-    volatile = tuple((at, part) for at, part in enumerate(given) if _is_volatile(part))
+    volatile = tuple((at, part) for at, part in enumerate(instructions) if _is_volatile(part))
     if not volatile:
         return raw, ()
-    kept = [part for part in given if not _is_volatile(part)]
+    kept = [part for part in instructions if not _is_volatile(part)]
     return (msgspec.json.encode(kept) if kept else None), volatile
 
 
@@ -117,14 +119,14 @@ def _is_volatile(part: Any) -> bool:
 
 
 class Envelopes:
-    """Makes objects of envelopes, and remembers those of the last ones."""
+    """Makes the objects of envelopes, and remembers those that it made last."""
 
     def __init__(self) -> None:
         self._parts: dict[bytes, Put] = {}
 
     def make(self, request: SentRequest) -> Envelope:
-        """The objects of an envelope, with what looks like a key removed. Cost: a hash of each value; only a value that
-        was not seen lately is searched for keys.
+        """Make the objects of an envelope, without what looks like a key. Cost: a hash of each value; only values that
+        were not seen lately are searched for keys.
         """
         inline: dict[str, Any] = {}
         parts: dict[str, str] = {}
@@ -136,21 +138,21 @@ class Envelopes:
             put = self._part(name, raw, request.rest[name])
             parts[name] = put.key.decode()
             puts.append(put)
-        whole = _put({"body": inline, "parts": parts})
+        envelope_put = _put({"body": inline, "parts": parts})
         tools = next((put for put in puts if put.key.decode() == parts.get("tools")), None)
         size = len(request.raw_rest.get("tools", b""))
-        named = (
+        tools_key = (
             tools.key.decode() if tools else blake3(request.raw_rest.get("tools", b"")).hexdigest() if size else None
         )
-        return Envelope(whole.key.decode(), named, size, (whole, *puts))
+        return Envelope(envelope_put.key.decode(), tools_key, size, (envelope_put, *puts))
 
     def _part(self, name: str, raw: bytes, value: Any) -> Put:
-        seen = blake3(name.encode() + b"\0" + raw).digest()
-        if seen not in self._parts:
+        digest = blake3(name.encode() + b"\0" + raw).digest()
+        if digest not in self._parts:
             if len(self._parts) >= _PARTS_REMEMBERED:
                 self._parts.clear()
-            self._parts[seen] = _put(hide_secrets(value, name))
-        return self._parts[seen]
+            self._parts[digest] = _put(hide_secrets(value, name))
+        return self._parts[digest]
 
 
 _PARTS_REMEMBERED = 256
@@ -162,35 +164,35 @@ def _put(value: Any) -> Put:
 
 
 def beginning_of(entries: Sequence[SentEntry], preambles: tuple[str, ...]) -> tuple[str, str]:
-    """What distinguishes the conversations of a session: a hash of the first message that a person or program said, and
-    its first words. Texts that a client puts before it do not count, if anything is left."""
+    """The mark that tells the conversations of a session apart: a hash of the first message that a person or program
+    said, and its first words. Texts that a client puts before it do not count, if anything else is left."""
     for entry in entries:
         if any(_is_set_up(native) for native in entry.bare):
             continue
-        said = [each for native in entry.bare for each in _words(native) if not each.startswith(preambles or ("\0",))]
-        if said:
-            return natives_hash(said).hex()[:12], said[0]
+        texts = [each for native in entry.bare for each in _words(native) if not each.startswith(preambles or ("\0",))]
+        if texts:
+            return natives_hash(texts).hex()[:12], texts[0]
     return (natives_hash(entries[0].bare).hex()[:12], "") if entries else ("empty", "")
 
 
 def _is_set_up(native: Any) -> bool:
-    """Whether an entry is an instruction, before the conversation."""
+    """Whether an entry is an instruction or a list of tools, before the conversation."""
     return isinstance(native, Mapping) and (native.get("role") in SYSTEM or native.get("type") == "additional_tools")
 
 
 def _words(native: Any) -> list[str]:
-    """The texts of a message; what else it holds, as JSON."""
+    """The texts of a message; its other parts as JSON."""
     if not isinstance(native, Mapping):
         return []
     parts = native.get("content", native.get("parts"))
     if isinstance(parts, str):
         return [parts]
-    listed = parts if isinstance(parts, list) else [native]
+    items = parts if isinstance(parts, list) else [native]
     return [
         part["text"]
         if isinstance(part, Mapping) and isinstance(part.get("text"), str)
         else part
         if isinstance(part, str)
         else msgspec.json.encode(part, order="deterministic").decode()
-        for part in listed
+        for part in items
     ]

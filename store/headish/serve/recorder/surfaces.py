@@ -1,4 +1,4 @@
-"""Which API a call speaks, by its method and path. A call that is not in the table passes, and is counted."""
+"""Find the API of a call by its method and path. A call that is not in the table passes, and is counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headish.content.forms.table import FORMS
 
 
 class Surface(NamedTuple):
-    """An API that holds a conversation: the form of its messages, and the provider whose answers it gives."""
+    """An API for conversations: the form of its messages, and the provider whose answers it gives."""
 
     name: str
     form: Form
@@ -28,13 +28,13 @@ _MODEL = re.compile(r"/models/([^/:]+):")
 
 
 def find_surface(method: str, path: str) -> Surface | None:
-    """The API that a call speaks; None for one that holds no conversation."""
+    """The API of a call; None if the call holds no conversation."""
     if method != "POST":
         return None
     return next((surface for pattern, surface in _PATHS if pattern.search(path)), None)
 
 
 def model_of(path: str) -> str | None:
-    """The model that a path names."""
+    """The model that a path names; None if it names none."""
     found = _MODEL.search(path)
     return None if found is None else found[1]

@@ -1,4 +1,4 @@
-"""The bodies that nobody could read: kept for a week, within a limit for each space.
+"""Keep the bodies that could not be read for a week, within a limit for each space.
 
 A client may send unreadable bodies as fast as it likes, and must not fill the disk with them.
 """
@@ -14,12 +14,12 @@ from headish.store.store import Store
 from headish.values.results.calls import UNREAD
 
 UNREAD_BYTES = 1024 * 1024
-"""A larger body is not kept."""
+"""The largest body that is kept."""
 UNREAD_TOTAL_BYTES = 64 * UNREAD_BYTES
-"""How many bytes of them a space keeps; the oldest go first."""
+"""The most bytes of unread bodies that a space keeps; the oldest go first."""
 UNREAD_SECONDS = 7 * 24 * 60 * 60
 COUNTED_BYTES = 1024
-"""A smaller body counts as this many bytes: its row takes room, too."""
+"""A smaller body counts as this many bytes, because its row takes room, too."""
 _READ_AT_ONCE = 16
 
 
@@ -30,27 +30,27 @@ class _UnreadBody(NamedTuple):
 
 
 class _Bodies:
-    """Those of one store, oldest first."""
+    """The unread bodies of one store, oldest first."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._kept: deque[_UnreadBody] = deque()
         self._size = 0
         after: str | None = None
-        while found := store.objects.list(UNREAD, after=after, limit=_READ_AT_ONCE):  # keys are in the order of time
-            for each in found:
+        while objects := store.objects.list(UNREAD, after=after, limit=_READ_AT_ONCE):  # keys are in the order of time
+            for each in objects:
                 self._add(each.key, len(each.data), each.time.timestamp())
-            after = found[-1].key
+            after = objects[-1].key
 
     def bound(self, key: str, size: int, at: float) -> None:
-        """One was kept just now: remove the oldest that are too many with it."""
-        if not (self._kept and self._kept[-1].key == key):  # it was among those that were read
+        """Add a body that was stored just now; remove the oldest until all fit the limit."""
+        if not (self._kept and self._kept[-1].key == key):  # else it was among those that `__init__` read
             self._add(key, size, at)
         while self._size > UNREAD_TOTAL_BYTES:
             self._drop()
 
     def forget(self, before: float) -> int:
-        """Remove those that are older than a moment; how many there were."""
+        """Remove the bodies older than ``before``; return how many were removed."""
         removed = 0
         while self._kept and self._kept[0].at < before:
             self._drop()
@@ -58,9 +58,9 @@ class _Bodies:
         return removed
 
     def _add(self, key: str, size: int, at: float) -> None:
-        kept = _UnreadBody(key, max(size, COUNTED_BYTES), at)
-        self._kept.append(kept)
-        self._size += kept.size
+        body = _UnreadBody(key, max(size, COUNTED_BYTES), at)
+        self._kept.append(body)
+        self._size += body.size
 
     def _drop(self) -> None:
         with suppress(UnknownObject):  # somebody else removed it
@@ -69,27 +69,26 @@ class _Bodies:
 
 
 class UnreadBodies:
-    """The bodies that stores keep, as far as this process knows: all of a store, once it was asked of. For one
-    thread."""
+    """The unread bodies of stores. The bodies of a store are read when they are first needed. For one thread."""
 
     def __init__(self) -> None:
         self._stores: dict[int, Store] = {}
         self._bodies: dict[int, _Bodies] = {}
 
     def know(self, store: Store) -> None:
-        """A store that may keep some."""
+        """Note a store that may keep unread bodies."""
         self._stores[store._number] = store
 
     def bound(self, store: Store, key: str, size: int, at: float) -> None:
-        """A body was kept just now, at ``at`` in Unix seconds: remove the oldest that are too many with it.
+        """Add a body that was stored at ``at``, in Unix seconds; remove the oldest until all fit the limit.
 
-        Cost: none, mostly; for a store that was not asked of, a read of all that it keeps.
+        Cost: mostly none; the first time for a store, a read of all its unread bodies.
         """
         self._of(store).bound(key, size, at)
 
     def forget(self, before: float) -> int:
-        """Remove those that are older than a moment, in Unix seconds; how many there were. Those of a store that fails
-        stay until the next time."""
+        """Remove the bodies older than ``before``, in Unix seconds; return how many were removed. If a store fails, its
+        bodies stay until the next time."""
         return sum(self._forget(number, before) for number in list(self._stores))
 
     def _forget(self, number: int, before: float) -> int:

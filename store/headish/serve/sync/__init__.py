@@ -1,1 +1,1 @@
-"""``/sync``: a store answers another one that has this server as a remote."""
+"""``/sync``: answer stores that have this server as a remote; and sync with remotes of one's own at intervals."""

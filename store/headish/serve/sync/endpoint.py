@@ -1,8 +1,8 @@
-"""``POST /sync``: a question of another store, and its answer, as two bodies of the live protocol.
+"""``POST /sync``: answer a question of another store. Question and answer are bodies of the live protocol.
 
-A body is a whole conversation: hello, a question, goodbye. It is read into a file before anything looks at it, and the
-answer is written to one: so a slow client holds a file, and no thread, transaction or memory. Nothing is kept between
-two requests. A session of a browser opens nothing here, since a page of another site could use it.
+A body is a whole conversation: hello, a question, goodbye. The endpoint reads it into a file before it looks at it, and
+writes the answer to a file, so a slow client occupies a file, and no thread, transaction or memory. It keeps nothing
+between two requests. A browser's session is not accepted here, because a page of another site could use it.
 """
 
 from __future__ import annotations
@@ -33,42 +33,42 @@ from headish.values.limits import SYNC_LIMIT_BYTES
 
 LOG = logging.getLogger("headish.serve")
 LIMITS = {PATH: SYNC_LIMIT_BYTES}
-"""The largest body of a path of here."""
+"""The largest body of a request, by its path."""
 AT_ONCE, WAIT_SECONDS = 8, 30.0
-"""So many questions are answered at once; another one waits for so long."""
+"""How many questions are answered at once, and how long another one waits for its turn."""
 PER_TOKEN = 4
-"""So many requests may one token have under way: each takes room on the disk, and no token takes all places."""
+"""How many requests of one token may be under way: each takes room on the disk, and no token may take all places."""
 PORTION_BYTES, PORTION_SECONDS = 1024 * 1024, 60.0
-"""A body that takes longer for its next portion is given up."""
+"""A body is given up if its next portion takes longer than this."""
 TOLD_SECONDS = 5.0
-"""How often what was answered so far is sent, while the rest is made."""
+"""How often the finished part of an answer is sent, while the rest is made."""
 _CHUNK_BYTES = 256 * 1024
 
 
 class SyncEndpoint:
-    """The route, with what is under way."""
+    """The route, and the count of requests under way."""
 
     def __init__(self) -> None:
         self._working = asyncio.Semaphore(AT_ONCE)
         self._under_way: Counter[tuple[str | None, str]] = Counter()
 
     def routes(self) -> list[BaseRoute]:
-        """Its route."""
+        """The route of the endpoint."""
         return [Route(PATH, self.answer, methods=["POST"])]
 
     async def answer(self, request: Request) -> Response:
         """Answer a request. Raises: UnknownSpace, RightMissing, TooLarge, DatabaseError."""
         caller = caller_of(request)
         if caller.how != "token":
-            told = "a store syncs with a token that has the right sync: 'headish token add NAME --right sync'"
-            return problem(request.scope, 403, "TokenNeeded", told)
+            reason = "a store syncs with a token that has the right sync: 'headish token add NAME --right sync'"
+            return problem(request.scope, 403, "TokenNeeded", reason)
         store = await enter(request, "sync")
         if request.headers.get("content-type") != MEDIA_TYPE or "content-encoding" in request.headers:
             return problem(request.scope, 415, "UnknownMediaType", f"a question is {MEDIA_TYPE}, without an encoding")
         who = caller.space, caller.name
         if self._under_way[who] >= PER_TOKEN:
-            told = f"{PER_TOKEN} requests with this token are under way"
-            return problem(request.scope, 429, "TooManyAtOnce", told, headers={"Retry-After": "5"})
+            reason = f"{PER_TOKEN} requests with this token are under way"
+            return problem(request.scope, 429, "TooManyAtOnce", reason, headers={"Retry-After": "5"})
         with ExitStack() as opened:
             self._under_way[who] += 1
             opened.callback(self._forget, who)
@@ -84,29 +84,29 @@ class SyncEndpoint:
         try:
             await _take(request, question)
         except TimeoutError:
-            told = f"no further portion of the body came for {PORTION_SECONDS:g} seconds"
-            return problem(request.scope, 408, "TooSlow", told)
+            reason = f"no further portion of the body came for {PORTION_SECONDS:g} seconds"
+            return problem(request.scope, 408, "TooSlow", reason)
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody reads it
-        if not await request.state.is_admitted(request.scope):  # a body may take hours
+            return Response(status_code=400)  # the client has gone and does not read it
+        if not await request.state.is_admitted(request.scope):  # a body may take hours, and its token may be removed
             return problem(request.scope, 401, "WrongToken", "the token was removed while this was asked")
         try:
             await asyncio.wait_for(self._working.acquire(), WAIT_SECONDS)
         except TimeoutError:
-            told = "other stores are being answered: try again later"
-            return problem(request.scope, 503, "Busy", told, headers={"Retry-After": "30"})
+            reason = "other stores are being answered: try again later"
+            return problem(request.scope, 503, "Busy", reason, headers={"Retry-After": "30"})
         work = asyncio.ensure_future(self._work(store, caller, question.fileno(), answer.fileno()))
         return GrowingAnswer(work, answer.fileno(), opened.pop_all())
 
     async def _work(self, store: AsyncStore, caller: Caller, question: int, answer: int) -> None:
-        """Answer what lies in a file into another one."""
+        """Read a question from a file, and write its answer to another file."""
         try:
             os.lseek(question, 0, os.SEEK_SET)
-            # More than one could ask for the same again and again, and fill the disk with answers.
+            # One question: a body with many could ask for the same again and again, and fill the disk with answers.
             await store.remotes.answer(
                 question, answer, trust=caller.may("trust"), erases=caller.may("erase"), caller=caller.name, questions=1
             )
-        except HeadishError as error:  # the caller was told
+        except HeadishError as error:  # the answer reports it to the caller
             LOG.info("sync of %s: %s", caller.name, error)
         except Exception:
             LOG.exception("sync of %s", caller.name)
@@ -115,18 +115,19 @@ class SyncEndpoint:
 
 
 class GrowingAnswer(Response):
-    """What lies in a file, as far as it is there, until the work that writes it is done. ``opened`` is closed then."""
+    """A response with the contents of a file, sent while ``work`` still writes it. ``opened`` is closed at the end."""
 
     media_type = MEDIA_TYPE
 
     def __init__(self, work: asyncio.Future[None], file: int, opened: ExitStack) -> None:
+        # Without Response's own: that would announce the length of an empty body.
         self.status_code = 200
         self.background = None
         self.init_headers({"cache-control": "no-store", "x-accel-buffering": "no"})
         self._work, self._file, self._opened = work, file, opened
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it. A client that takes nothing for a minute is left."""
+        """Send the file. Gives up a client that takes nothing for a minute."""
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             async for piece in self._pieces():
@@ -136,6 +137,7 @@ class GrowingAnswer(Response):
         except TimeoutError:
             LOG.info("a store that syncs took nothing for %g seconds", PORTION_SECONDS)
         finally:
+            # Not before the work ends: its thread still uses the files, and a closed number may be another file's.
             await asyncio.wait([self._work])
             self._opened.close()
 
@@ -150,7 +152,7 @@ class GrowingAnswer(Response):
 
 
 def _unnamed(folder: str) -> BinaryIO:
-    """A file without a name, beside the database: what stands in a store goes to no other disk."""
+    """Open a file without a name beside the database, so that the contents of a store reach no other disk."""
     return TemporaryFile(dir=folder, buffering=0)
 
 
@@ -159,14 +161,15 @@ async def _take(request: Request, file: BinaryIO) -> None:
     stream = request.stream()
     while True:
         async with asyncio.timeout(PORTION_SECONDS):
-            wanted = PORTION_BYTES
-            while wanted > 0:
+            remaining = PORTION_BYTES
+            while remaining > 0:
                 piece = await anext(stream, None)
                 if piece is None:
                     return
-                if file.write(piece) < len(piece):  # the rest would be missing, and the caller told of a broken message
+                # Unbuffered, so a full disk may take a part. The caller must not be told that its message is broken.
+                if file.write(piece) < len(piece):
                     raise OSError(ENOSPC, os.strerror(ENOSPC))
-                wanted -= len(piece)
+                remaining -= len(piece)
 
 
 def sync_routes(settings: WebSettings) -> list[BaseRoute]:

@@ -1,8 +1,8 @@
-"""Sync with remotes at intervals, in a process of its own: one that is slow or gone holds up no call, page or other
-remote.
+"""Sync with remotes at intervals, in a process of its own: a remote that is slow or gone holds up no call, no page and
+no other remote.
 
-Each remote has a thread, so it is never synced with twice at once. Whatever is cut off, by the end of the server too,
-is taken up by the next sync.
+Each remote has a thread, so it is never synced with twice at once. A sync that is cut off, also by the end of the
+server, is continued by the next one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOG = logging.getLogger("headish.serve")
 LONGEST_PAUSE_SECONDS = 1800.0
 """Each failure in a row doubles the pause before the next sync, up to this; a longer interval stays as it is."""
 END_SECONDS = 3.0
-"""How long a sync that has begun may go on when the server ends."""
+"""How long a begun sync may continue when the server ends."""
 
 Say = Callable[[str], None]
 
@@ -45,7 +45,7 @@ class SyncEvery(Struct, frozen=True):
 
 
 class SyncerSettings(Struct, frozen=True):
-    """What the process needs: the database, the server's folder, the space, and its remotes."""
+    """The settings of the process: the database, the server's folder, the space, and its remotes."""
 
     target: str
     folder: str
@@ -54,7 +54,8 @@ class SyncerSettings(Struct, frozen=True):
 
 
 class Timetable:
-    """The remotes of a store, each in a thread, until ``end`` is called. ``say`` is told of failures."""
+    """Syncs with the remotes of a store, each in a thread, until ``end`` is called. ``say`` gets a line about each new
+    failure."""
 
     def __init__(self, settings: SyncerSettings, store: Store, say: Say) -> None:
         self._settings, self._store, self._say = settings, store, say
@@ -71,7 +72,7 @@ class Timetable:
             thread.start()
 
     def end(self) -> bool:
-        """Begin nothing new; whether all that had begun has ended in time."""
+        """Begin no further sync; return whether all begun syncs ended within ``END_SECONDS``."""
         self._ended.set()
         until = time.monotonic() + END_SECONDS
         for thread in self._threads:
@@ -102,6 +103,7 @@ class Timetable:
         return replace(run, last=_now(), failed=0, error="")
 
     def _failed(self, run: SyncRun, error: str) -> SyncRun:
+        # Once as long as the reason stays the same (ADR 0102). At the end, a sync that is cut off is not a failure.
         if error != run.error and not self._ended.is_set():
             self._say(f"headish sync: {run.remote}: {error}")
         return replace(run, failed=run.failed + 1, error=error)
@@ -112,15 +114,15 @@ class Timetable:
             if not self._ended.is_set():
                 try:
                     write_runs(Path(self._settings.folder), self._runs.values())
-                except OSError as error:  # of a full disk, say: the next one is written, or says so again
+                except OSError as error:  # a full disk, for example; the next change writes the file, or warns again
                     LOG.warning("how the syncs stand cannot be written: %s", error)
         return run
 
 
 def pause_seconds(every_seconds: float, failed: int) -> float:
-    """How long to wait for the next sync, after so many failures in a row."""
+    """How long to wait before the next sync, after ``failed`` failures in a row."""
     longest = max(every_seconds, LONGEST_PAUSE_SECONDS)
-    return min(every_seconds * 2.0 ** min(failed, 20), longest)
+    return min(every_seconds * 2.0 ** min(failed, 20), longest)  # 20: a float overflows after a thousand failures
 
 
 def _now() -> datetime:
@@ -135,14 +137,15 @@ def run_syncer(settings: SyncerSettings) -> None:
     """Sync until SIGTERM or SIGINT. Raises: as ``Database.open`` and ``Database.store``."""
     reads, writes = os.pipe()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: os.write(writes, b"."))  # an Event could be half set when it is called
+        # Not an Event: a second signal while it is being set would wait for its lock for ever.
+        signal.signal(number, lambda *_: os.write(writes, b"."))
     with Database.open(settings.target, create=False) as database:
         store = database.store(settings.space, create=False)
         timetable = Timetable(settings, store, _tell)
         timetable.begin()
         os.read(reads, 1)
         if not timetable.end():
-            # What is under way is cut off, as by a lost connection. A command that reaches a remote is of this group.
+            # Cut off the syncs under way, as a lost connection would. Commands that reach remotes are in this group.
             if os.getpgrp() == os.getpid():
                 os.killpg(0, signal.SIGTERM)
             os._exit(0)

@@ -1,10 +1,10 @@
-"""The application: the layers that every request passes, and the routes that are mounted.
+"""The application: the layers that every request passes, and the mounted routes.
 
 To mount routes, write a function that takes the settings and returns routes, and add it to ``MOUNTED``. A route gets a
-request that was admitted: ``await enter(request, "read")`` is the ``AsyncStore`` of the space that it names, for a
-caller who has that right there, and ``caller_of(request)`` says who asks (both in ``serve.access.state``). An error
-that a route raises becomes the answer (``serve.access.problems``). Paths under ``/assets/`` need no login: what they
-show is everybody's.
+request that was admitted: ``await enter(request, "read")`` gives the ``AsyncStore`` of the space that it names, if the
+caller has that right there, and ``caller_of(request)`` the caller (both in ``serve.access.state``). An error that a
+route raises becomes the answer (``serve.access.problems``). Paths under ``/assets/`` need no login, so they must show
+nothing of anybody's.
 
 Layers, from the outside: ``Guard`` (host, target, peer, headers of answers), ``Admission`` (caller, cross-site),
 ``BodyLimit``.
@@ -51,11 +51,11 @@ MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (
     sync_routes,
     page_routes,
 )
-"""Where the routes come from, in the order in which they are tried."""
+"""The functions that give the routes, in the order in which routes are tried."""
 
 
 def build_app(settings: WebSettings, database: AsyncDatabase) -> ASGIApp:
-    """The application that serves an open database. Raises: InvalidArgument, InvalidAddress for bad settings."""
+    """Build the application that serves an open database. Raises: InvalidArgument, InvalidAddress for bad settings."""
     settings.check()
     mcp = McpEndpoint(settings)
     logins, tokens, tries = Logins(Path(settings.folder), time.time), TokenBook(database), WrongTries()
@@ -69,15 +69,16 @@ def build_app(settings: WebSettings, database: AsyncDatabase) -> ASGIApp:
         ],
     )
     app.state.web = WebState(database, settings, logins, tokens, tries, settings.read_prices())
-    # Outside of all that Starlette adds itself: an answer to a failure has its headers, too.
+    # Outside of Starlette's own error layer, so that the answer to a failure has the headers of the Guard, too.
     return Guard(app, settings)
 
 
 @asynccontextmanager
 async def _running(mcp: McpEndpoint, app: Starlette) -> AsyncIterator[None]:
-    """What goes on as long as the application does."""
+    """Run the tasks that last as long as the application."""
     web: WebState = app.state.web
     async with mcp.running(app):
+        # A read-only server has no gateway that could be told anything.
         telling = None if web.settings.read_only else asyncio.ensure_future(keep_telling(web))
         try:
             yield
@@ -88,5 +89,5 @@ async def _running(mcp: McpEndpoint, app: Starlette) -> AsyncIterator[None]:
 
 
 def _limit_of(path: str) -> int:
-    """How large the body of a request to a path may be."""
+    """The limit in bytes of a request's body, by its path."""
     return PAYLOAD_LIMIT_BYTES if path in LARGE else LIMITS.get(path, BODY_LIMIT_BYTES)

@@ -1,4 +1,4 @@
-"""Run the web process: open the database, serve the application, and end when the parent says so.
+"""Run the web process: open the database, serve the application, and end on the parent's signal.
 
     listener = socket.create_server(("127.0.0.1", 8321))
     multiprocessing.get_context("spawn").Process(target=run_web, args=(settings, listener))
@@ -43,21 +43,21 @@ async def serve_web(settings: WebSettings, listener: socket.socket) -> None:
             await database.store(settings.space)
         server = make_server(settings, database)
         for number in (signal.SIGTERM, signal.SIGINT):
-            # uvicorn raises a signal that ended it once more, for whoever was there before it: by default that would
-            # kill the process here, and leave the database open.
+            # When uvicorn ends, it raises the signal again for the handler that was there before. The default handler
+            # would kill the process here, and leave the database open.
             signal.signal(number, lambda *_: setattr(server, "should_exit", True))
         await server.serve(sockets=[listener])
 
 
 def make_server(settings: WebSettings, database: AsyncDatabase) -> uvicorn.Server:
-    """The server of an open database. Raises: as ``build_app``."""
+    """Make the server of an open database. Raises: as ``build_app``."""
     return uvicorn.Server(
         uvicorn.Config(
             build_app(settings, database),
             http=PunctualProtocol,
             ws="none",
-            lifespan="on",
-            # A proxy's words about the client are read by Admission, from the proxy alone.
+            lifespan="on",  # "auto" takes a failed start for an application without a lifespan, and goes on
+            # Admission reads the proxy's headers about the client, and trusts the proxy alone.
             proxy_headers=False,
             server_header=False,
             # A path may hold a code.
@@ -70,7 +70,8 @@ def make_server(settings: WebSettings, database: AsyncDatabase) -> uvicorn.Serve
 
 
 class PunctualProtocol(H11Protocol):
-    """HTTP/1.1 that closes a connection whose request has not begun in time: many slow heads hold a server up."""
+    """HTTP/1.1 that closes a connection if the head of a request takes too long: many slow heads would hold up the
+    server."""
 
     _deadline: asyncio.TimerHandle | None = None
 
@@ -89,7 +90,7 @@ class PunctualProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        """Begin to wait for a head, or end."""
+        """Start the deadline for the next head, or stop it when the head is there."""
         if self.conn.their_state is not h11.IDLE:
             self._forget()
         elif self._deadline is None:

@@ -1,4 +1,5 @@
-"""Tell the gateway who may send calls. It opens no database, and reads a file that is rewritten here within a second.
+"""Tell the gateway who may send calls. The gateway opens no database: it reads a file, which this module rewrites
+within a second of a change.
 
 The file holds hashes of tokens and the names of variables, never a token or a key.
 """
@@ -19,25 +20,26 @@ from headish.values.access.tokens import Token
 
 LOG = logging.getLogger("headish.serve")
 TELL_SECONDS = 1.0
-"""How often to check whether something has changed."""
+"""How often to check for changes."""
 
 
 async def keep_telling(web: WebState) -> None:
-    """Write the file, and again whenever a token or a pointer has changed, until it is cancelled."""
-    told: Access | None = None
+    """Write the file now, and again whenever a token or a pointer has changed, until the task is cancelled."""
+    last_written: Access | None = None
     while True:
         try:
             access = await read_access(web)
-            if access != told:
+            if access != last_written:
                 write_whole(Path(web.settings.folder) / ACCESS_FILE, access)
-                told = access
-        except (HeadishError, OSError) as error:  # what the gateway was told before holds until it can be told more
+                last_written = access
+        except (HeadishError, OSError) as error:  # the old file stays valid until a new one can be written
             LOG.warning("the gateway cannot be told who may send calls: %s", error)
         await asyncio.sleep(TELL_SECONDS)
 
 
 async def read_access(web: WebState) -> Access:
-    """What the gateway needs to know now; for a space that cannot be read, no pointers. Raises: DatabaseError."""
+    """Read the tokens and pointers that the gateway needs; no pointers of a space that cannot be read.
+    Raises: DatabaseError."""
     tokens = tuple(each for each in await web.tokens.list(fresh=True) if RIGHT in each.rights)
     space = web.settings.space
     pointers = {name: await _pointers(web, name) for name in sorted({space, *_spaces(tokens)})}
@@ -51,11 +53,12 @@ def _spaces(tokens: tuple[Token, ...]) -> set[str]:
 async def _pointers(web: WebState, space: str) -> dict[str, PointerPlace]:
     try:
         store = await web.database.store(space, create=False)
-        listed = [(each.name, each.pointer) for each in await store.pointers.list()]
+        pointers = [(each.name, each.pointer) for each in await store.pointers.list()]
     except HeadishError as error:  # one space must not keep the others' tokens from being revoked
         LOG.warning("the gateway is told no pointers of the space %s: %s", space, error)
         return {}
-    return {name: _place(each) for name, each in listed if each is not None and each.cloud is None}
+    # A cloud takes signed requests (ADR 0046), and the gateway adds nothing but a key.
+    return {name: _place(each) for name, each in pointers if each is not None and each.cloud is None}
 
 
 def _place(pointer: Pointer) -> PointerPlace:

@@ -1,7 +1,7 @@
 """One question and its answer: events come over HTTP, go into the journal, and come out as deltas.
 
-However the answer ends (a lost connection, a provider's error, an answer that is none, Ctrl-C), what arrived becomes a
-turn: ``finish`` stores it.
+However the answer ends (a lost connection, a provider's error, an invalid answer, Ctrl-C), what arrived becomes a turn:
+``finish`` stores it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headish.values.turns import Turn
 class Answer:
     """An answer that has begun: iterate over its deltas, then ``finish``. As a context manager it finishes by itself.
 
-    ``failure`` is what ended it before its end, where it was not the provider who said so.
+    ``failure`` is the error that cut it off, unless the provider itself reported one.
     """
 
     def __init__(self, request: Request, call: Call, capture: Capture) -> None:
@@ -38,15 +38,15 @@ class Answer:
             self._capture.fail(str(error))
 
     def cancel(self) -> None:
-        """End the provider's request at once, from any thread, while another one iterates; and for good.
+        """End the provider's request at once and for good; any thread may do so while another one iterates.
 
-        Iterating ends after what had arrived, with ``failure`` a CallCancelled, and ``finish`` stores it as an
+        The iteration ends after what had arrived. ``failure`` is then a CallCancelled, and ``finish`` stores an
         incomplete turn. An answer that had ended before is whole.
         """
         self._call.cancel()
 
     def finish(self) -> Turn:
-        """Store what arrived as one turn, and say which. ``turn.meta.reply`` says how it ended."""
+        """Store what arrived as one turn, and return it. ``turn.meta.reply`` says how it ended."""
         try:
             return self._capture.finish()
         finally:

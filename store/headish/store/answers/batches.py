@@ -1,7 +1,7 @@
 """A store keeps a batch as objects (rule R38, objects): one for the batch, one for each finished request.
 
-An answer and the object that says so are stored in one transaction. So each answer is stored once, whoever collects,
-however often, and wherever a collection was cut off.
+An answer and the object of its request are stored in one transaction. So each answer is stored once, whoever collects
+it, however often, and wherever a collection was cut off.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from headish.values.names import check_name
 from headish.values.results.batches import Batch, BatchEntry, State
 
 BATCH, OUTCOME = "headish/batch", "headish/batch-outcome"
-"""The kinds of objects."""
+"""The kinds of the objects that a batch is stored in."""
 NAME_LIMIT = 100
 
 
 class Server(Struct, frozen=True, omit_defaults=True):
-    """Who was asked. No key: where it is found is said, as a pointer does."""
+    """The server of a batch. Like a pointer, it names the variable that has the key, never the key itself."""
 
     base_url: str | None = None
     key_env: str | None = None
@@ -48,8 +48,8 @@ class JobEntry(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True, omit_defaults=True):
-    """A batch as it is kept. ``token`` begins the ids of its requests; ``remote`` is None until the provider has said
-    what it calls the batch."""
+    """A batch as it is stored. ``token`` begins the ids of its requests; ``remote`` is the provider's id of the batch,
+    or None until the provider has given it."""
 
     provider: str
     token: str
@@ -68,34 +68,35 @@ class Job(Struct, frozen=True, omit_defaults=True):
 
     @property
     def state(self) -> State:
-        """As the values of the library say it."""
+        """The state, as ``Batch.state`` gives it."""
         if self.remote is None:
             return "uncertain"
         return "collected" if self.collected else "open"
 
 
 class Settled(Struct, frozen=True, omit_defaults=True):
-    """What became of a request: a turn, or the provider's error."""
+    """The outcome of a request: a turn, or the provider's error."""
 
     turn: TurnId | None = None
     error: dict[str, str] | None = None
 
 
 def plan_job(name: str, requests: Sequence[Request]) -> tuple[Job, list[BatchRequest]]:
-    """The batch of some requests, and what is to be sent. Raises: InvalidArgument, TooLarge."""
+    """Make a batch of requests; return it with the requests to send. Raises: InvalidArgument, TooLarge."""
     first = requests[0]
     api = find_batch_api(first.provider, first.cloud)
     if len(requests) > api.most_requests:
         raise InvalidArgument(f"a batch of {first.provider} has at most {api.most_requests:,} requests")
     _check_same(requests, one_model=api.one_model)
+    # Random, so that a batch whose creation was cut off can be found among others at the provider.
     token = secrets.token_hex(8)
-    wanted = [BatchRequest(f"{token}-{number}", each.body) for number, each in enumerate(requests, 1)]
-    size = sum(len(msgspec.json.encode(each.body)) for each in wanted)
+    batch_requests = [BatchRequest(f"{token}-{number}", each.body) for number, each in enumerate(requests, 1)]
+    size = sum(len(msgspec.json.encode(each.body)) for each in batch_requests)
     if size > api.most_bytes:
         raise TooLarge("the requests of the batch", size, api.most_bytes)
     entries = [
         JobEntry(each.id, msgspec.structs.replace(About.of_request(request), batch=name))
-        for each, request in zip(wanted, requests, strict=True)
+        for each, request in zip(batch_requests, requests, strict=True)
     ]
     job = Job(
         provider=first.provider,
@@ -106,11 +107,11 @@ def plan_job(name: str, requests: Sequence[Request]) -> tuple[Job, list[BatchReq
         model=first.model if len({each.model for each in requests}) == 1 else None,
         ptr=first.ptr if len({each.ptr for each in requests}) == 1 else None,
     )
-    return job, wanted
+    return job, batch_requests
 
 
 def _check_same(requests: Sequence[Request], *, one_model: bool) -> None:
-    """A batch goes to one server. Raises: InvalidArgument."""
+    """Check that all requests go to one server, and if need be to one model. Raises: InvalidArgument."""
     first = requests[0]
     for each in requests:
         if _server(each) != _server(first):
@@ -132,7 +133,7 @@ def _who(request: Request) -> str:
 
 
 def check_batch_name(name: str) -> str:
-    """A name that a batch may have. Raises: InvalidName, InvalidArgument."""
+    """Check the name of a batch. Raises: InvalidName, InvalidArgument."""
     check_name(name, "batch", is_new=True)
     if len(name) > NAME_LIMIT:
         raise InvalidArgument(f"the name of a batch has at most {NAME_LIMIT} characters")
@@ -140,33 +141,33 @@ def check_batch_name(name: str) -> str:
 
 
 def encode_job(job: Job) -> bytes:
-    """The stored JSON of a batch."""
+    """Encode a batch as JSON."""
     return strictjson.encode(msgspec.to_builtins(job))
 
 
 def decode_job(name: str, data: bytes) -> Job:
-    """The batch of stored JSON. Raises: CorruptRecord."""
+    """Decode a batch from stored JSON. Raises: CorruptRecord."""
     job: Job = _decode(data, Job, f"the batch {name!r}")
     return job
 
 
 def outcome_key(name: str, id: str) -> str:
-    """The key of what became of a request. No name holds the colon."""
+    """The key of a request's outcome. No name has a colon, so the prefix of a batch fits no other batch."""
     return f"{name}:{id}"
 
 
 def decode_settled(key: str, data: bytes) -> Settled:
-    """What became of a request, of stored JSON. Raises: CorruptRecord."""
+    """Decode the outcome of a request from stored JSON. Raises: CorruptRecord."""
     settled: Settled = _decode(data, Settled, f"the outcome {key!r} of a batch")
     return settled
 
 
 def show_job(name: str, job: Job, settled: Mapping[str, Settled]) -> Batch:
-    """A batch with what became of its requests, by their ids."""
+    """A batch with the outcomes of its requests, by their ids."""
     entries = []
     for each in job.entries:
-        found = settled.get(each.id, Settled())
-        entries.append(BatchEntry(each.id, each.about.turns, each.about.bookmark, found.turn, found.error))
+        outcome = settled.get(each.id, Settled())
+        entries.append(BatchEntry(each.id, each.about.turns, each.about.bookmark, outcome.turn, outcome.error))
     return Batch(name, job.provider, job.model, job.ptr, job.state, job.remote, job.time, tuple(entries))
 
 

@@ -41,37 +41,37 @@ class Capture:
         self._size_bytes = 0
         self._turn: Turn | None = None
         self.reply: Reply | None = None
-        """What the turn was made from, once it is stored."""
+        """The reply that the turn was made from, once it is stored."""
 
     @property
     def ended(self) -> bool:
-        """Whether the provider has said that the answer is at its end."""
+        """Whether the provider has ended the answer."""
         return self._stream.ended
 
     def feed(self, event: Mapping[str, Any] | Any) -> list[Delta]:
-        """Take an event (a mapping, or an object of the provider's SDK); what to show of it.
+        """Take an event (a mapping, or an object of the provider's SDK), and return what to show of it.
 
-        Raises: InvalidArgument for what is no event; TooLarge where the answer grows past what a turn can hold.
-        ``finish`` stores what came before.
+        Raises: InvalidArgument if it is not an event; TooLarge if the answer outgrows what a turn can hold. ``finish``
+        stores what came before.
         """
         event = as_mapping(event)
         try:
             encoded = msgspec.json.encode(event)
-        except UnicodeEncodeError:  # half a character, whose other half the next event may bring
+        except UnicodeEncodeError:  # half of a surrogate pair; the next event may bring the other half
             encoded = msgspec.json.encode(healed(event))
         except (TypeError, ValueError, RecursionError):
             event = healed(event)
             encoded = msgspec.json.encode(event)
-        # What the journal keeps is counted, before it is kept: an answer without an end must not fill the disk.
+        # Counted before the journal keeps it: an answer without an end must not fill the disk.
         self._size_bytes += len(encoded)
         if self._size_bytes > self._limit_bytes:
             raise TooLarge("an answer", self._size_bytes, self._limit_bytes)
-        # Before the event is read: what the reader stumbles over can still be recovered.
+        # Before the event is read: if the reader fails on it, it can still be recovered.
         self._journal.add(encoded)
         return self._stream.feed(event)
 
     def read(self, events: Iterable[Any]) -> Iterator[Delta]:
-        """Take the events of a stream, such as that of a provider's SDK; what to show of each, as it arrives.
+        """Take the events of a stream, such as that of a provider's SDK, and yield what to show of each as it arrives.
 
         Raises: as ``feed``; what the stream raises.
         """

@@ -1,5 +1,5 @@
-"""A turn keeps, beside an answer's content, as much of the provider's own report as fits, and whether the
-answer follows the schema that was asked for. The answer itself is kept in any case."""
+"""What a turn keeps beside an answer's content: as much of the provider's own report as fits, and whether the answer
+follows the schema that was asked for. The answer itself is kept in any case."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from headish.values.blocks import join_texts
 from headish.values.limits import MAPPING_LIMIT_BYTES
 
 _NOTE_BYTES = 300
-"""What the note that says how much was dropped takes at most."""
+"""The most bytes that the note about what was dropped can take."""
 
 
 def trim_reply(kept: Mapping[str, Any]) -> dict[str, Any]:
     """The meta of a reply with as many of its details as fit, in order, and a note of how much was dropped.
 
-    Of a list the first items stay, of an object the keys that fit; a text is kept whole or not at all. Without details
-    it fits in any case: all else of a reply is short.
+    A list keeps its first items, an object the keys that fit; a text is kept whole or not at all. Without details the
+    meta always fits: everything else in it is short.
     """
     whole = kept.get("details", {})
     brief = {key: value for key, value in kept.items() if key != "details"}
@@ -34,27 +34,27 @@ def trim_reply(kept: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fit(value: Mapping[str, Any], limit_bytes: int) -> dict[str, Any]:
     fitting: dict[str, Any] = {}
-    left = limit_bytes - len("{}")
+    room = limit_bytes - len("{}")
     for key, each in value.items():
-        named = _size(key) + len(":,")
-        part = each if named + _size(each) <= left else _part(each, left - named)
+        key_size = _size(key) + len(":,")
+        part = each if key_size + _size(each) <= room else _part(each, room - key_size)
         if part is not None:
             fitting[key] = part
-            left -= named + _size(part)
+            room -= key_size + _size(part)
     return fitting
 
 
 def _part(value: Any, limit_bytes: int) -> Any:
-    """As much of a value as fits; None where that is nothing."""
+    """As much of a value as fits; None if nothing does."""
     if isinstance(value, Mapping):
         return _fit(value, limit_bytes) or None
     if not isinstance(value, list):
         return None
     items: list[Any] = []
-    left = limit_bytes - len("[]")
+    room = limit_bytes - len("[]")
     for item in value:
-        left -= _size(item) + len(",")
-        if left < 0:
+        room -= _size(item) + len(",")
+        if room < 0:
             break
         items.append(item)
     return items or None
@@ -65,19 +65,20 @@ def _size(value: Any) -> int:
 
 
 PROBLEM_LIMIT = 500
-"""So many characters are kept of what does not fit."""
+"""The most characters that are kept of a problem with a schema."""
 
 
 def check_reply(about: About, reply: Reply) -> dict[str, Any]:
-    """What a turn keeps of the check: nothing if the answer follows its schema, ``{schema_error}`` if it does not,
-    ``{schema_unchecked}`` with the reason if that cannot be told. An answer that calls a tool, was cut off or refused
-    is not checked.
+    """Check an answer against its schema, and return what its turn keeps: nothing if it follows the schema,
+    ``{schema_error}`` if it does not, ``{schema_unchecked}`` with the reason if it cannot be checked.
+
+    An answer that calls a tool, was cut off or refused is not checked.
     """
     if about.schema is None or reply.incomplete or reply.stop_reason not in ("end_turn", "stop_sequence"):
         return {}
     try:
         problem = find_problem(about.schema, join_texts(reply.content))
-    except InvalidArgument as error:  # there is no validator, or it is no schema
+    except InvalidArgument as error:  # the validator is not installed, or this is not a schema
         return {"schema_unchecked": str(error)[:PROBLEM_LIMIT]}
     except RecursionError:
         return {"schema_unchecked": "the answer nests too deep for its schema"}
@@ -85,10 +86,9 @@ def check_reply(about: About, reply: Reply) -> dict[str, Any]:
 
 
 def find_problem(schema: dict[str, Any], text: str) -> str | None:
-    """Why a text does not follow a schema, in one sentence; None where it does. Nothing that the schema refers to is
-    fetched.
+    """Why a text does not follow a schema, in one sentence; None if it does. References of the schema are not fetched.
 
-    Raises: InvalidArgument for what is no schema, or without the extra ``tools``; RecursionError.
+    Raises: InvalidArgument if it is not a schema, or without the extra ``tools``; RecursionError.
     """
     from headish.tools.schemas import check_arguments, check_schema  # late: they bring the validator
 

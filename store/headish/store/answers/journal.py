@@ -1,8 +1,8 @@
 """The journal of one answer while it arrives: events are written in batches, and the lease is kept alive.
 
-What was fed half a second ago survives ``kill -9``. A small thread writes what waits while the provider is silent, and
-renews the lease; it dies with the journal, so that a writer that is gone loses its lease, and somebody else may recover
-what it had.
+Events that were fed half a second ago survive ``kill -9``. A small thread writes waiting events while the provider is
+silent, and renews the lease. It ends with the journal, so a writer that is gone loses its lease, and another process
+may recover its events.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from headish.rows.counters import lock_space
 from headish.values.ids import TurnId
 
 LEASE_SECONDS = 30.0
-"""How long a stream belongs to a writer that is not heard of."""
+"""How long a stream belongs to its writer without a renewal."""
 FLUSH_SECONDS = 0.5
 FLUSH_BYTES = 64 * 1024
 KEPT_SECONDS = 24 * 60 * 60
-"""How long it is remembered what became of a stream that has ended."""
+"""How long the outcome of an ended stream is remembered."""
 
 
 class About(Struct, frozen=True, omit_defaults=True):
     """What an answer belongs to: the turns it continues, the bookmark it was asked by, and who was asked for what.
 
-    ``base_url`` is the server that was named for this call, and not by the pointer, and ``key_env`` names its key: who
-    asks again asks there. ``params`` were given for this call alone. ``replaces`` is the turn whose place it takes,
-    where it was asked for again: the bookmark moves over from there. ``batch`` is the batch in which it was asked,
-    ``dialect`` the one that the answer is read in, ``schema`` the one that it has to follow.
+    ``base_url`` is the server that this call named in place of the pointer's, and ``key_env`` names its key: a retry
+    goes there, too. ``params`` were given for this call alone. ``replaces`` is the turn whose place it takes, if it was
+    asked for again: the bookmark moves over from there. ``batch`` is the batch in which it was asked, ``dialect`` the
+    one that the answer is read in, ``schema`` the one that it has to follow.
     """
 
     provider: str
@@ -55,11 +55,11 @@ class About(Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of_request(cls, request: Request) -> About:
-        """What the reply to a request belongs to.
+        """Note what the reply to a request belongs to.
 
-        Of a pointer its name is enough: what it says of the server is looked up when it is asked again.
+        Keeps only the name of a pointer: its server is looked up when the question is asked again.
         """
-        named = request.ptr is None
+        without_pointer = request.ptr is None
         return cls(
             provider=request.provider,
             turns=request.turns,
@@ -67,8 +67,8 @@ class About(Struct, frozen=True, omit_defaults=True):
             model=request.model,
             ptr=request.ptr,
             tool_names=dict(request.tool_names),
-            base_url=request.base_url if named else None,
-            key_env=request.key_env if named else None,
+            base_url=request.base_url if without_pointer else None,
+            key_env=request.key_env if without_pointer else None,
             params=dict(request.params),
             dialect=request.dialect,
             schema=request.schema,
@@ -76,17 +76,17 @@ class About(Struct, frozen=True, omit_defaults=True):
 
     @property
     def asked(self) -> dict[str, Any]:
-        """Who was asked, as the turn keeps it beside what was answered."""
-        said = {"ptr": self.ptr, "base_url": self.base_url, "key_env": self.key_env, "params": self.params or None}
-        said |= {"batch": self.batch, "dialect": self.dialect}
-        return {key: value for key, value in said.items() if value is not None}
+        """The pointer or server that was asked, and how, as the turn's meta stores it."""
+        fields = {"ptr": self.ptr, "base_url": self.base_url, "key_env": self.key_env, "params": self.params or None}
+        fields |= {"batch": self.batch, "dialect": self.dialect}
+        return {key: value for key, value in fields.items() if value is not None}
 
 
 class Journal:
     """Keeps the events of a stream: ``add`` takes them at once, a thread of the journal's own writes them.
 
-    So a database that is in the way does not stop the answer: what arrives is in memory still, and is written with the
-    next batch.
+    So a slow or locked database does not hold up the answer: events stay in memory, and are written with the next
+    batch.
     """
 
     def __init__(self, database: Backend, space: int, id: TurnId, about: bytes, lease_seconds: float) -> None:
@@ -103,18 +103,17 @@ class Journal:
         expires = now + int(lease_seconds * 1000)
 
         def begin(connection: Connection) -> None:
-            lock_space(connection, space)  # nothing begins in a space that was erased or removed meanwhile
+            lock_space(connection, space)  # raises if the space was erased or removed meanwhile
             streams.open_stream(connection, space, id, about, expires, forget_before)
 
         database.write(begin)
         self._wake = threading.Event()
         tick = min(FLUSH_SECONDS, lease_seconds / 4)
-        # A weak reference: a thread that held the journal would renew the lease of an answer that nobody reads any
-        # more.
+        # A weak reference: otherwise the thread would renew the lease of an answer that nobody reads any more.
         threading.Thread(target=_keep, args=(weakref.ref(self), self._wake, tick), daemon=True).start()
 
     def add(self, event: bytes) -> None:
-        """Keep an event; it is written at the thread's next turn, or at once where much waits."""
+        """Keep an event; the thread writes it at its next tick, or at once if much waits."""
         with self._lock:
             self._waiting.append(event)
             self._waiting_bytes += len(event)
@@ -122,11 +121,11 @@ class Journal:
                 self._wake.set()
 
     def flush(self) -> None:
-        """Write what waits now, if the database lets it."""
+        """Write the waiting events now, if the database can take them."""
         self.keep()
 
     def keep(self) -> bool:
-        """Write what waits, and renew the lease where it is due. Whether there is more to do."""
+        """Write the waiting events, and renew the lease if it is due. Return whether the journal is still open."""
         with self._writing:
             return self._keep()
 
@@ -143,12 +142,13 @@ class Journal:
         return self._open
 
     def close(self) -> None:
-        """Write nothing more. What is stored of the stream is closed by whoever stores its turn."""
+        """Write nothing more. Whoever stores the turn closes the stored stream."""
         self._open = False
         self._wake.set()
 
     def _write(self, data: bytes) -> bool:
-        """Write a chunk, if there is one, and renew the lease. False where the database is in the way now."""
+        """Write a chunk, if there is one, and renew the lease. False if the database cannot take it now: try again
+        later."""
         number, expires = self._number, _milliseconds() + int(self._lease_seconds * 1000)
 
         def work(connection: Connection) -> bool:
@@ -157,12 +157,13 @@ class Journal:
             return streams.add_chunk(connection, self._space, self.id, number, data, expires)
 
         try:
+            # False: another process has ended the stream, because the lease had run out.
             if not self._database.write(work):
                 self._open = False
-        except Closed:  # whoever closed the database gave the answer up: what is stored of it can be recovered
+        except Closed:  # the program closed the database, and so gave the answer up: a recovery finds what is stored
             self._open = False
             return True
-        except DatabaseError:
+        except DatabaseError:  # the events stay in memory, and are written with the next ones
             return False
         self._renewed = time.monotonic()
         self._number += bool(data)
@@ -170,15 +171,15 @@ class Journal:
 
 
 def _keep(journal: weakref.ref[Journal], wake: threading.Event, tick: float) -> None:
-    """Look after a journal until it is closed, or nobody has it any more."""
+    """Look after a journal until it is closed or garbage-collected."""
     while True:
         wake.wait(tick)
         wake.clear()
-        kept = journal()
-        if kept is None or not kept.keep():
+        open_journal = journal()
+        if open_journal is None or not open_journal.keep():
             return
-        # Else this thread's own variable would keep the journal alive while the thread waits.
-        del kept
+        # Otherwise this thread's own variable would keep the journal alive while the thread waits.
+        del open_journal
 
 
 def _milliseconds() -> int:

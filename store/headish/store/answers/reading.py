@@ -23,13 +23,13 @@ from headish.values.messages import Message, Note
 
 
 def open_stream(about: About) -> Stream:
-    """A reader of an answer."""
+    """Make the reader of an answer."""
     seed = about.turns[0]
     return Stream(about.provider, model=about.model, tool_names=about.tool_names, seed=seed, dialect=about.dialect)
 
 
 def read_response(about: About, response: bytes | str | Mapping[str, Any] | Iterable[Any]) -> Reply:
-    """The reply of a whole response, of the text of one, or of the events of its stream. Raises: InvalidReply."""
+    """Read a reply from a whole response, from its text, or from the events of its stream. Raises: InvalidReply."""
     from headish.providers.events import read_events
 
     if isinstance(response, bytes | str):
@@ -45,21 +45,21 @@ def read_response(about: About, response: bytes | str | Mapping[str, Any] | Iter
 
 
 def read_stream(about: About, events: Iterable[Any]) -> Reply:
-    """The reply of the events of a stream."""
+    """Read a reply from the events of a stream."""
     return open_stream(about).read(events)
 
 
 def decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About, list[Any]]:
-    """What a journal kept of an answer: what it belongs to, and its events, up to the first that is damaged.
+    """Decode a journal: what the answer belongs to, and its events up to the first damaged one.
 
-    Raises: CorruptRecord if it cannot be told what the answer belongs to.
+    Raises: CorruptRecord if it is unknown what the answer belongs to.
     """
     try:
         about = msgspec.json.decode(found.about, type=About)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptRecord(f"the stream {found.id}", f"its journal does not decode ({error})") from None
     events: list[Any] = []
-    # What comes after a damaged event is not appended to what came before it: nothing says what is missing between.
+    # Events after a damaged one are dropped: nobody knows what is missing between them and those before.
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
         for line in (line for chunk in chunks for line in chunk.splitlines()):
             events.append(msgspec.json.decode(line))  # noqa: PERF401 - what came before the damage stays
@@ -67,39 +67,42 @@ def decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About, 
 
 
 def reply_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
-    """The turn of a reply, with what is kept beside it. Of too many details those that fit are kept, noted.
+    """Make the turn of a reply, with its meta. If the provider's details are too large, those that fit are kept, with a
+    note.
 
     Raises: TooLarge for the content.
     """
     message = Message(role="assistant", content=reply.content)
     checked = {} if about.schema is None else check_reply(about, reply)
-    kept = reply.to_meta() | about.asked | checked
+    meta = reply.to_meta() | about.asked | checked
     try:
-        return make_message_draft(message, limit_bytes, system={"reply": kept})
+        return make_message_draft(message, limit_bytes, system={"reply": meta})
     except TooLarge as error:
+        # Only the meta, which is limited under this name, can be trimmed without losing words of the answer.
         if error.what != "transcript":
             raise
-        return make_message_draft(message, limit_bytes, system={"reply": trim_reply(kept)})
+        return make_message_draft(message, limit_bytes, system={"reply": trim_reply(meta)})
 
 
 def fitting_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
-    """``reply_draft`` of an answer that nobody else has: if it is too large, of the blocks that a turn can hold."""
+    """``reply_draft`` for an answer that exists nowhere else: if it is too large, keep the first blocks that a turn can
+    hold."""
     try:
         return reply_draft(about, reply, limit_bytes)
     except TooLarge:
         sizes = list(accumulate(len(encode_payload((block,))) for block in reply.content))
-        kept = bisect_right(sizes, limit_bytes)
-        note = Note(f"of the answer's {len(reply.content)} blocks the first {kept} are kept: it is too large")
+        count = bisect_right(sizes, limit_bytes)
+        note = Note(f"of the answer's {len(reply.content)} blocks the first {count} are kept: it is too large")
         notes = (*reply.notes, note)
         return reply_draft(
-            about, replace(reply, content=reply.content[:kept], incomplete=True, notes=notes), limit_bytes
+            about, replace(reply, content=reply.content[:count], incomplete=True, notes=notes), limit_bytes
         )
 
 
 def _read_text(about: About, events: Iterator[Any]) -> Reply:
-    """The reply of a text. One that breaks off inside an event is kept as far as it came.
+    """Read a reply from a text. A text that breaks off inside an event is kept up to there.
 
-    Raises: InvalidReply where nothing of it is an answer of the provider.
+    Raises: InvalidReply if nothing in it is an answer of the provider.
     """
     stream, count = open_stream(about), 0
     try:
@@ -111,11 +114,12 @@ def _read_text(about: About, events: Iterator[Any]) -> Reply:
             raise
         stream.fail(str(error))
     reply = stream.finish()
+    # Nothing but events of unknown kinds: JSON of something else, not an answer of this provider.
     if not count or (reply.details.keys() == {"unknown_events"} and not (reply.content or reply.id or reply.error)):
         raise no_answer(about)
     return reply
 
 
 def no_answer(about: About) -> InvalidReply:
-    """The error for what holds nothing that an answer is made of."""
+    """The error for a response without any part of an answer."""
     return InvalidReply("a reply", f"nothing of it is an answer of {about.provider}", 1)

@@ -27,7 +27,7 @@ INSTRUCTION = (
 
 
 class Summary(NamedTuple):
-    """What a model made of some turns, and what is kept beside it, as of any reply."""
+    """The summary that a model wrote, and the meta that is kept with it, as with any reply."""
 
     text: str
     system: dict[str, Any]
@@ -48,47 +48,50 @@ def ask_summary(
         {"params": dict(pointer.params)} if pointer.params else {},
     )
     own = {key: value for key, value in call.items() if value is not None}
-    named = "base_url" in own
-    dialect = dialect_of(pointer.provider, own["base_url"]) if named else pointer.spelling
+    other_server = "base_url" in own
+    dialect = dialect_of(pointer.provider, own["base_url"]) if other_server else pointer.spelling
     request = prepare_request(pointer.provider, window, model=pointer.model, dialect=dialect)
-    # A server that is named for this call has nothing to do with the pointer's key, cloud and headers.
-    given = own if named else pointer.server | own
-    given["headers"] = ({} if named else pointer.headers) | lower_names(own.get("headers"))
-    given["timeouts"] = Timeouts.of(call.get("timeouts"), pointer.timeouts)
+    # Another server must not get the pointer's key, cloud and headers.
+    options = own if other_server else pointer.server | own
+    options["headers"] = ({} if other_server else pointer.headers) | lower_names(own.get("headers"))
+    options["timeouts"] = Timeouts.of(call.get("timeouts"), pointer.timeouts)
     about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr, dialect=dialect)
-    with open_call(pointer.provider, request.body, model=pointer.model, **given) as answer:
+    with open_call(pointer.provider, request.body, model=pointer.model, **options) as answer:
         reply = read_stream(about, answer)
     return Summary(_text_of(reply), {"reply": reply.to_meta() | about.asked})
 
 
 def write(messages: Sequence[Message]) -> str:
-    """Messages as one text, each under who said it: what is said, called and found, never reasoning."""
+    """Write messages as one text, each under its role: texts, calls and results, never reasoning."""
     return "\n\n".join(f"{(message.role or 'text').upper()}: {_say(message)}" for message in messages)
 
 
 def _say(message: Message) -> str:
-    said: list[str] = []
+    lines: list[str] = []
     for block in message.content:
         match block:
             case Text(text=text):
-                said.append(text)
+                lines.append(text)
             case Thinking():
                 pass
-            case ToolUse(name=name, raw=raw, input=given):
-                arguments = raw if raw is not None or given is msgspec.UNSET else msgspec.json.encode(given).decode()
-                said.append(f"[calls {name} with {arguments}]")
+            case ToolUse(name=name, raw=raw, input=tool_input):
+                arguments = (
+                    raw if raw is not None or tool_input is msgspec.UNSET else msgspec.json.encode(tool_input).decode()
+                )
+                lines.append(f"[calls {name} with {arguments}]")
             case ToolResult(content=content):
-                said.append(f"[result: {join_texts(content)}]")
+                lines.append(f"[result: {join_texts(content)}]")
             case _:
-                said.append(f"[{kind_of(block)}]")
-    return "\n".join(said)
+                lines.append(f"[{kind_of(block)}]")
+    return "\n".join(lines)
 
 
 def _text_of(reply: Reply) -> str:
-    """The text of a reply. Raises: SummaryFailed if there is none, or only its beginning."""
+    """The text of a reply. Raises: SummaryFailed if there is none, or if it was cut off."""
     text = join_texts(reply.content).strip()
     if reply.error is not None:
         raise SummaryFailed(reply.provider, str(reply.error.get("message")))
+    # A summary that breaks off would hide the end of what it stands for.
     if reply.incomplete or reply.stop_reason == "max_tokens":
         raise SummaryFailed(reply.provider, "the answer was cut off")
     if not text:

@@ -69,11 +69,11 @@ def ask(
     """
     if compact is not None:
         continues, options = _compact(space, continues, ptr, compact, options)
-    said = say(
+    question = say(
         space, content, continues=continues, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=servers,
         system=system, model=model, inherited=inherited,
     )  # fmt: skip
-    return _listen(open_answer(space, *said, ptr=ptr, to=to, model=model, tools=tools, **options), on_delta)
+    return _listen(open_answer(space, *question, ptr=ptr, to=to, model=model, tools=tools, **options), on_delta)
 
 
 @door()
@@ -91,32 +91,33 @@ def say(
     model: str | None = None,
     inherited: Mapping[str, Any] | None = None,
 ) -> tuple[Headishes, str | None]:
-    """Store what the user says; the turn that is to be asked from, and the bookmark that it carries.
+    """Store what the user says; return the turn to ask from, and the bookmark that moved to it.
 
-    ``system`` begins a thread with a system message; both turns are one transaction. A thread that names no pointer yet
-    keeps the one that it is asked by: the one that ``model`` names, or the space's default.
-    The pointer and the tools are checked first, so a missing pointer never makes the user say something twice.
+    ``system`` begins a thread with a system message; both turns are stored in one transaction. A thread that names no
+    pointer yet gets the one it is asked by: the one that ``model`` names, or the space's default. The pointer and the
+    tools are checked before anything is stored, so the user never has to say something twice.
     """
     space._check_writable()
     if content is None:
         if any(each is not None for each in (bookmark, servers, system, inherited)):
-            said = "bookmark, servers, system and inherited"
-            raise InvalidArgument(f"{said} belong to something that is said: give content")
+            arguments = "bookmark, servers, system and inherited"
+            raise InvalidArgument(f"{arguments} belong to something that is said: give content")
         return _as_headishes(continues), None
     if system is not None and continues is not None:
         raise InvalidArgument(
             "system begins a thread; on one that exists, a turn of the role system says it: "
             "headish add --role system -c HEADISH, or add_turn(…, role='system')"
         )
-    kept = _check_asked(space, None if continues is None else _as_headishes(continues), ptr, to, model, servers)
+    ptr_to_set = _check_asked(space, None if continues is None else _as_headishes(continues), ptr, to, model, servers)
     names: TurnOptions = {"continues": continues, "bookmark": bookmark, "force": force}
-    names |= {"provider_ptr": kept, "servers": servers, "inherited": inherited}
+    names |= {"provider_ptr": ptr_to_set, "servers": servers, "inherited": inherited}
     if system is None:
         turn = add_turn(space, content, **names)
     else:
-        begun: dict[str, Any] = {"content": system, "role": "system"}
-        asked: dict[str, Any] = {**names, "content": content, "continues": 0}
-        turn = add_turns(space, [begun, asked])[1]
+        instruction: dict[str, Any] = {"content": system, "role": "system"}
+        # 0 is the index of the system turn in the same call.
+        question: dict[str, Any] = {**names, "content": content, "continues": 0}
+        turn = add_turns(space, [instruction, question])[1]
     # The turn, not its name: another writer may move the name before the request is made.
     return turn.id, turn.meta.bookmark
 
@@ -158,14 +159,14 @@ def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, 
     The provider is that of the thread's pointer, else the one that replied before. A reply that came from elsewhere (a
     bundle, a remote) does not decide: its server could be anybody's, and would get your key. ``options`` are those of
     ``open_answer``.
-    Raises: InvalidArgument for a turn that is no reply; as ``open_answer``.
+    Raises: InvalidArgument for a turn that is not a reply; as ``open_answer``.
     """
     return _listen(open_retry(space, headish, **options), on_delta)
 
 
 @door(request, CallOptions, attempts=POSITIVE)
 def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **options: Any) -> Answer:
-    """``retry``, step by step, as ``open_answer`` asks."""
+    """``retry`` as an answer to iterate over, as ``open_answer`` gives it."""
     space._check_writable()
     turn, bookmark = named_turn(space, headish)
     if turn.meta.role != "assistant" or not turn.meta.continues:
@@ -178,10 +179,12 @@ def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **optio
 def _compact(
     space: Space, continues: Continues, ptr: str | None, compact: str, options: dict[str, Any]
 ) -> tuple[Continues, dict[str, Any]]:
-    """What to continue once the thread was compacted, and the options with a budget for what is still over."""
+    """Compact the thread if it is full; return what to continue, and the options with a budget for what is still too
+    long."""
     if compact != "auto":
         raise InvalidArgument(f"compact is 'auto' or None, not {shown(compact)}")
     call, _ = _split(options)
+    # Only one headish names a thread that can be compacted; for others there is the budget.
     turn = compact_when_full(space, continues, ptr=ptr, **call) if isinstance(continues, str) else None
     if turn is not None and continues != turn.meta.bookmark:
         continues = turn.id
@@ -198,32 +201,32 @@ def _listen(answer: Answer, on_delta: OnDelta | None) -> Turn:
 
 
 def _split(options: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
-    """The options of a call, and the rest, which are settings of its request."""
+    """Split options into those of the call and the settings of its request."""
     call: Any = {key: value for key, value in options.items() if key in CallOptions.__annotations__}
     return call, {key: value for key, value in options.items() if key not in call}
 
 
 def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
-    """The request for a reply's question: to the server that was named for that reply, else to the thread's
+    """Make the request of a reply anew: for the server that was named for that reply, else for the thread's
     provider."""
     parents = list(turn.meta.continues)
-    # What a turn from elsewhere says of its server must not decide where the thread and a key go now.
+    # A turn from elsewhere must not decide which server gets the thread and a key now.
     reply = {} if has_arrived(space, turn.id) else turn.meta.reply
-    given = {key: value for key, value in settings.items() if value is not None}
+    own = {key: value for key, value in settings.items() if value is not None}
     if "params" in reply:
-        given.setdefault("params", reply["params"])
-    before = {"to": reply.get("provider"), "model": reply.get("model"), **given}
-    if "base_url" in reply and not given.keys() & {"to", "ptr"}:
+        own.setdefault("params", reply["params"])
+    before = {"to": reply.get("provider"), "model": reply.get("model"), **own}
+    if "base_url" in reply and not own.keys() & {"to", "ptr"}:
         # A thread must not go from a local server to a provider only because the address was not given again.
-        there = {} if "base_url" in given else {"base_url": reply["base_url"], "dialect": reply.get("dialect")}
-        asked = request(space, parents, **{**there, **before})
+        server = {} if "base_url" in own else {"base_url": reply["base_url"], "dialect": reply.get("dialect")}
+        asked = request(space, parents, **{**server, **before})
         asked = replace(asked, ptr=None, cloud=cloud_at(asked.provider, reply["base_url"]), headers={})
         return replace(asked, base_url=reply["base_url"], key_env=reply.get("key_env"))
-    if reply.get("provider") and _names_nobody(space, parents, given):
-        # Who replied before, and not who is the default by now.
-        given = {"ptr": reply["ptr"], **given} if "ptr" in reply else before
+    if reply.get("provider") and _names_nobody(space, parents, own):
+        # Ask who replied before: the default may be another one by now.
+        own = {"ptr": reply["ptr"], **own} if "ptr" in reply else before
     try:
-        return request(space, parents, **given)
+        return request(space, parents, **own)
     except UnknownPointer as error:
         if error.name is not None or not reply.get("provider"):
             raise
@@ -231,7 +234,7 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
 
 
 def _names_nobody(space: Space, headishes: list[TurnId], given: Mapping[str, Any]) -> bool:
-    """Whether neither the settings of a call nor the thread say who is asked."""
+    """Whether neither the settings of a call nor the thread name a provider."""
     if given.keys() & {"to", "ptr"} or pointer_named(acting_options(space, headishes)) is not None:
         return False
     model = given.get("model")
@@ -252,6 +255,7 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
     except CallRefused as error:
         if asked.whole is None or not _is_forgotten(error):
             raise
+        # The server decides how long it keeps an answer, and here it no longer does.
         note = Note("the whole window is sent: the server no longer knows the stored answer")
         asked = replace(asked, body=asked.whole, whole=None, notes=(*asked.notes, note))
         call = _call(space, asked, stream, options)
@@ -291,7 +295,7 @@ def _call(space: Space, asked: Request, stream: bool, options: CallOptions) -> C
 
 
 def _limits_of(space: Space, asked: Request) -> Mapping[str, float]:
-    """The time limits of the pointer that a request was made by; none where it is gone by now."""
+    """The time limits of the pointer that a request was made by; none if it was removed since."""
     if asked.ptr is None:
         return {}
     try:
@@ -305,22 +309,23 @@ def _check_asked(
     space: Space, headish: Headishes | None, ptr: str | None, to: str | None, model: str | None,
     servers: Sequence[str] | None,
 ) -> str | None:  # fmt: skip
-    """Refuse a call that cannot be made, before anything is stored; the pointer that the thread names from now on."""
+    """Refuse a call that cannot be made, before anything is stored; return the pointer for the new turn to set, if
+    any."""
     if to is not None:
         check_provider(to)
-    named = None if ptr is None else check_name(ptr, "provider pointer")
-    kept = ptr
-    if named is None and to is None:
+    ptr_name = None if ptr is None else check_name(ptr, "provider pointer")
+    ptr_to_set = ptr
+    if ptr_name is None and to is None:
         options = acting_options(space, headish) if headish else {}
-        named = space._read(lambda connection: choose_pointer(connection, space._number, options, None, model))
-        if named is None:
+        ptr_name = space._read(lambda connection: choose_pointer(connection, space._number, options, None, model))
+        if ptr_name is None:
             raise UnknownPointer(None)
-        kept = stored_name(named) if pointer_named(options) is None else None
-    if named is not None:
-        space._read(partial(find_pointer, space=space._number, name=named))
+        ptr_to_set = stored_name(ptr_name) if pointer_named(options) is None else None
+    if ptr_name is not None:
+        space._read(partial(find_pointer, space=space._number, name=ptr_name))
     for server in servers or ():
         space._read(partial(find_tools, space=space._number, server=check_name(server, "server")))
-    return kept
+    return ptr_to_set
 
 
 def _as_headishes(continues: Continues) -> Headishes:

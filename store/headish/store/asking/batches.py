@@ -1,9 +1,9 @@
-"""``store.batches``: ask about many heads at once, later and for less; each answer continues the head it was asked
-about.
+"""``store.batches``: many requests at once, answered later at a lower price; each answer continues the head it was
+asked about.
 
-A batch is an object of the store (rule R38, objects), collected by ``collect`` alone: nothing else ever asks a provider
-for it. It is stored before the provider is asked, so a process that dies leaves at worst a batch whose creation is
-uncertain, and ``status`` looks for it at the provider.
+A batch is an object of the store (rule R38, objects). Only ``collect`` fetches its answers from the provider. It is
+stored before the provider is asked, so a process that dies leaves at worst a batch whose creation is uncertain, and
+``status`` looks for it at the provider.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from headish.values.results.batches import Batch, BatchStatus, CollectedBatch
 
 PAGE = 1000
 PROBLEMS_SHOWN = 100
-"""How many results that answer nothing are told one by one."""
+"""How many results without a request are listed one by one."""
 
 
 class Batches:
@@ -87,14 +87,14 @@ class Batches:
         timeouts: Timeouts | float | None = None,
         **settings: Any,
     ) -> Batch:
-        """Ask a provider to continue each of some heads, in one batch. What it answers is stored by ``collect``.
+        """Ask a provider to continue each of these heads, in one batch. ``collect`` stores its answers.
 
-        Each request is that of ``store.request`` (``to``, ``ptr``, ``model`` and further ``settings`` are its), and
+        Each request is made by ``store.request``, which takes ``to``, ``ptr``, ``model`` and further ``settings``, and
         pins the turn that its answer will continue. All go to one server; ``base_url``, ``key_env`` and ``headers`` are
-        those of ``ask``. Without a ``name`` it is ``batch-1``, ``batch-2`` …
+        those of ``ask``. Without a ``name`` the batch is named ``batch-1``, ``batch-2`` …
         Cost: that of a request for each head.
         Raises: as ``request``; InvalidArgument for heads of several servers, or a provider without batches; TooLarge;
-        CallError, where nothing was created; UncertainBatch where that cannot be told.
+        CallError if nothing was created; UncertainBatch if that is unknown.
         """
         space = self._space
         space._check_writable()
@@ -111,10 +111,10 @@ class Batches:
         ]
         if not requests:
             raise InvalidArgument("a batch needs a head, or several")
-        name, revision, job, wanted = self._keep(name, requests)
+        name, revision, job, batch_requests = self._keep(name, requests)
         api = find_batch_api(job.provider, job.server.cloud)
         try:
-            remote = api.create(self._remote(job, timeouts), job.token, job.model, wanted)
+            remote = api.create(self._remote(job, timeouts), job.token, job.model, batch_requests)
         except BaseException as error:
             # The provider may have made the batch although its answer was lost. Forgetting it here would lose answers
             # that are paid for.
@@ -127,20 +127,20 @@ class Batches:
         return show_job(name, self._save(name, revision, replace(job, remote=remote)), {})
 
     def list(self) -> builtins.list[Batch]:
-        """All batches, by name, with what was collected of them. Calls no provider."""
+        """All batches, by name, with the outcomes collected so far. Calls no provider."""
         return [self.get(each.key) for each in self._objects.list(BATCH, limit=ALL)]
 
     @door(name=TEXT)
     def get(self, name: str) -> Batch:
-        """A batch, with what was collected of it. Calls no provider. Raises: UnknownBatch, CorruptRecord."""
+        """A batch, with the outcomes collected so far. Calls no provider. Raises: UnknownBatch, CorruptRecord."""
         return show_job(name, self._read(name)[1], self._settled(name))
 
     @door(name=TEXT)
     def status(self, name: str, *, timeouts: Timeouts | float | None = None) -> BatchStatus:
-        """How far a batch is at its provider. Nothing is stored, except for a batch whose creation was cut off: if the
-        provider has it, it is ``open`` from now on.
+        """Ask the provider how far a batch is. Stores nothing, with one exception: a batch whose creation was cut off
+        becomes ``open`` if the provider has it.
 
-        Raises: UnknownBatch; CallError; UncertainBatch where the provider does not have it.
+        Raises: UnknownBatch; CallError; UncertainBatch if the provider does not have it.
         """
         job, looked = self._look(name, timeouts)
         return BatchStatus(show_job(name, job, self._settled(name)), looked.status, looked.ended, looked.counts)
@@ -150,7 +150,7 @@ class Batches:
         """Store the answers of a batch; each continues the turn it was asked about, as ``reply`` would.
 
         Its bookmark moves along if it still points there. An answer is stored once, however often and by whomever it is
-        collected. What failed or expired is kept with the batch. If the batch has not ended, nothing is stored. Results
+        collected. Failures and expiries are kept with the batch. If the batch has not ended, nothing is stored. Results
         that cannot be read or belong to no request are ``problems``: the others are stored.
         Cost: a transaction for each answer; memory for one of them.
         Raises: UnknownBatch; CallError, even in the middle: what was stored stays, and collecting again continues.
@@ -164,17 +164,19 @@ class Batches:
             remote = self._remote(job, timeouts)
             for outcome in find_batch_api(job.provider, job.server.cloud).results(remote, job.remote or "", looked):
                 collecting.take(outcome, remote)
+        # With problems it is unknown which requests have no result, so all of those stay open.
         if looked.failure is not None and not collecting.problems:
             collecting.fail_rest(looked.failure)
         settled = self._settled(name)
         if all(each.id in settled for each in job.entries) and not job.collected:
+            # Read again: another collector may have stored a newer revision.
             job = self._save(name, self._read(name)[0], replace(job, collected=True))
         batch = show_job(name, job, settled)
         return CollectedBatch(batch, looked.status, True, tuple(collecting.turns), tuple(collecting.problems))
 
     @door(name=TEXT)
     def drop(self, name: str) -> None:
-        """Forget a batch, and what became of its requests; the turns of its answers stay. headish does not cancel it at
+        """Forget a batch and the outcomes of its requests; the turns of its answers stay. headish does not cancel it at
         the provider.
 
         Raises: UnknownBatch.
@@ -190,10 +192,10 @@ class Batches:
                 continue  # another drop was faster
 
     def _keep(self, name: str | None, requests: Sequence[Request]) -> tuple[str, int, Job, Any]:
-        """Store a batch before its provider is asked. Raises: RecordChanged, of a name that is taken."""
+        """Store a batch before its provider is asked. Raises: RecordChanged if the name is taken."""
         if name is not None:
-            job, wanted = plan_job(check_batch_name(name), requests)
-            return name, self._objects.put(BATCH, name, encode_job(job), expect=ABSENT), job, wanted
+            job, batch_requests = plan_job(check_batch_name(name), requests)
+            return name, self._objects.put(BATCH, name, encode_job(job), expect=ABSENT), job, batch_requests
         taken = {each.key for each in self._objects.list(BATCH, prefix="batch-", limit=ALL)}
         number = 1
         while True:
@@ -201,9 +203,9 @@ class Batches:
             number += 1
             if name in taken:
                 continue
-            job, wanted = plan_job(name, requests)
+            job, batch_requests = plan_job(name, requests)
             try:
-                return name, self._objects.put(BATCH, name, encode_job(job), expect=ABSENT), job, wanted
+                return name, self._objects.put(BATCH, name, encode_job(job), expect=ABSENT), job, batch_requests
             except RecordChanged:
                 continue  # another writer took it
 
@@ -215,20 +217,21 @@ class Batches:
         return found.revision, decode_job(name, found.data)
 
     def _look(self, name: str, timeouts: Timeouts | float | None) -> tuple[Job, Looked]:
-        """A batch and how far its provider is, once it is known what that calls it."""
+        """Read a batch and ask its provider for its state. If creating it was cut off, first find it at the
+        provider."""
         revision, job = self._read(name)
         api = find_batch_api(job.provider, job.server.cloud)
         remote = self._remote(job, timeouts)
         if job.remote is None:
-            found = api.find(remote, job.token, len(job.entries), job.time)
-            if found is None:
+            remote_id = api.find(remote, job.token, len(job.entries), job.time)
+            if remote_id is None:
                 reason = "the provider has no such batch, or none that can be told from others"
                 raise UncertainBatch(name, job.provider, reason)
-            job = self._save(name, revision, replace(job, remote=found))
+            job = self._save(name, revision, replace(job, remote=remote_id))
         return job, api.look(remote, job.remote or "")
 
     def _save(self, name: str, revision: int, job: Job) -> Job:
-        """Keep what became of a batch; another process may have found out the same meanwhile."""
+        """Store a batch anew, and return it; if another process was faster, return what that one stored."""
         try:
             self._objects.put(BATCH, name, encode_job(job), expect=revision)
         except RecordChanged:
@@ -248,6 +251,8 @@ class Batches:
 
     def _remote(self, job: Job, timeouts: Timeouts | float | None) -> Remote:
         server = msgspec.structs.asdict(job.server)
+        # Some providers have the model in the URL of an answer, so a route needs one; the URLs of batches do not use
+        # it.
         return Remote(job.provider, model=job.model or "any", timeouts=Timeouts.of(timeouts), **server)
 
     def __repr__(self) -> str:
@@ -255,7 +260,7 @@ class Batches:
 
 
 class _Collecting:
-    """The results of a batch become turns, one after the other."""
+    """Stores the results of a batch as turns, one after the other."""
 
     def __init__(self, space: Space, name: str, job: Job, settled: Mapping[str, Settled]) -> None:
         self.turns: list[TurnId] = []
@@ -281,14 +286,14 @@ class _Collecting:
         if entry.id in self._settled:
             return
         if outcome.response is not None:
-            # Halves of characters that a server cut cannot be stored.
+            # A server may cut a character in half, which cannot be stored.
             response = healed(remote.redactor.clean(outcome.response, self._words))
             self._store(entry, response)
         else:
             self._fail(entry, {key: remote.redactor.show(value, 500) for key, value in (outcome.error or {}).items()})
 
     def fail_rest(self, reason: str) -> None:
-        """Say of all that nothing became of that the batch failed as a whole."""
+        """Record the failure of the whole batch for each request without a result."""
         for entry in self._job.entries:
             if entry.id not in self._settled | self._seen:
                 self._fail(entry, {"type": "batch_failed", "message": reason})
@@ -304,8 +309,7 @@ class _Collecting:
             self.problems.append(f"and more: {PROBLEMS_SHOWN} are listed")
 
     def _store(self, entry: JobEntry, response: Mapping[str, Any]) -> None:
-        """Store an answer and the note that it is stored, in one transaction; nothing if another collector was
-        faster."""
+        """Store an answer and its outcome in one transaction; store nothing if another collector was faster."""
         space, key = self._space, outcome_key(self._name, entry.id)
         try:
             draft = fitting_draft(entry.about, read_response(entry.about, response), self._limit_bytes)
@@ -344,12 +348,13 @@ def _put(key: str, settled: Settled) -> Put:
 
 
 def _whole(asked: Request) -> Request:
-    """A request that says all: nobody could send it again, hours later, if the server had forgotten an answer."""
+    """The request with its whole window: hours later, nobody could send it again if the server had forgotten the answer
+    that it continues."""
     return asked if asked.whole is None else replace(asked, body=asked.whole, whole=None)
 
 
 def _at_server(asked: Request, base_url: str | None, key_env: str | None, headers: Mapping[str, str] | None) -> Request:
-    """A request that goes to the server that is named for it, if one is: then the pointer's has no say."""
+    """Send a request to the server that the caller named, if any; then nothing of the pointer's server applies."""
     if base_url is not None:
         asked = replace(asked, ptr=None, base_url=base_url, key_env=None, cloud=None, headers={})
     return replace(asked, key_env=key_env or asked.key_env, headers=asked.headers | lower_names(headers))

@@ -1,9 +1,9 @@
-"""Where turns come from, before what they say of servers, keys, options and calls may act here.
+"""Find out where turns came from, before servers, keys, options and calls that they name take effect here.
 
-Whoever made a bundle, or can write to a remote that is not encrypted, may be anybody: a stranger. What came over an
-encrypted remote was put there by a device that has its key, which is one's own; but what that device has from a
-stranger stays a stranger's. What a turn came as stands in its arrival, whatever becomes of the remote; only of a remote
-without a key the user may say that its devices are trusted.
+Anybody may have made a bundle, or written to a remote that is not encrypted: these authors are *strangers*. Turns from
+an encrypted remote were put there by one of the user's own devices, which has the key; but what that device got from a
+stranger stays a stranger's. The arrival of a turn records how it came, whatever becomes of the remote later. Only the
+devices of a remote without a key can be declared trusted by the user.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from headish.values.places import Place
 SAMPLING = frozenset((
     "frequency_penalty", "max_tokens", "presence_penalty", "seed", "stop_sequences", "temperature", "top_k", "top_p",
 ))  # fmt: skip
-"""The parameters of strangers that act: they name no server and no tool, and give nothing away."""
+"""The only options of strangers that take effect: they name no server and no tool, and disclose nothing."""
 
 
 def has_arrived(space: Space, turn_id: TurnId) -> bool:
     """Whether a turn came from elsewhere, by a bundle or a remote. Cost: two statements."""
     number = space._number
-    stored = space._read(lambda connection: turn_by_id(connection, number, turn_id))
-    return stored is not None and space._read(lambda connection: arrived(connection, number, stored.seq))
+    turn = space._read(lambda connection: turn_by_id(connection, number, turn_id))
+    return turn is not None and space._read(lambda connection: arrived(connection, number, turn.seq))
 
 
 def is_strangers(space: Space, turn_id: TurnId) -> bool:
@@ -45,8 +45,8 @@ def is_strangers(space: Space, turn_id: TurnId) -> bool:
     number = space._number
 
     def work(connection: Connection) -> bool:
-        stored = turn_by_id(connection, number, turn_id)
-        return stored is not None and bool(_strangers_among(connection, number, [stored.seq]))
+        turn = turn_by_id(connection, number, turn_id)
+        return turn is not None and bool(_strangers_among(connection, number, [turn.seq]))
 
     return space._read(work)
 
@@ -54,9 +54,10 @@ def is_strangers(space: Space, turn_id: TurnId) -> bool:
 def acting_walk(
     connection: Connection, space: int, walked: Sequence[Walked]
 ) -> tuple[Sequence[Walked], tuple[Note, ...]]:
-    """A walk whose turns hand down what may act here, with a note for each turn of which something was left out.
+    """Remove the options of strangers that must not take effect here from a walk; return it with a note for each such
+    turn.
 
-    Cost: nothing where no turn sets options; else one statement, or two.
+    Cost: nothing if no turn sets options; else one statement, or two.
     """
     strangers = _strangers_among(connection, space, [turn.seq for turn in walked if turn.inherited])
     if not strangers:
@@ -65,26 +66,26 @@ def acting_walk(
     notes: list[Note] = []
     for turn in walked:
         if turn.inherited and turn.seq in strangers:
-            kept, left = _acting(decode_mapping(turn.inherited, turn.id, "inherited"))
-            turn = replace(turn, inherited=strictjson.encode(kept) if kept else None)
-            if left:
-                notes.append(Note(f"options from elsewhere are left out: {', '.join(left)}", turn.id))
+            in_effect, barred = _acting(decode_mapping(turn.inherited, turn.id, "inherited"))
+            turn = replace(turn, inherited=strictjson.encode(in_effect) if in_effect else None)
+            if barred:
+                notes.append(Note(f"options from elsewhere are left out: {', '.join(barred)}", turn.id))
         acting.append(turn)
     return acting, tuple(notes)
 
 
 def acting_options(space: Space, headishes: Headishes) -> dict[str, Any]:
-    """The options that a thread hands down, without those of strangers that may not act here."""
+    """The options that a thread hands down, without those of strangers that must not take effect here."""
     number = space._number
 
     def work(connection: Connection, places: list[Place]) -> dict[str, Any]:
-        said = walk_inherited(connection, number, places)
-        if not said:
+        inherited = walk_inherited(connection, number, places)
+        if not inherited:
             return {}
-        stored = turns_by_ids(connection, number, [TurnId(turn) for turn, _ in said])
-        strangers = _strangers_among(connection, number, [each.seq for each in stored.values()])
-        barred = {id for id, each in stored.items() if each.seq in strangers}
-        return fold_options((turn, _only_acting(turn, data) if turn in barred else data) for turn, data in said)
+        turns = turns_by_ids(connection, number, [TurnId(turn) for turn, _ in inherited])
+        strangers = _strangers_among(connection, number, [each.seq for each in turns.values()])
+        barred = {id for id, each in turns.items() if each.seq in strangers}
+        return fold_options((turn, _only_acting(turn, data) if turn in barred else data) for turn, data in inherited)
 
     return space._read_from(headishes, work)
 
@@ -94,17 +95,17 @@ def _only_acting(turn: str, inherited: bytes) -> bytes:
 
 
 def _acting(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Which of a stranger's options may act, and the paths of those that may not."""
+    """Split a stranger's options into those that may take effect and the paths of the others."""
     params = options.get("params")
-    given = params if isinstance(params, Mapping) else {}
-    kept = {key: value for key, value in given.items() if key in SAMPLING}
-    left = [key for key in options if key != "params" or not isinstance(params, Mapping)]
-    left += [f"params.{key}" for key in given if key not in SAMPLING]
-    return ({"params": kept} if kept else {}), left
+    settings = params if isinstance(params, Mapping) else {}
+    sampling = {key: value for key, value in settings.items() if key in SAMPLING}
+    barred = [key for key in options if key != "params" or not isinstance(params, Mapping)]
+    barred += [f"params.{key}" for key in settings if key not in SAMPLING]
+    return ({"params": sampling} if sampling else {}), barred
 
 
 def _strangers_among(connection: Connection, space: int, seqs: Sequence[int]) -> set[int]:
-    """Which of some commit numbers are those of turns that came from a stranger."""
+    """The commit numbers among ``seqs`` whose turns came from a stranger."""
     if not seqs:
         return set()
     foreign = [each for each in arrivals_among(connection, space, min(seqs), max(seqs)) if each.kind != OWN]

@@ -80,9 +80,9 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
         ``cloud`` is ``bedrock`` (with ``region``, perhaps ``profile``), ``vertex`` (``region``, ``project``) or
         ``azure`` (``resource``, or the endpoint as ``base_url``; perhaps ``api_version``): who serves the model, if not
         its provider. ``headers`` go with each request, as ``anthropic-beta`` does; one that carries a key is refused.
-        ``dialect`` is how a server that is not OpenAI's speaks Chat Completions (``headish.providers.dialects``); left
-        out, its host tells, and ``Pointer.spoken`` says which it is.
-        ``timeouts`` are seconds: ``connect``, ``first_byte`` of an answer, ``silence`` between two bytes, ``total``.
+        ``dialect`` is how a server that is not OpenAI's speaks Chat Completions (``headish.providers.dialects``);
+        without it, the server's host decides, and ``Pointer.spoken`` gives the result. ``timeouts`` are seconds:
+        ``connect``, ``first_byte`` of an answer, ``silence`` between two bytes, ``total``.
         Raises: InvalidName, InvalidArgument, InvalidContent; UnknownFormat for the dialect.
         """
         encoded = check_name(name, KIND, is_new=True)
@@ -96,7 +96,7 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
 
     @door()
     def url(self, name: str, *, stream: bool = True) -> str:
-        """The URL that a name's requests go to. Nothing is asked, and no key is looked for.
+        """The URL that a name's requests go to. Sends nothing, and looks for no key.
 
         Raises: UnknownPointer, InvalidName; InvalidArgument for a model that no URL can hold.
         """
@@ -132,7 +132,7 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
         define(space, DEFAULT, DEFAULT_NAME, None if name is None else encode_default(name))
 
     def history(self, name: str) -> builtins.list[NamedPointer]:
-        """Everything that a name ever pointed at, the last first. Raises: UnknownPointer if there never was such a
+        """Everything that a name ever pointed at, newest first. Raises: UnknownPointer if there never was such a
         name."""
         space, encoded = self._space, check_name(name, KIND)
 
@@ -140,17 +140,17 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
             rows = definition_history(connection, space._number, POINTER, encoded)
             return [read_named_pointer(row) for row in rows]
 
-        found = space._read(work)
-        if not found:
+        pointers = space._read(work)
+        if not pointers:
             raise UnknownPointer(name)
-        return found
+        return pointers
 
     def __repr__(self) -> str:
         return f"<Pointers of the space {self._space.space!r}>"
 
 
 def define(space: Space, kind: str, name: bytes, data: bytes | None) -> bool:
-    """Set a definition of a space, or with None forget it; whether there was anything to change."""
+    """Set a definition of a space, or remove it if ``data`` is None; return whether anything changed."""
     key = (space._number, kind, name)
     number = space._write(
         lambda connection: set_definition(connection, *key, data),

@@ -47,12 +47,12 @@ Response = bytes | str | Mapping[str, Any] | Iterable[Any]
 
 @door()
 def reply(space: Space, headish: Asked, provider: str, response: Response) -> Turn:
-    """Store a reply as the assistant turn that continues a headish; its bookmark is carried on.
+    """Store a reply as the assistant turn that continues a headish; its bookmark moves along.
 
     ``response`` is a whole response (a mapping, an SDK's object, JSON text) or a stream (the text of server-sent
     events, JSON lines, or an iterable of events). A stream that stops before its end becomes an incomplete turn.
     ``turn.meta.reply`` keeps the model, stop reason and usage beside it.
-    Raises: InvalidReply for text that is neither, and where nothing came at all; UnknownTurn, UnknownFormat.
+    Raises: InvalidReply for text that is neither, and for an empty response; UnknownTurn, UnknownFormat.
     """
     from headish.store.answers.reading import read_response  # late: most processes store no reply
 
@@ -61,7 +61,7 @@ def reply(space: Space, headish: Asked, provider: str, response: Response) -> Tu
 
 
 class StreamedReply:
-    """``reply`` to events, one by one: ``add`` each, then ``finish``. Asyncio reads events as they come, without a
+    """``reply`` for events that come one by one: ``add`` each, then ``finish``. So asyncio can read them without a
     thread that waits for them."""
 
     def __init__(self, space: Space, headish: Asked, provider: str) -> None:
@@ -73,12 +73,12 @@ class StreamedReply:
         self._is_empty = True
 
     def add(self, event: Any) -> None:
-        """Take an event. Raises: InvalidArgument for what is none."""
+        """Take an event. Raises: InvalidArgument if it is not one."""
         self._stream.feed(event)
         self._is_empty = False
 
     def finish(self) -> Turn:
-        """Store the reply. Raises: InvalidReply where there was no event."""
+        """Store the reply. Raises: InvalidReply if there was no event."""
         from headish.store.answers.reading import no_answer
 
         if self._is_empty:
@@ -116,7 +116,7 @@ def capture(
 
 
 def _writable_about(space: Space, headish: Asked, provider: str) -> About:
-    """What a reply belongs to. Raises: ReadOnly, where none can be stored."""
+    """Find what a reply belongs to. Raises: ReadOnly if it could not be stored."""
     space._check_writable()
     if isinstance(headish, Request):
         return _request_about(headish, provider)
@@ -132,7 +132,7 @@ def _store_reply(space: Space, headish: Asked, about: About, read: Reply) -> Tur
 
 
 def _request_about(asked: Request, provider: str) -> About:
-    """What the reply to a request belongs to."""
+    """Find what the reply to a request belongs to."""
     check_provider(provider)
     if asked.provider != provider or not asked.turns:
         raise InvalidArgument(f"the request was not made by a store for {provider}")
@@ -140,7 +140,7 @@ def _request_about(asked: Request, provider: str) -> About:
 
 
 def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
-    """What a reply to a headish belongs to, from the thread's options alone: its messages are not read."""
+    """Find what a reply to a headish belongs to, from the thread's options alone: its messages are not read."""
     check_provider(provider)
     listed = parse_headishes(headish)
     if not listed:
@@ -156,7 +156,8 @@ def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
 
 
 def _with_options(space: Space, about: About, options: Mapping[str, Any]) -> About:
-    """What a reply belongs to, and what the options of its thread say of who was asked for what."""
+    """Add to what a reply belongs to what the thread's options say: pointer, model, schema and the names of its
+    tools."""
     from headish.providers.preparing import rewritten_names  # late, as above
 
     def work(connection: Connection) -> tuple[bytes | None, Pointer | None, list[Mapping[str, Any]]]:
@@ -165,10 +166,10 @@ def _with_options(space: Space, about: About, options: Mapping[str, Any]) -> Abo
     ptr, pointer, tools = space._read(work)
     params = options.get("params")
     params = params if isinstance(params, Mapping) else {}
-    asked, schema = params.get("model"), params.get("schema")
+    model, schema = params.get("model"), params.get("schema")
     about = replace(
         about,
-        model=pointer.model if pointer else asked if isinstance(asked, str) else None,
+        model=pointer.model if pointer else model if isinstance(model, str) else None,
         ptr=ptr.decode() if ptr and pointer else None,
         dialect=pointer.spelling if pointer else None,
         schema=dict(schema) if isinstance(schema, Mapping) else None,
@@ -185,22 +186,22 @@ def _known_pointer(
     try:
         ptr = pointer_named(options)
         return ptr, None if ptr is None else usable_pointer(connection, space._number, ptr, provider)
-    except InputError:
+    except InputError:  # an imported thread may name a pointer that is not here
         return None, None
 
 
 def _known_tools(connection: Connection, space: Space, options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     try:
         return tools_served(connection, space._number, options.get("servers"))
-    except InputError:
+    except InputError:  # an imported thread may name servers that are not here
         return []
 
 
 def with_own_names(space: Space, about: About, reply: Reply) -> Reply:
-    """The reply with its calls under the names that the thread knows.
+    """Give the calls of a reply the names that the thread knows.
 
-    The names of its tools were known when it was read. Those of earlier calls alone are in the thread's messages, which
-    are read only for a call whose name can have been rewritten.
+    The reader knew the names of the thread's current tools. Names that only earlier calls have are in the thread's
+    messages, which are read only if the request may have rewritten the name of a call.
     """
     # To know the names, the request has to be made again, which takes a walk. Most names go out as they are.
     if not any(isinstance(block, ToolUse) and may_be_rewritten(block.name) for block in reply.content):
@@ -217,20 +218,20 @@ def with_own_names(space: Space, about: About, reply: Reply) -> Reply:
 
 
 def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
-    """The turn of an answer that has ended. A second call gives the same turn."""
+    """Store the turn of an answer that has ended; a second call returns the same turn."""
     from headish.store.answers.reading import fitting_draft
 
     draft = fitting_draft(about, reply, space._payload_limit_bytes)
 
     def work(connection: Connection, mint: Mint) -> Appended | StoredTurn:
-        found = streams.lock_stream(connection, space._number, stream)
-        if found is not None and found.outcome == FINISHED:
-            return _stored(connection, space, found)
+        locked = streams.lock_stream(connection, space._number, stream)
+        if locked is not None and locked.outcome == FINISHED:
+            return _stored(connection, space, locked)
         # The journal goes first: on SQLite the turn then takes its pages, and the file holds the answer only once.
         streams.remove_journal(connection, space._number, stream)
-        appended = _append(connection, space, _behind(connection, space, about, found), draft, mint)
-        if found is not None:
-            streams.close_stream(connection, space._number, found.id, FINISHED, appended.turn.id)
+        appended = _append(connection, space, _behind(connection, space, about, locked), draft, mint)
+        if locked is not None:
+            streams.close_stream(connection, space._number, locked.id, FINISHED, appended.turn.id)
         return appended
 
     stored = space._store(work)
@@ -240,7 +241,8 @@ def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
 
 
 def _behind(connection: Connection, space: Space, about: About, found: StoredStream | None) -> About:
-    """What an answer belongs to. If its lease ran out while it arrived, it replaces its own recovered half."""
+    """Find what an answer belongs to. If its lease ran out while it arrived, it replaces its own half, which was
+    recovered."""
     recovered = None if found is None or found.outcome is None or found.turn is None else found.turn
     half = None if recovered is None else turn_by_id(connection, space._number, recovered)
     if half is None:
@@ -249,13 +251,13 @@ def _behind(connection: Connection, space: Space, about: About, found: StoredStr
 
 
 def _left_name(space: Space, about: About, draft: Draft) -> bytes | None:
-    """The bookmark of an answer, where this store left it at the very turn that is answered, and the row of the turn
-    will hold the answer."""
+    """The bookmark of an answer, if this store left it at the turn that is answered and the answer fits into its turn's
+    row; else None. Only then the short way of an append can be taken."""
     if about.bookmark is None or space._remembered is None or len(draft.payload) > INLINE_BYTES:
         return None
     name = about.bookmark.encode()
-    left = space._remembered.names.get(name)
-    return name if left is not None and (left.id,) == about.turns else None
+    remembered = space._remembered.names.get(name)
+    return name if remembered is not None and (remembered.id,) == about.turns else None
 
 
 def _write(space: Space, about: About, draft: Draft, connection: Connection, mint: Mint) -> Written:
@@ -267,8 +269,8 @@ def _append(connection: Connection, space: Space, about: About, draft: Draft, mi
 
 
 def _stored(connection: Connection, space: Space, ended: StoredStream) -> StoredTurn:
-    """The turn of a stream, for a second call: the answer to the first commit was lost."""
-    stored = None if ended.turn is None else turn_by_id(connection, space._number, ended.turn)
-    if stored is None:
+    """The turn of a stream that was finished before: the answer to the first commit was lost."""
+    turn = None if ended.turn is None else turn_by_id(connection, space._number, ended.turn)
+    if turn is None:
         raise UnknownStream(ended.id)
-    return stored
+    return turn

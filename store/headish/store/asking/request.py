@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class RequestParts(NamedTuple):
-    """What is read from the store for a request, in one transaction."""
+    """The parts of a request that come from the store, read in one transaction."""
 
     window: ContextWindow
     pinned: Pinned
@@ -56,7 +56,7 @@ class RequestParts(NamedTuple):
     pointer: Pointer | None
     tools: list[Mapping[str, Any]]
     container: str | None = None
-    """Where the last answer of Anthropic's ran code, if that still runs."""
+    """The container in which Anthropic ran the code of the thread's last answer, if it still exists."""
 
 
 @door()
@@ -79,17 +79,16 @@ def request(
 
     The provider is ``to``, else that of the pointer ``ptr``, else that of the pointer that ``model`` is the name of,
     else that of the thread's option ``provider_ptr``, else that of the space's default (``store.pointers.default``).
-    Any other ``model`` is a model of that provider. A pointer's parameters stand below the thread's own, and ``params``
-    above both, for this request alone. The tools are those of the thread's ``servers``
-    (``Store.tools``), and ``tools`` besides. Further ``settings`` are those of ``headish.providers.Settings``.
+    Any other ``model`` is a model of that provider. The thread's parameters override the pointer's, and ``params``
+    overrides both, for this request alone. The tools are those of the thread's ``servers`` (``Store.tools``) and those
+    in ``tools``. Further ``settings`` are those of ``headish.providers.Settings``.
 
     ``budget`` is how many tokens the request may have: what does not fit is left out, with a note. ``"auto"`` is what
     the pointer's ``context_window`` leaves for it. ``count`` counts the tokens of a text; see ``Store.tokens``.
 
-    ``dialect`` is how the server speaks Chat Completions; left out, it is that of ``base_url``, which is asked instead
-    of the pointer's server, else that of the pointer.
-    Options of turns that came from elsewhere (a bundle, a remote that is not encrypted) do not act, but for sampling
-    parameters; a note says what was left out.
+    ``dialect`` is how the server speaks Chat Completions; without it, it follows from ``base_url``, the server to ask
+    instead of the pointer's, else from the pointer. Options of turns that came from elsewhere (a bundle, a remote that
+    is not encrypted) have no effect, except sampling parameters; a note says what was left out.
     Cost: six statements and one for each server, however long the thread; one more where the thread sets options, two
     where a remote brought some, one more where the model or the default names the pointer, and with a budget one more
     at the most.
@@ -130,10 +129,10 @@ def lint(
     tools: ToolList | None = None, budget: Budget = None, count: Count | None = None, base_url: str | None = None,
     dialect: str | None = None, **settings: Any,
 ) -> list[Finding]:  # fmt: skip
-    """What a request would repair, leave out or refuse; refusals first. Nothing is changed.
+    """List what a request would repair, leave out or refuse; refusals first. Changes nothing.
 
     With a ``budget``, what it cuts is among the notes, and a window that cannot be cut is a refusal.
-    Raises: as ``request``, but for Unsupported and OverBudget.
+    Raises: as ``request``, except Unsupported and OverBudget.
     """
     from headish.providers.preparing import lint
 
@@ -146,15 +145,15 @@ def lint(
         refused = [Finding("refused", str(error))]
         provider, asked = _ask(space, headish, to, ptr, TokenLimit(), tools)
     spoken = _dialect_of(provider, asked.pointer, base_url, dialect)
-    found = lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
+    findings = lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
     stored = _stored(space, asked, provider, {}, base_url, budget)
-    return refused + found + ([] if stored is None else [Finding("note", **_told_stored(stored).to_dict())])
+    return refused + findings + ([] if stored is None else [Finding("note", **_told_stored(stored).to_dict())])
 
 
 def _continue_stored(
     space: Space, asked: RequestParts, prepared: Request, own: Mapping[str, Any], base_url: str | None, budget: Budget
 ) -> Request:
-    """The request, naming the answer that its server stores, where that is asked for and can be."""
+    """Make the request continue the answer that the server stores, if the thread asks for that and it is possible."""
     stored = _stored(space, asked, prepared.provider, own, base_url, budget)
     if stored is None:
         return prepared
@@ -174,13 +173,15 @@ def _told_stored(stored: StoredResponse | str) -> Note:
 def _stored(
     space: Space, asked: RequestParts, provider: str, own: Mapping[str, Any], base_url: str | None, budget: Budget
 ) -> StoredResponse | str | None:
-    """The stored answer that a request continues, or the reason why there is none; None if nobody asks for one."""
+    """The stored answer that a request continues, or the reason why there is none; None if ``continue_stored`` is not
+    set."""
     if provider != RESPONSES:
         return None
-    given = asked.window.options.get("params")
-    params = merge(given if isinstance(given, Mapping) else {}, own)
-    named = params.get(RESPONSES)
-    wish = {**params, **(named if isinstance(named, Mapping) else {})}.get("continue_stored")
+    thread_params = asked.window.options.get("params")
+    params = merge(thread_params if isinstance(thread_params, Mapping) else {}, own)
+    # ``params.openai_responses`` is for this provider alone, and overrides the general ``params``.
+    provider_params = params.get(RESPONSES)
+    wish = {**params, **(provider_params if isinstance(provider_params, Mapping) else {})}.get("continue_stored")
     if wish is not None and not isinstance(wish, bool):
         raise InvalidArgument(f"params.continue_stored is true or false, not {shown(wish)}")
     if not wish:
@@ -194,16 +195,16 @@ def _stored(
 
 
 def _is_its_server(reply: Mapping[str, Any], asked: RequestParts, base_url: str | None) -> bool:
-    """Whether the server that is asked now is the one that an answer came from."""
+    """Whether an answer came from the server that is asked now."""
     if "ptr" in reply:
         return base_url is None and reply["ptr"] == asked.ptr
     pointer = asked.pointer
-    here = base_url or (pointer.base_url if pointer else None)
-    return bool(reply.get("base_url") == here and (pointer is None or pointer.cloud is None))
+    server_url = base_url or (pointer.base_url if pointer else None)
+    return bool(reply.get("base_url") == server_url and (pointer is None or pointer.cloud is None))
 
 
 def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, named: str | None) -> str | None:
-    """The dialect of a call. A pointer's own does not hold where another server than the pointer's is asked."""
+    """The dialect of a call. A pointer's own dialect does not apply to a server other than the pointer's."""
     if named is not None:
         check_dialect(provider, named)
     if named is None and base_url is None and pointer is not None:
@@ -212,7 +213,7 @@ def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, na
 
 
 class TokenLimit(NamedTuple):
-    """A budget as it was given, and what it is counted with."""
+    """A budget as it was given, and how its tokens are counted."""
 
     budget: Budget = None
     counter: Count | None = None
@@ -225,17 +226,17 @@ def _ask(
 ) -> tuple[str, RequestParts]:
     if to is not None:
         check_provider(to)
-    named = None if ptr is None else check_name(ptr, "provider pointer")
+    ptr_name = None if ptr is None else check_name(ptr, "provider pointer")
     listed = parse_headishes(headish)
     if not listed:
         raise InvalidArgument("a request needs a headish")
     first = listed[0].bookmark
     asked, walked, fit = space._read_from(
         [each.text for each in listed],
-        lambda connection, places: _gather(connection, space._number, places, first, to, named, limit),
+        lambda connection, places: _gather(connection, space._number, places, first, to, ptr_name, limit),
     )
     if limit.budget is not None:
-        # Outside of the transaction: a function that counts is the caller's.
+        # Outside of the transaction: ``count`` is the caller's function, and must not hold it open.
         asked = _cut(space, asked, walked, fit, limit, tools)
     if to is None and asked.pointer is None:
         raise UnknownPointer(None)
@@ -250,7 +251,7 @@ def _cut(
     limit: TokenLimit,
     tools: ToolList | None,
 ) -> RequestParts:
-    """What is asked with, within its budget."""
+    """Cut the window of a request to its budget."""
     from headish.history.budgets.counting import cut_window, measure, with_fit
 
     budget = limit.budget
@@ -272,8 +273,10 @@ def _gather(
     ptr: bytes | None,
     limit: TokenLimit,
 ) -> tuple[RequestParts, Sequence[Walked], Fit | None]:
+    # Before the options are merged: those of strangers must not choose a pointer, servers or tools.
     walked, left_out = acting_walk(connection, space, walk(connection, space, places))
     window = resolve_window(walked)
+    # Providers forget spoken answers after a time, and refuse their ids from then on.
     messages = still_heard(with_documents(connection, space, window.messages), time())
     window = replace(window, messages=messages, notes=(*window.notes, *left_out))
     ptr = ptr or choose_pointer(connection, space, window.options, to, limit.model)
@@ -311,21 +314,21 @@ def usable_pointer(connection: Connection, space: int, ptr: bytes, to: str | Non
 def choose_pointer(
     connection: Connection, space: int, options: Mapping[str, Any], to: str | None, model: str | None
 ) -> bytes | None:
-    """The pointer that a call goes by where none is given: the one that ``model`` names, else the thread's, else the
-    space's default.
+    """The pointer of a call that names none itself: the one that ``model`` names, else the thread's, else the space's
+    default.
 
-    Where ``to`` names a provider, the model is one of its models, and no default applies.
+    If ``to`` names a provider, ``model`` is one of its models, and no default applies.
     """
-    named = pointer_as_model(connection, space, model) if to is None else None
-    named = named or pointer_named(options)
-    if named is not None or to is not None:
-        return named
+    ptr_name = pointer_as_model(connection, space, model) if to is None else None
+    ptr_name = ptr_name or pointer_named(options)
+    if ptr_name is not None or to is not None:
+        return ptr_name
     default = find_default(connection, space)
     return None if default is None else check_name(default, "provider pointer")
 
 
 def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Parameters for one call, checked as those of a thread are. Raises: InvalidArgument, InvalidContent."""
+    """Check the parameters for one call, as those of a thread are checked. Raises: InvalidArgument, InvalidContent."""
     if params is None:
         return {}
     if not isinstance(params, Mapping):
@@ -338,13 +341,13 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _in_container(asked: RequestParts, provider: str) -> ContextWindow:
-    """The window with the container that the thread's code runs in, for a request that brings tools of Anthropic's."""
+    """Name the container that has the files of the thread's code, if the request has tools that Anthropic runs."""
     params: Any = asked.window.options.get("params")
     own: Any = params.get("anthropic") if isinstance(params, Mapping) else None
     if provider != "anthropic" or asked.container is None or not (isinstance(own, Mapping) and own.get("tools")):
         return asked.window
-    given = {"container": asked.container, **own}
-    return replace(asked.window, options={**asked.window.options, "params": {**params, "anthropic": given}})
+    with_container = {"container": asked.container, **own}
+    return replace(asked.window, options={**asked.window.options, "params": {**params, "anthropic": with_container}})
 
 
 def _with_params(window: ContextWindow, params: Mapping[str, Any]) -> ContextWindow:

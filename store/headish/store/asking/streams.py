@@ -46,9 +46,9 @@ class Streams(SpacePart):
     def recover(self, *, force: bool = False) -> builtins.list[Turn]:
         """Make turns of the answers that dead processes left behind, incomplete if their end never arrived.
 
-        A stream whose writer may live (its lease has not run out) is skipped, unless ``force``. The events before the
-        damage of a journal are kept. A stream that cannot be recovered is named in the log (``headish``) and passed
-        over; ``drop`` forgets it.
+        A stream whose writer may live (its lease has not run out) is skipped, unless ``force``. If a journal is
+        damaged, the events before the damage are kept. A stream that cannot be recovered is named in the log
+        (``headish``) and skipped; ``drop`` forgets it.
         Raises: CorruptRecord or QuotaExceeded if there was something to recover, and nothing could be.
         """
         self._space._check_writable()
@@ -65,7 +65,7 @@ class Streams(SpacePart):
         An answer that is still being made is asked for again until ``wait_seconds`` have passed. Only this verb, and
         ``headish recover --remote``, asks: opening a store never does.
         Cost: the heads of the space are read, and one request is sent for each incomplete answer.
-        Raises: InvalidArgument; DatabaseError. ``Fetched.failed`` has what a provider refuses.
+        Raises: InvalidArgument; DatabaseError. ``Fetched.failed`` lists what providers refused.
         """
         from headish.store.asking.unfinished import fetch_all  # late: rarely needed, and it brings the client
 
@@ -73,14 +73,14 @@ class Streams(SpacePart):
         return fetch_all(self._space, wait_seconds)
 
     def drop(self, stream: str) -> None:
-        """Forget a stream and what its journal has, for one that cannot be recovered. Raises: UnknownStream."""
+        """Forget a stream that cannot be recovered, with its journal. Raises: UnknownStream."""
         space = self._space
         id = as_turn_id(stream) if isinstance(stream, str) else None
         if id is None or not space._write(lambda connection: streams.drop_stream(connection, space._number, id)):
             raise UnknownStream(stream if isinstance(stream, str) else shown(stream))
 
     def _recover_all(self, force: bool) -> tuple[builtins.list[Turn], HeadishError | None]:
-        """The turns of all streams that can be recovered, and the error of the first that cannot be."""
+        """Recover all streams that can be recovered; return their turns, and the error of the first that cannot be."""
         now = time.time_ns() // 1_000_000
         turns: builtins.list[Turn] = []
         first: HeadishError | None = None
@@ -116,8 +116,8 @@ class Streams(SpacePart):
         return space._read(lambda connection: streams.open_streams(connection, space._number))
 
     def _recover(self, found: StoredStream, *, force: bool) -> Turn | None:
-        """The turn of a stream whose writer is gone; None if another process was quicker, or if the writer still
-        lives."""
+        """Make the turn of a stream whose writer is gone; return None if another process was quicker, or if the writer
+        still lives."""
         from headish.store.answers.reading import decode_stream, fitting_draft, read_stream  # late: rarely needed
 
         space = self._space
@@ -132,13 +132,13 @@ class Streams(SpacePart):
                 return None
             if now.expires != found.expires:
                 return now
-            streams.remove_journal(connection, space._number, found.id)  # first: see ``replies``
+            streams.remove_journal(connection, space._number, found.id)  # first: see ``reply._finish``
             appended = append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
             streams.close_stream(connection, space._number, found.id, RECOVERED, appended.turn.id)
             return appended
 
         ended = space._store(work)
-        if isinstance(ended, StoredStream):  # its writer has written to it while it was read
+        if isinstance(ended, StoredStream):  # its writer renewed the lease meanwhile, so it lives
             return self._recover(ended, force=True) if force else None
         return None if ended is None else space._as_turn(ended)
 

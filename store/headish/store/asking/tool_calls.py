@@ -24,13 +24,13 @@ from headish.values.turns import Turn
 Run = Callable[[Sequence[ToolUse]], Sequence[ToolResult]]
 """Runs calls, all at once if it can, and returns a result for each, in order."""
 Approve = Callable[[ToolUse], bool | str]
-"""Whether a call may run. A text refuses it too, and the model gets the text instead of a result."""
+"""Decides whether a call may run. A text refuses it, too, and the model gets the text in place of a result."""
 Told = Callable[[Note], None]
 REFUSED = "The user refused to run this call."
 
 
 def open_calls(space: Space, headish: str = "@") -> list[ToolUse]:
-    """The calls of the reply that a headish names, which nothing has answered; without those that may not run.
+    """The calls of the reply that a headish names, without those that may not run.
 
     Calls that were cut off, or are on a channel where tools are not called, may not run: ``Router`` has the same rule.
     """
@@ -72,7 +72,7 @@ def run_tools(
 
 
 def _message(space: Space, headish: str) -> Message:
-    """What one turn says, with what was cut off."""
+    """The message of one turn, with blocks that were cut off."""
 
     def work(connection: Connection, stored: StoredTurn) -> Message:
         erased = stored.erased is not None  # then nothing of it is open
@@ -104,16 +104,16 @@ def named_turn(space: Space, headish: str) -> tuple[Turn, str | None]:
 
 
 def _results(calls: Sequence[tuple[ToolUse, str | None]], run: Run, approve: Approve | None) -> list[ContentBlock]:
-    """A result for each call, in order: what was run, or why it was not."""
-    said = [_word(call, reason, approve) for call, reason in calls]
-    approved = [call for (call, _), word in zip(calls, said, strict=True) if word is True]
-    given = run(approved) if approved else []
-    if len(given) != len(approved):
-        raise InvalidArgument(f"{len(approved)} calls were to be run, and {len(given)} results came")
-    if not all(isinstance(each, ToolResult) for each in given):
+    """Run the approved calls. Return a result for each call, in order: its own, or why it was not run."""
+    words = [_word(call, reason, approve) for call, reason in calls]
+    approved = [call for (call, _), word in zip(calls, words, strict=True) if word is True]
+    results = run(approved) if approved else []
+    if len(results) != len(approved):
+        raise InvalidArgument(f"{len(approved)} calls were to be run, and {len(results)} results came")
+    if not all(isinstance(each, ToolResult) for each in results):
         raise InvalidArgument("the result of a call is a ToolResult")
-    ran = map(_named, approved, given)
-    return [next(ran) if word is True else _refused(call, word) for (call, _), word in zip(calls, said, strict=True)]
+    ran = map(_named, approved, results)
+    return [next(ran) if word is True else _refused(call, word) for (call, _), word in zip(calls, words, strict=True)]
 
 
 def _word(call: ToolUse, reason: str | None, approve: Approve | None) -> bool | str:
@@ -123,7 +123,7 @@ def _word(call: ToolUse, reason: str | None, approve: Approve | None) -> bool | 
 
 
 def _named(call: ToolUse, result: ToolResult) -> ToolResult:
-    """A result with its call's id and name, where whoever ran it left them out."""
+    """Give a result the id and name of its call, if it has none."""
     return replace(result, tool_use_id=result.tool_use_id or call.id, name=result.name or call.name)
 
 

@@ -53,6 +53,7 @@ class Tools(SpacePart, Mapping[str, ToolList]):
         encoded = _check_server(server)
         listed = _listed(tools)
         read_tools(listed)
+        # Descriptions are written for readers: an example in one may look like a key.
         secret = find_secret(listed, "$", prose=("description",))
         if secret is not None:
             raise InvalidContent("the tools of a server", LOOKS_LIKE_A_KEY, secret)

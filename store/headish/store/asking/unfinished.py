@@ -36,7 +36,7 @@ POLL_SECONDS = 2.0
 
 
 class Fetched(PlainResult, frozen=True):
-    """What became of the incomplete answers: the turns that were made, those whose answers are still being made, and
+    """The result of a fetch: the turns that were stored, the incomplete ones whose answers are still being made, and
     those that could not be fetched, each with the reason."""
 
     turns: tuple[Turn, ...] = ()
@@ -45,25 +45,25 @@ class Fetched(PlainResult, frozen=True):
 
 
 def fetch_all(space: Space, wait_seconds: float) -> Fetched:
-    """Fetch what providers keep of the space's incomplete answers, and ask again for those that are being made until
-    ``wait_seconds`` have passed."""
+    """Fetch the space's incomplete answers from their providers. Ask for answers that are still being made again and
+    again, until ``wait_seconds`` have passed."""
     end = time.monotonic() + wait_seconds
     fetched, waiting = Fetched(), list(kept_elsewhere(space))
     while True:
         running: list[Turn] = []
         for turn in waiting:
             fetched = _fetch(space, turn, fetched, running)
-        left = end - time.monotonic()
-        if not running or left <= 0:
+        seconds_left = end - time.monotonic()
+        if not running or seconds_left <= 0:
             return replace(fetched, running=tuple(running))
         waiting = running
-        time.sleep(min(POLL_SECONDS, left))
+        time.sleep(min(POLL_SECONDS, seconds_left))
 
 
 def kept_elsewhere(space: Space) -> Iterator[Turn]:
     """The incomplete answers that nothing continues, and that their provider may keep under an id.
 
-    Not those that came from elsewhere: the server that they name might be anybody's, and would be given a key of here.
+    Answers that came from elsewhere are left out: they may name anybody's server, which would then get a key from here.
     """
     from headish.calls.remote import KEEPING
 
@@ -81,18 +81,18 @@ def _fetch(space: Space, turn: Turn, fetched: Fetched, running: list[Turn]) -> F
         if isinstance(status, str) and status in RUNNING:
             running.append(turn)
             return fetched
-        made = _store(space, turn, response)
+        completed = _store(space, turn, response)
     except (CallError, InputError, CorruptRecord) as error:
         # The server is busy, which says nothing about the answer: it may still be there at the next look.
         if isinstance(error, CallRefused) and error.transient:
             running.append(turn)
             return fetched
         return replace(fetched, failed=(*fetched.failed, (turn, error)))
-    return fetched if made is None else replace(fetched, turns=(*fetched.turns, made))
+    return fetched if completed is None else replace(fetched, turns=(*fetched.turns, completed))
 
 
 def _ask(space: Space, turn: Turn) -> Mapping[str, Any]:
-    """What the provider has now. The server and its key are those that the answer was asked by."""
+    """Ask the provider for an answer as it is now, at the server and with the key of the first request."""
     from headish.calls.remote import fetch_answer
 
     reply = turn.meta.reply
@@ -109,7 +109,7 @@ def _ask(space: Space, turn: Turn) -> Mapping[str, Any]:
 
 
 def _store(space: Space, turn: Turn, response: Mapping[str, Any]) -> Turn | None:
-    """The turn of a whole answer, beside the incomplete one, whose bookmark it takes over; None where somebody else was
+    """Store a whole answer beside the incomplete one, and move the bookmark over; None if another process was
     quicker."""
     from headish.store.answers.reading import fitting_draft, read_response
 
@@ -118,6 +118,7 @@ def _store(space: Space, turn: Turn, response: Mapping[str, Any]) -> Turn | None
     draft = fitting_draft(about, reply, space._payload_limit_bytes)
 
     def work(connection: Connection, mint: Mint) -> Appended | None:
+        # Looked at again under the lock: another process may have fetched it meanwhile.
         if _is_known(connection, space, turn):
             return None
         return append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
@@ -142,12 +143,12 @@ def _about(turn: Turn) -> About:
 
 
 def _is_known(connection: Connection, space: Space, turn: Turn) -> bool:
-    """Whether the whole answer stands beside the incomplete one already."""
+    """Whether the whole answer is stored already, beside the incomplete one."""
     parent = turn_by_id(connection, space._number, turn.meta.continues[0])
     if parent is None:
         return False
-    for stored in listings.children(connection, space._number, parent.place):
-        reply = complete_turn(connection, space._number, stored, space._options_at).meta.reply
+    for child in listings.children(connection, space._number, parent.place):
+        reply = complete_turn(connection, space._number, child, space._options_at).meta.reply
         if reply.get("response_id") == turn.meta.reply["response_id"] and not reply.get("incomplete"):
             return True
     return False

@@ -14,7 +14,7 @@ from headish.errors import InvalidBackup
 
 
 class FrameKind(IntEnum):
-    """What a frame holds."""
+    """The kinds of frames."""
 
     HEADER = 1
     SPACE = 2

@@ -12,10 +12,10 @@ from headish.errors import DatabaseUnavailable, FileTaken
 
 @contextmanager
 def whole_file(path: str, mode: int = 0o600) -> Iterator[str]:
-    """A path beside ``path`` to write to, which takes its name at the end of the block.
+    """Yield a path beside ``path`` to write to; at the end of the block the file gets the name ``path``.
 
-    ``mode`` is the new file's from the start: what only its owner may read must not lie open meanwhile.
-    Raises: FileTaken where something stands at ``path``, then or by then; DatabaseUnavailable for what the system says.
+    The file has ``mode`` from the start: a private one must not be readable meanwhile.
+    Raises: FileTaken if ``path`` exists at the start or at the end; DatabaseUnavailable for an error of the system.
     """
     if os.path.lexists(path):
         raise FileTaken(path)
@@ -24,7 +24,7 @@ def whole_file(path: str, mode: int = 0o600) -> Iterator[str]:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
         try:
             yield part
-            # Before the name: after a loss of power a file of that name may otherwise be empty.
+            # Before the name is given: otherwise a loss of power may leave an empty file of that name.
             _flush(part)
             _give_name(part, path)
         finally:
@@ -49,7 +49,7 @@ def _give_name(part: str, path: str) -> None:
 
 
 def _flush(path: str) -> None:
-    """Wait until what stands at a path is on the disk."""
+    """Wait until the file or folder at a path is on the disk."""
     try:
         opened = os.open(path, os.O_RDONLY)
     except OSError:

@@ -28,10 +28,10 @@ _decode = msgspec.json.Decoder(Receipt).decode
 
 
 def read_receipts(path: str | os.PathLike[str]) -> list[Receipt]:
-    """The receipts of a file, one in a line, as ``headish erasures --export`` prints them; those of several spaces may
-    stand in one file.
+    """Read the receipts of a file, one on each line, as ``headish erasures --export`` prints them. One file may list
+    the receipts of several spaces.
 
-    Raises: InvalidArgument where it cannot be read, for a line that is no receipt, and for the receipt of a whole
+    Raises: InvalidArgument if it cannot be read, for a line that is not a receipt, and for the receipt of a whole
     space, which leaves nothing to be restored.
     """
     name = os.fspath(path)
@@ -65,10 +65,10 @@ def _read(line: bytes, name: str, number: int) -> Receipt:
 
 
 def apply_receipts(backend: Backend, space: int, mark: str, name: str, receipts: Sequence[Receipt], mint: Mint) -> int:
-    """Erase in a restored space the turns and names that the receipts list; how many that were.
+    """Erase the turns and names that the receipts list from a restored space; return how many were erased.
 
-    Each erasure that takes something has a receipt of its own here, with the reason and the author of the other. What
-    one of them barred is barred here, too, where it lists a turn of this space.
+    Each erasure that removes something here gets a receipt of its own, with the reason and the author of the first one.
+    What a receipt barred is barred here, too, if it lists a turn of this space.
     Cost: a transaction for each receipt that lists any: one statement for each 64 of them, then that of an erasure.
     Raises: InvalidBackup where a turn has another seal than its receipt says; SpaceRestoring.
     """
@@ -76,6 +76,7 @@ def apply_receipts(backend: Backend, space: int, mark: str, name: str, receipts:
     for receipt in receipts:
         if receipt.scope == SCRUB or not (receipt.turns or receipt.names):
             continue
+        # If the database runs the transaction again, the new receipt gets the same id.
         kept = KeptIds(mint)
 
         def work(connection: Connection, receipt: Receipt = receipt, kept: KeptIds = kept) -> int:
@@ -91,25 +92,25 @@ def apply_receipts(backend: Backend, space: int, mark: str, name: str, receipts:
 def _apply(
     connection: Connection, space: int, name: str, receipt: Receipt, not_reached: tuple[str, ...], mint: Mint
 ) -> int:
-    said = ErasureGrounds(receipt.reason, receipt.by, not_reached)
-    names = erase_marked(connection, space, receipt, said, mint) if receipt.names else 0
+    grounds = ErasureGrounds(receipt.reason, receipt.by, not_reached)
+    names = erase_marked(connection, space, receipt, grounds, mint) if receipt.names else 0
     ends = _places(connection, space, name, receipt)
     if not ends:
         return names
-    # A receipt holds no titles and no names: that it counts some says what to look for around its turns.
+    # A receipt never holds titles or names. If it counts some, look for them around its turns.
     wish = Wish(
         meta=receipt.meta,
         content=receipt.content,
         repeats="titles" in receipt.counts,
         names="records" in receipt.counts,
     )
-    found, _ = erase(connection, space, ends, wish, said, mint)
+    found, _ = erase(connection, space, ends, wish, grounds, mint)
     return names + len(found.turns)
 
 
 def _places(connection: Connection, space: int, name: str, receipt: Receipt) -> list[Place]:
-    here = turns_by_ids(connection, space, [each.id for each in receipt.turns])
+    turns = turns_by_ids(connection, space, [each.id for each in receipt.turns])
     for each in receipt.turns:
-        if each.id in here and here[each.id].seal.hex() != each.seal:
+        if each.id in turns and turns[each.id].seal.hex() != each.seal:
             raise InvalidBackup(name, f"turn {each.id} has another seal than the receipt that erased it says")
-    return [here[each.id].place for each in receipt.turns if each.id in here]
+    return [turns[each.id].place for each in receipt.turns if each.id in turns]

@@ -1,8 +1,8 @@
 """Put spaces back from the file of a backup, or from another open database.
 
-A space that is being restored bears a mark, and nobody opens it. Its rows arrive in transactions of a page each; then
-everything is verified, and only then the mark goes. So a restore that is killed leaves a space that refuses to open and
-can be restored again, and never one that is half there.
+A space that is being restored carries a mark, and no store opens it. Its rows arrive in transactions of a page each;
+then everything is verified, and only then is the mark removed. So a restore that is killed leaves a space that refuses
+to open and can be restored again, never one that can be read half.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Rows(NamedTuple):
 
 
 class RestoredSpace(NamedTuple):
-    """A space that was put back; ``erased`` is how many turns and names the receipts took."""
+    """A space that was put back; ``erased`` is how many turns and names were erased by the receipts."""
 
     name: str
     turns: int
@@ -57,7 +57,7 @@ class RestoredSpace(NamedTuple):
 
 
 class Receipts(NamedTuple):
-    """What was erased since the backup, and the source of ids for the receipts of that."""
+    """The receipts of erasures since the backup, and the source of ids for the new receipts."""
 
     receipts: Sequence[Receipt]
     mint: Mint
@@ -73,8 +73,8 @@ def restore_file(
     progress: Progress | None,
     receipts: Receipts | None = None,
 ) -> list[RestoredSpace]:
-    """Restore the spaces of a file, or the one named ``only``, under its name or ``to``. What the receipts list is
-    erased before anybody reads it.
+    """Restore the spaces of a file, or the one named ``only``, under its name or ``to``. Erases what the receipts list
+    before anybody can read it.
 
     Raises: InvalidBackup, SpaceNotEmpty, InvalidName.
     """
@@ -86,11 +86,11 @@ def restore_file(
             return restored
         if kind is not FrameKind.SPACE:
             raise InvalidBackup(name, f"a frame of the kind {kind.name} stands where a space begins")
-        found = stored_name(_field(value, "name", bytes, name))
-        if only is not None and found != only:
+        space_name = stored_name(_field(value, "name", bytes, name))
+        if only is not None and space_name != only:
             _skip(frames)
             continue
-        restored.append(_restore_space(backend, frames, name, to or found, progress, receipts))
+        restored.append(_restore_space(backend, frames, name, to or space_name, progress, receipts))
     return restored
 
 
@@ -160,16 +160,18 @@ def _add(connection: Connection, *, space: int, mark: str, name: str, rows: Rows
 
 
 def _finish(backend: Backend, space: int, mark: str, name: str, counts: Counts, receipts: Receipts | None) -> int:
-    """Count, verify, erase what the receipts list, and let everybody in; how many turns and names were erased."""
+    """Finish a space: check its counts, verify it, erase what the receipts list, and open it. Returns how many turns
+    and names were erased."""
     if not backend.write(partial(finish_restore, space=space, mark=mark, counts=counts)):
         raise SpaceRestoring(backend.target, name)
     _verify(backend, space, mark, name)
     erased = 0
     if receipts is not None:
         erased = apply_receipts(backend, space, mark, name, receipts.receipts, receipts.mint)
-    # What the receipts took was not there when the rows were verified.
+    # The erasures changed what was verified, so verify the result.
     if erased:
         _verify(backend, space, mark, name)
+    # A space that was erased as a whole stays closed to writers after a restore.
     is_erased = backend.read(partial(was_erased, space=space))
     if not backend.write(partial(open_restored, space=space, mark=mark, is_erased=is_erased)):
         raise SpaceRestoring(backend.target, name)
@@ -179,11 +181,12 @@ def _finish(backend: Backend, space: int, mark: str, name: str, counts: Counts, 
 def _verify(backend: Backend, space: int, mark: str, name: str) -> None:
     problems = [each for each in verify_space(backend, space).problems if not _is_the_mark(each.what, mark)]
     if problems:
-        told = "; ".join(f"{each.subject}: {each.what}" for each in problems[:PROBLEMS_SHOWN])
-        raise InvalidBackup(name, f"what was put back does not verify ({len(problems)} problems): {told}")
+        examples = "; ".join(f"{each.subject}: {each.what}" for each in problems[:PROBLEMS_SHOWN])
+        raise InvalidBackup(name, f"what was put back does not verify ({len(problems)} problems): {examples}")
 
 
 def _is_the_mark(what: str, mark: str) -> bool:
+    # Verified before the mark is removed, so that nobody opens an unverified space: ``verify_space`` lists the mark.
     return what == f"its state is {mark!r}"
 
 
@@ -202,13 +205,14 @@ def _rows(value: Any, file: str) -> Rows:
     columns, rows = _field(value, "columns", list, file), _field(value, "rows", list, file)
     if not all(isinstance(row, list) and len(row) == len(columns) for row in rows):
         raise InvalidBackup(file, f"a row of {table} has more or fewer values than columns")
+    # The file may be damaged or made by anybody: only plain values may reach a statement.
     if not all(isinstance(each, int | str | bytes | None) for row in rows for each in row):
         raise InvalidBackup(file, f"a row of {table} holds what no column holds")
     return Rows(table, columns, rows)
 
 
 def _field(value: Any, name: str, kind: type, file: str) -> Any:
-    found = value.get(name) if isinstance(value, Mapping) else None
-    if not isinstance(found, kind):
+    field = value.get(name) if isinstance(value, Mapping) else None
+    if not isinstance(field, kind):
         raise InvalidBackup(file, f"a frame has no {name}")
-    return found
+    return field

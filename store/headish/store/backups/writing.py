@@ -1,4 +1,4 @@
-"""Write spaces into the file of a backup, as they stand at one moment."""
+"""Write spaces into the file of a backup, as they are at one moment."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ def write_spaces(
     """Write the named spaces of the database ``target``, or all; returns the writer, the names and how many turns they
     hold.
 
-    The connection's transaction is the moment. Memory holds a page of rows.
+    All spaces are written as they are in the connection's transaction. Memory holds a page of rows.
     Raises: SpaceRestoring for a space of which a restore has put back a part.
     """
-    writer = FrameWriter(file, BACKUP)
+    # Ahead: a thread compresses a frame while the next page is read.
+    writer = FrameWriter(file, BACKUP, ahead=True)
     chosen = list_spaces(connection) if names is None else list(names)
     writer.write(FrameKind.HEADER, {"revision": REVISION, "made_at": time.time_ns() // 1_000_000})
     turns = 0
@@ -63,7 +64,7 @@ def _write_space(
 
 
 def _portions(page: Sequence[Row]) -> Iterator[list[Row]]:
-    """The rows of a page, so many at a time as a frame takes."""
+    """Split the rows of a page into portions that fit into a frame."""
     portion: list[Row] = []
     size = 0
     for row in page:

@@ -1,4 +1,4 @@
-"""``database.access_tokens``: what lets programs in that ask a server of headish (``headish serve``)."""
+"""``database.access_tokens``: the tokens that let programs use a server of headish (``headish serve``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headish.values.names import check_name, stored_name
 
 
 class AccessTokens:
-    """The tokens of a database: each opens one space to its bearer, with some rights. No backup has them."""
+    """The tokens of a database: each opens one space to its bearer, with some rights. Backups leave them out."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections, self._backend = connections, connections.backend
@@ -26,12 +26,12 @@ class AccessTokens:
     def add(
         self, label: str, *, space: str = "default", rights: Sequence[Right], expires_seconds: float | None = None
     ) -> str:
-        """A new token for a space that is there. This is the only time that it is shown: headish stores its hash only.
+        """Make a token for an existing space, and return it. It is shown only this once: headish stores just its hash.
 
         ``rights`` are some of read, write, gateway, sync, erase and trust; none implies another. It ends after
-        ``expires_seconds``, or when it is removed. ``label`` is what it is called in its space.
-        Raises: TokenTaken for a label that another one has; InvalidArgument; InvalidName; UnknownSpace; RoleMissing on
-        a secured database for whoever is not its owner.
+        ``expires_seconds``, or when it is removed. ``label`` is its name in the space.
+        Raises: TokenTaken for a label that is in use; InvalidArgument; InvalidName; UnknownSpace; RoleMissing on a
+        secured database unless the login is its owner.
         """
         listed = self._check_rights([rights] if isinstance(rights, str) else rights)
         name, key = check_name(space, "space"), check_name(label, "token", is_new=True)
@@ -49,7 +49,7 @@ class AccessTokens:
         return token
 
     def list(self) -> builtins.list[Token]:
-        """The tokens of every space, by the number of the space and their labels, even expired ones.
+        """The tokens of every space, expired ones included, by the number of the space and by label.
 
         On a secured database, only of the spaces that are open to this login.
         Cost: three statements for each space that has tokens.
@@ -87,8 +87,8 @@ class AccessTokens:
     def _check_rights(self, rights: Sequence[str]) -> str:
         wrong = [each for each in rights if each not in RIGHTS]
         if wrong or not rights:
-            told = f", not {shown(wrong[0])}" if wrong else ""
-            raise InvalidArgument(f"rights are one or more of {', '.join(RIGHTS)}{told}")
+            suffix = f", not {shown(wrong[0])}" if wrong else ""
+            raise InvalidArgument(f"rights are one or more of {', '.join(RIGHTS)}{suffix}")
         return ",".join(each for each in RIGHTS if each in rights)
 
     def __repr__(self) -> str:
@@ -96,12 +96,12 @@ class AccessTokens:
 
 
 def _all_tokens(connection: Connection) -> builtins.list[Token]:
-    found: builtins.list[Token] = []
+    tokens: builtins.list[Token] = []
     for number in spaces_with_tokens(connection):
         name = name_of_space(connection, number)
         if name is not None:
-            found += _tokens(connection, number, name)
-    return found
+            tokens += _tokens(connection, number, name)
+    return tokens
 
 
 def _tokens(connection: Connection, number: int, name: bytes) -> builtins.list[Token]:

@@ -1,4 +1,4 @@
-"""Back up a database or a space, and put it back: on the same kind of database or on the other."""
+"""Back up a database or a space, and restore it, into the same kind of database or the other."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from headish.values.results.exports import Backup, Restored
 Verify = Literal["full", "quick"]
 Progress = Callable[[int], None]
 COPIES = (".db", ".sqlite", ".sqlite3")
-"""How the name of a file ends that is to be a SQLite database itself."""
+"""Endings of file names that ask for a SQLite database instead of a file of frames."""
 _SQLITE = b"SQLite format 3\x00"
 # A backup holds every word of the database, so only its owner may read it.
 _OURS_ALONE = 0o600
 
 
 class _Chosen(NamedTuple):
-    """Which spaces of a file are restored, under which names, and what was erased since."""
+    """The spaces of a file to restore, under which names, and the receipts of erasures since."""
 
     source: str
     only: str | None
@@ -62,14 +62,14 @@ def restore(
     erasures: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Restored:
-    """Put a backup back: a file of frames, or a SQLite database of headish, into a database of either kind.
+    """Restore a backup (a file of frames, or a SQLite database of headish) into a database of either kind.
 
-    ``target`` is a path, or the URL of a database, that is made where it is missing. Every space of the file is
-    restored under its name into a space that holds nothing; ``only`` one of them, under the name ``to`` if that is
-    given. ``erasures`` is a file of receipts, as ``headish erasures --export`` prints them: what was erased since the
-    backup is erased again. Everything is verified before anybody can open it, and each space begins a new epoch, so
-    that its followers notice. A restore that is cut off leaves no file, or spaces that refuse to open until they are
-    restored again.
+    ``target`` is a path or the URL of a database; it is made if it is missing. Every space of the file is restored
+    under its name into an empty space; with ``only``, just that one, under the name ``to`` if that is given.
+    ``erasures`` is a file of receipts, as ``headish erasures --export`` prints them: what was erased since the backup
+    is erased again. Everything is verified before anybody can open it, and each space begins a new epoch, so that its
+    followers notice. A restore that is cut off leaves no file, or spaces that refuse to open until they are restored
+    again.
     Raises: InvalidBackup, SpaceNotEmpty, InvalidName, InvalidArgument, UnknownDatabase, DatabaseError.
     """
     source = os.fspath(file)
@@ -87,7 +87,7 @@ def restore(
 def back_up(
     connections: Connections, path: str, names: Sequence[bytes] | None, verify: Verify, progress: Progress | None
 ) -> Backup:
-    """What ``Database.backup`` does for all spaces, or for the named ones."""
+    """Back up all spaces, or the named ones: the work of ``Database.backup``."""
     if verify not in ("full", "quick"):
         raise InvalidArgument(f"verify is full or quick, not {shown(verify)}")
     if not path.endswith(COPIES):
@@ -128,20 +128,21 @@ def _write_frames(
     with whole_file(path, _OURS_ALONE) as part, open(part, "r+b") as file:
 
         def work(connection: Any) -> Backup:
-            file.seek(0)  # the database may ask for it again
+            file.seek(0)  # the database may run this again
             file.truncate()
             writer, spaces, turns = write_spaces(connection, connections.backend.target, file, names, progress)
             return Backup(path, writer.size_bytes, writer.digest(), tuple(spaces), turns)
 
-        found = connections.backend.read(work)
+        result = connections.backend.read(work)
         file.flush()
         file.seek(0)
         _check_frames(file, path, verify)
-    return found
+    return result
 
 
 def _check_frames(file: BinaryIO, path: str, verify: Verify) -> None:
     if verify == "quick":
+        # Reading a frame compares its sum.
         for _ in read_frames(file, path, BACKUP):
             pass
         return
@@ -165,10 +166,10 @@ def _restore_to_file(opened: BinaryIO, target: str, chosen: _Chosen) -> Restored
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with whole_file(path, _OURS_ALONE) as part:
         with closing(Connections.open(part)) as connections:
-            found = _restore_into(connections, opened, chosen)
+            restored = _restore_into(connections, opened, chosen)
         with closing(sqlite3.connect(part)) as connection:
-            connection.execute("PRAGMA journal_mode = DELETE")  # the log would keep the part's name
-    return replace(found, target=target)
+            connection.execute("PRAGMA journal_mode = DELETE")  # otherwise a write-ahead log keeps the name of the part
+    return replace(restored, target=target)
 
 
 def _restore_into(connections: Connections, opened: BinaryIO, chosen: _Chosen) -> Restored:
@@ -189,7 +190,8 @@ def _restore_into(connections: Connections, opened: BinaryIO, chosen: _Chosen) -
 
 
 def _opened(source: str) -> BinaryIO:
-    """The frames of a backup; those of a SQLite database are written first, into a file that nobody else sees."""
+    """Open the frames of a backup; those of a SQLite database are first written into a temporary file without a
+    name."""
     # A file that SQLite has open here must not be opened and closed: that would drop SQLite's locks (ADR 0078).
     if not is_held(source):
         try:

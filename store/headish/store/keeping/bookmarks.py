@@ -1,6 +1,6 @@
 """``store.bookmarks``: the names of a space.
 
-What moves a name is imported where one moves: each list of turns looks names up, and does not wait for it.
+The code that moves names is imported late: each list of turns looks names up, and must not wait for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from headish.values.results.erasures import Erasure
 
 PAGE = 500
-"""Iteration reads so many names at a time."""
+"""How many names an iteration reads at a time."""
 
 
 class Bookmarks(SpacePart, Mapping[str, TurnId]):
@@ -44,10 +44,10 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
 
         def work(connection: Connection) -> TurnId:
             place = find_bookmark(connection, space._number, encoded)
-            found = None if place is None else parent_at(connection, space._number, place)
-            if found is None:
+            turn = None if place is None else parent_at(connection, space._number, place)
+            if turn is None:
                 raise UnknownBookmark(name)
-            return found.id
+            return turn.id
 
         return space._read(work)
 
@@ -76,9 +76,10 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
     ) -> builtins.list[Bookmark]:
         """The names that begin with ``prefix``, and their turns; by name.
 
-        ``by="recency"`` lists the last moved first, and names of one millisecond backwards.
+        ``by="recency"`` lists the last moved first; names that moved in one millisecond come in reverse order.
 
-        ``limit`` of them, after the name ``after``: the last of the page before. By name it need not exist any more.
+        Lists at the most ``limit`` names, after the name ``after``, the last of the page before. By name, it need not
+        exist any more.
         Cost: one statement for a page, two by recency; a page costs the same however many names there are, but with a
         prefix and by recency every name is looked at.
         Raises: InvalidArgument for a ``limit`` below 1 or another order; UnknownBookmark for an ``after`` by recency
@@ -98,8 +99,8 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
         Cost: two statements for each 64 ids, however many names there are.
         """
         space, listed = self._space, [known_id(each, "names") for each in ids]
-        found = space._read(lambda connection: names_of_turns(connection, space._number, listed))
-        return {turn_id: [stored_name(name) for name in names] for turn_id, names in found.items()}
+        names_by_turn = space._read(lambda connection: names_of_turns(connection, space._number, listed))
+        return {turn_id: [stored_name(name) for name in names] for turn_id, names in names_by_turn.items()}
 
     def set(self, name: str, headish: str, *, expect: str | Absent | None = None) -> Bookmark:
         """Set a name, or move it anywhere. ``name@{1}`` as ``headish`` undoes the last move.
@@ -128,8 +129,8 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
         """Rename a bookmark: its history and its conversation's record go with it.
 
         The new name must never have been one. ``expect`` is the id that the old one must have pointed at.
-        Raises: UnknownBookmark, InvalidName, BookmarkMoved also where the new name exists, InvalidArgument where it
-        did once.
+        Raises: UnknownBookmark, InvalidName; BookmarkMoved, also if the new name exists; InvalidArgument if it existed
+        once.
         """
         from headish.history.writing.moves import rename_name
 
@@ -143,7 +144,8 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
 
     @door()
     def undo(self, name: str, n: int = 1, *, expect: str | Absent | None = None) -> builtins.list[Turn]:
-        """Move a name back by ``n`` turns along first parents; the turns that left it, oldest first. They stay stored.
+        """Move a name back by ``n`` turns along first parents; return the turns that left it, oldest first. They stay
+        stored.
 
         Past the root the name is removed. ``expect`` is that of ``set``. To undo a *move*, set ``name@{1}``.
         Raises: UnknownBookmark, BookmarkMoved, InvalidArgument for an ``n`` below 1.
@@ -155,8 +157,8 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
         space, encoded, expected = self._space, check_name(name), read_expect(expect)
 
         def work(connection: Connection) -> tuple[Moved, builtins.list[Turn]]:
-            moved, left = undo_name(connection, space._number, encoded, n, expected)
-            return moved, complete_turns(connection, space._number, left, space._options_at)
+            moved, turns = undo_name(connection, space._number, encoded, n, expected)
+            return moved, complete_turns(connection, space._number, turns, space._options_at)
 
         def settle(connection: Connection, done: tuple[Moved, builtins.list[Turn]]) -> bool:
             return is_logged(connection, space._number, encoded, done[0])
@@ -180,7 +182,8 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
         return erase_bookmark(self._space, check_name(name), reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 
     def _move(self, name: bytes, work: Callable[[Connection, int, bytes], Moved]) -> Moved:
-        """Move a name once, even if the answer to the commit is lost: its number in the log tells."""
+        """Move a name once, even if the answer to the commit is lost: the move's number in the log shows if it was
+        stored."""
         from headish.history.writing.moves import is_logged
 
         space = self._space
@@ -190,7 +193,8 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
         )
 
     def history(self, name: str) -> builtins.list[Move]:
-        """Every move of a name, the last first, even of a removed one. Raises: UnknownBookmark if it never was."""
+        """Every move of a name, even of a removed one, newest first. Raises: UnknownBookmark if it never was a
+        bookmark."""
         from headish.rows.moves import bookmark_history
 
         space, encoded = self._space, check_name(name)

@@ -63,14 +63,14 @@ class Bundles(SpacePart):
         key: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> Bundled:
-        """Write a bundle of the whole space; of the threads that lead to a headish, or to several; or of what came
-        behind ``since``, the ``cursor`` of an earlier bundle.
+        """Write a bundle of the whole space, of the threads that lead to a headish or to several, or of everything
+        after ``since``, the ``cursor`` of an earlier bundle.
 
-        Of threads it holds the turns, the documents that their messages refer to, the names that point at them and
-        what is said of their conversations. Provider pointers, tools, objects and answers that are still arriving
+        A bundle of threads has their turns, the documents that their messages refer to, the names that point at them
+        and the records of their conversations. Provider pointers, tools, objects and answers that are still arriving
         never go into one. Nothing is overwritten. ``sign`` signs all of it with ``key``, as ``Store.sign`` does a turn.
-        Cost: reads each turn once; of a part, its links twice.
-        Raises: SecretsFound where something has the shape of a key, unless ``allow_secrets``; FileTaken; CursorLost;
+        Cost: reads each turn once; for threads, their links twice.
+        Raises: SecretsFound if something has the shape of a key, unless ``allow_secrets``; FileTaken; CursorLost;
         UnknownTurn; CorruptTurn; InvalidArgument; SigningFailed.
         """
         cursor = None if since is None else parse_cursor(since)
@@ -95,17 +95,17 @@ class Bundles(SpacePart):
         signers: str | os.PathLike[str] | None = None, revoked: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> Applied:  # fmt: skip
-        """Store what a bundle brings. Nothing that is here is changed: a turn that is here already stays as it is, and
-        a name moves only forward, by turns or by what was said.
+        """Store the turns, names and records of a bundle. Nothing that is here is changed: a turn that is here already
+        stays as it is, and a name moves only forward, along turns or along turns that say the same.
 
-        What arrived is not what was said here last: ``@`` stays, unless nothing was said here yet. A key that a turn
-        has here already stays with that turn. A page is one transaction, so a bundle that breaks off leaves a whole
-        history, and can be applied again. Of a signed bundle the signature is judged before anything is stored.
-        ``require_signed`` takes only one by somebody whom ``signers`` names; that and ``revoked`` are the lists of
-        ``Store.signatures``.
-        Cost: of 500 turns one statement for each 64, one for each new branch, and about ten. A signed bundle is read
+        Turns that arrive do not become the newest turn: ``@`` stays, unless nothing was said here yet. A key that a
+        turn has here already stays with that turn. A page is one transaction, so a bundle that breaks off leaves a
+        consistent history, and can be applied again. The signature of a signed bundle is judged before anything is
+        stored. ``require_signed`` takes only a bundle that somebody in ``signers`` has signed; ``signers`` and
+        ``revoked`` are the lists of ``Store.signatures``.
+        Cost: for 500 turns, one statement for each 64, one for each new branch, and about ten. A signed bundle is read
         twice.
-        Raises: InvalidBundle, of a bad signature too; NotSigned, SigningFailed, MissingParents, ForeignConflict,
+        Raises: InvalidBundle, for a bad signature too; NotSigned, SigningFailed, MissingParents, ForeignConflict,
         QuotaExceeded, TooLarge.
         """
         space = self._space
@@ -118,6 +118,8 @@ class Bundles(SpacePart):
                 if require_signed:
                     check_signed(name, signer)
                 file.seek(0)
+                # The signature covers the whole file, and nothing may be stored before it is judged: so it is read
+                # twice.
                 reader = reader.again(file)
             applied = apply_bundle(target, reader, ArrivalOrigin(STRANGER, by=_by(path)), progress)
         space._database.count_written(applied.stored)
@@ -140,7 +142,7 @@ def verify_bundle(
     """Read a bundle to its end, prove its turns from what is in it, and judge its signature by the lists of
     ``Store.signatures``. No store is needed.
 
-    Raises: InvalidBundle, of a bad signature too; SigningFailed.
+    Raises: InvalidBundle, for a bad signature too; SigningFailed.
     """
     name = os.fspath(path)
     with _opened(path) as file:
@@ -156,8 +158,8 @@ def rewrite_bundle(
     """Write a bundle again, without what was erased since. ``erasures`` is a file of receipts, as ``headish erasures
     --export`` prints them. No store is needed, and nothing is overwritten.
 
-    A turn that a receipt lists with its seal loses its words; of a thread or branch that was erased, the names and
-    titles go, too. A bundle that was handed out before is not reached.
+    A turn that a receipt lists with its seal loses its words. If a thread or branch was erased, its names and titles
+    are removed, too. Copies of the bundle that were handed out before are not reached.
     Cost: reads the bundle twice.
     Raises: InvalidBundle; FileTaken; InvalidArgument for receipts that cannot be read, and a bundle of a log.
     """
@@ -165,13 +167,13 @@ def rewrite_bundle(
     rewriting = Rewriting(read_receipts(erasures))
     with _opened(path) as file:
         rewriting.look(BundleReader(file, name))
-    with _opened(path) as file, whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as written:
-        done = rewriting.write(BundleReader(file, name), written)
-    return replace(done, path=target)
+    with _opened(path) as file, whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as output:
+        rewritten = rewriting.write(BundleReader(file, name), output)
+    return replace(rewritten, path=target)
 
 
 def _by(path: str | os.PathLike[str]) -> bytes:
-    """What brought turns: the name of the file, without its folders."""
+    """The origin that is stored with the turns: the name of the file, without its folders."""
     return os.path.basename(os.fspath(path)).encode(errors="surrogateescape")
 
 
@@ -191,7 +193,7 @@ def _write(
     progress: Progress | None,
     signed: bool,
 ) -> SentBundle:
-    file.seek(0)  # the database may ask for it again
+    file.seek(0)  # the database may run this again
     file.truncate()
     if asked is None:
         after = None if cursor is None else resume(connection, space, cursor)
@@ -203,16 +205,17 @@ def _write(
 
 
 def _part(connection: Connection, space: int, ends: Sequence[Place]) -> BundlePart:
-    """Some threads, with the names that point at their turns, and what is said of their conversations."""
+    """Choose some threads, with the names that point at their turns and the records of their conversations."""
     segments = arrange(ends, read_links_of(connection, space, ends))
     names: list[SentName] = []
     for place, at in names_of_segments(connection, space, segments).items():
+        # A name that moved on from one of these turns to a turn outside is found, too.
         if any(each.chain == place.chain and each.low <= place.pos <= each.high for each in segments):
-            stored = turn_at(connection, space, place)
-            assert stored is not None
-            names += [SentName(bytes(name), stored.id, stored.digest) for name in at]
+            turn = turn_at(connection, space, place)
+            assert turn is not None
+            names += [SentName(bytes(name), turn.id, turn.digest) for name in at]
     firsts = (find_first(connection, space, end) for end in ends)
     subjects = [each.name for each in names] + [first.id.encode() for first in firsts if first is not None]
     records = find_records(connection, space, subjects).values() if subjects else ()
-    said = [record_as_sent(bytes(each.subject), each.revision, 0, bytes(each.data)) for each in records]
-    return BundlePart(ends, sorted(names, key=lambda each: each.name), said)
+    sent_records = [record_as_sent(bytes(each.subject), each.revision, 0, bytes(each.data)) for each in records]
+    return BundlePart(ends, sorted(names, key=lambda each: each.name), sent_records)

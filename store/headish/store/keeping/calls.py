@@ -1,4 +1,4 @@
-"""``store.calls``: what passed the gateway."""
+"""``store.calls``: the calls that passed the gateway."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Calls(SpacePart):
 
     @door()
     def spooled(self) -> int:
-        """How many calls of the space passed the gateway of this machine and are not stored yet.
+        """Count the calls of the space that passed the gateway of this machine and are not stored yet.
 
         Cost: where nothing is spooled, a look into a folder.
         """
@@ -82,10 +82,10 @@ class Calls(SpacePart):
 
     @door()
     def body(self, id: str) -> dict[str, Any]:
-        """The body of a call's request, equal as JSON to what the client sent, but for what looked like a key.
+        """The body of a call's request, equal as JSON to what the client sent, except for what looked like a key.
 
         Cost: reads its thread.
-        Raises: UnknownCall; InvalidArgument for a call that holds no conversation, or of which something was erased.
+        Raises: UnknownCall; InvalidArgument for a call without a conversation, or if a part of it was erased.
         """
         number = self._space._number
         return self._space._read(lambda connection: _Rebuilding(connection, number, id).body())
@@ -95,7 +95,7 @@ class Calls(SpacePart):
 
 
 def read_call(stored: StoredCall) -> PassedCall:
-    """A call of its row. Raises: CorruptRecord."""
+    """Decode a call from its row. Raises: CorruptRecord."""
     try:
         session, lane, response = (
             None if each is None else each.decode() for each in (stored.session, stored.lane, stored.response)
@@ -109,10 +109,10 @@ def read_call(stored: StoredCall) -> PassedCall:
 
 
 def _find(connection: Connection, space: int, id: str) -> StoredCall:
-    found = find_call(connection, space, id.lower())
-    if found is None:
+    call = find_call(connection, space, id.lower())
+    if call is None:
         raise UnknownCall(id)
-    return found
+    return call
 
 
 class _Rebuilding:
@@ -128,15 +128,17 @@ class _Rebuilding:
         if facts.form is None or facts.envelope is None or (self._call.tip is None and facts.entries):
             raise InvalidArgument(f"the call {self._call.id} holds no conversation that was read")
         form = FORMS[facts.form]
-        written = [self._written(form, at, turn) for at, turn in enumerate(self._turns())]
-        written = written[facts.begins :]
-        made = [self._patched(at, natives) for at, natives in enumerate(written)]
+        messages = [self._written(form, at, turn) for at, turn in enumerate(self._turns())]
+        # The provider kept the turns before these, and the client did not send them.
+        messages = messages[facts.begins :]
+        patched = [self._patched(at, natives) for at, natives in enumerate(messages)]
         envelope = self._envelope(facts.envelope)
         body = dict(envelope)
         if facts.volatile or facts.has_system:
-            given = made.pop(0)[0] if facts.has_system else []
-            body[str(form.system_name)] = _with_volatile(given, facts)
-        entries = [entry for natives in made for entry in natives]
+            # The client sent the system prompt beside its list.
+            system = patched.pop(0)[0] if facts.has_system else []
+            body[str(form.system_name)] = _with_volatile(system, facts)
+        entries = [entry for natives in patched for entry in natives]
         body[form.list_name] = entries[0]["content"] if facts.is_text and len(entries) == 1 else entries
         return body
 
@@ -148,36 +150,37 @@ class _Rebuilding:
             raise CorruptRecord(f"the call {self._call.id}", "the last turn that it sent is missing")
         segments = arrange([tip.place], read_links(self._connection, self._space, tip.place))
         turns = [turn for each in segments for turn in turns_of(self._connection, self._space, each)]
+        # An overlay is a turn of the thread, but no message of the client.
         return [turn for turn in turns if turn.type != OVERLAY]
 
     def _written(self, form: Form, at: int, turn: StoredTurn) -> list[Any]:
-        """A message as it was stored; one of the system that was replaced, as what replaces it."""
+        """The message of a turn, or of the turn that ``CallFacts.system`` names in its place."""
         replaced = self._facts.system.get(str(at))
-        said = turn if replaced is None else turn_by_id(self._connection, self._space, replaced)
-        if said is None or said.erased is not None:
+        source = turn if replaced is None else turn_by_id(self._connection, self._space, replaced)
+        if source is None or source.erased is not None:
             raise InvalidArgument(f"something that the call {self._call.id} sent is erased")
-        blocks = read_blocks(said, read_payload(self._connection, self._space, said))
-        resent = self._resent(said)
-        spoken = said if replaced is None else replace(said, role=turn.role, attributes=None)
-        written = write_natives(form, spoken, blocks) if resent is None else write_resent(form, blocks, resent)
-        if written is None:
-            raise InvalidArgument(f"turn {said.id} cannot be written as the client of {self._call.id} sent it")
-        return written
+        blocks = read_blocks(source, read_payload(self._connection, self._space, source))
+        resent = self._resent(source)
+        spoken = source if replaced is None else replace(source, role=turn.role, attributes=None)
+        natives = write_natives(form, spoken, blocks) if resent is None else write_resent(form, blocks, resent)
+        if natives is None:
+            raise InvalidArgument(f"turn {source.id} cannot be written as the client of {self._call.id} sent it")
+        return natives
 
     def _resent(self, said: StoredTurn) -> Mapping[str, Any] | None:
-        """How the client wrote an answer that it got."""
+        """Return how the client wrote an answer that it sent again; None if the turn of the answer says it all."""
         key = said.key or b""
         if not key.startswith(ANSWER_KEY):
             return None
-        found = find_call(self._connection, self._space, key.removeprefix(ANSWER_KEY).decode())
-        return None if found is None else decode_facts(found.data).resent
+        call = find_call(self._connection, self._space, key.removeprefix(ANSWER_KEY).decode())
+        return None if call is None else decode_facts(call.data).resent
 
     def _patched(self, at: int, natives: list[Any]) -> list[Any]:
         patch = self._facts.patches.get(str(at))
         is_instruction = at == 0 and self._facts.has_system
-        given: Any = natives[0] if is_instruction else natives
-        made: Any = apply(patch, given)
-        return [made] if is_instruction else made
+        original: Any = natives[0] if is_instruction else natives
+        patched: Any = apply(patch, original)
+        return [patched] if is_instruction else patched
 
     def _envelope(self, key: str) -> dict[str, Any]:
         whole = self._object(key)
@@ -192,7 +195,7 @@ class _Rebuilding:
 
 
 def _with_volatile(given: Any, facts: CallFacts) -> Any:
-    """A system prompt with the blocks that change with each request, where they stood."""
+    """Put the blocks of a system prompt that change with each request back to where they were."""
     if not facts.volatile:
         return given
     parts = [{"type": "text", "text": given}] if isinstance(given, str) else [*given]

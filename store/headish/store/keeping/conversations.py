@@ -24,7 +24,7 @@ from headish.values.times import milliseconds_of, read_moment
 LIMIT = 1000
 """The most entries of a page."""
 LOOKED_AT = 8
-"""A page looks at so many chains for each conversation without a name that it may have."""
+"""How many chains a page looks at for each conversation without a name that it has room for."""
 BEHIND_NAMES = f"c{NEWEST}"
 """The ``after`` of the conversations without a bookmark."""
 _CURSOR = r"(n)(\d{1,19})\.((?:[0-9a-f]{2})*)|(c)(\d{1,19})"
@@ -33,10 +33,9 @@ _CURSOR = r"(n)(\d{1,19})\.((?:[0-9a-f]{2})*)|(c)(\d{1,19})"
 class Conversations(SpacePart):
     """The conversations of a space: each bookmark, and everything without one that grew from a first turn.
 
-    A first turn is the first one of a thread that is neither system nor developer. What is said of a conversation
-    (title, tags and so on) is no turn: an append does not touch it. It goes with a bookmark that is renamed, and
-    to the first bookmark that a nameless conversation gets. A bookmark that was removed has it again when it is made
-    again.
+    A first turn is the first one of a thread that is neither system nor developer. The record of a conversation (title,
+    tags and so on) is not a turn: an append does not touch it. It goes with a bookmark that is renamed, and to the
+    first bookmark that a nameless conversation gets. If a removed bookmark is made again, it has its record again.
     """
 
     @door()
@@ -72,8 +71,8 @@ class Conversations(SpacePart):
         checked, space = (check_key(key) or "").encode(), self._space
 
         def work(connection: Connection) -> builtins.list[Conversation]:
-            found = find_parts(connection, space._number, checked, limit)
-            return [read_conversation(connection, space._number, each) for each in found]
+            subjects = find_parts(connection, space._number, checked, limit)
+            return [read_conversation(connection, space._number, each) for each in subjects]
 
         return space._read(work)
 
@@ -90,19 +89,21 @@ class Conversations(SpacePart):
         app: Mapping[str, Any] | UnsetType | None = UNSET,
         expect: int | Absent | None = None,
     ) -> Conversation:
-        """Say something of a conversation; what is left out stays as it is. ``subject`` is that of ``get``.
+        """Change the record of a conversation; fields that are left out stay as they are. ``subject`` is that of
+        ``get``.
 
         ``title``: at most 1,000 characters; None removes it. ``tags``: all of them. ``archived``: lists leave it out.
-        ``pinned``: lists can show it alone. ``key``: what another system calls it, unique in the space. ``app``: the
-        application's own. ``expect`` is the revision that is replaced, or ``ABSENT`` if nothing was said yet.
+        ``pinned``: lists can show only pinned ones. ``key``: the name that another system has for it, unique in the
+        space. ``app``: the application's own. ``expect`` is the revision that is replaced, or ``ABSENT`` if there must
+        be no record yet.
         Raises: as ``get``; RecordChanged, KeyTaken, InvalidArgument, InvalidContent.
         """
         from headish.history.conversations.changing import change_record
         from headish.history.conversations.saying import check_changes
 
         find = _finder(subject)
-        given = {"title": title, "tags": tags, "archived": archived, "pinned": pinned, "key": key, "app": app}
-        changes = check_changes(given)
+        fields = {"title": title, "tags": tags, "archived": archived, "pinned": pinned, "key": key, "app": app}
+        changes = check_changes(fields)
         if (
             expect is not None
             and not isinstance(expect, Absent)
@@ -142,10 +143,10 @@ class Conversations(SpacePart):
         ``archived`` and ``pinned`` choose those that are, those that are not, or with None both. ``since`` and
         ``until`` choose by ``Entry.time``, and take what ``log`` takes. ``names`` and ``model`` are patterns such as
         ``work/*``; no conversation without a bookmark has a name. ``tag`` is one of its tags, ``role`` that of its last
-        turn. ``tool`` is one that is called on the way to a bookmark, or anywhere in a conversation without one; the
-        search index tells. ``after`` is that of the page before. ``erased`` also shows conversations of which nothing
-        is left, ``twins`` those without a name that came from another store and repeat one of here. A page may have
-        fewer entries than ``limit``, even none, and more may follow: the end is where its ``after`` is None.
+        turn. ``tool`` is one that is called on the way to a bookmark, or anywhere in a conversation without one, by the
+        search index. ``after`` is that of the page before. ``erased`` also shows conversations of which nothing is
+        left, ``twins`` those without a name that came from another store and repeat one of here. A page may have fewer
+        entries than ``limit``, even none, and more may follow: the end is where its ``after`` is None.
         Cost: six statements, and one more for each 64 entries; a step for each fork on the way to an entry. For those
         without a bookmark eight chains are looked at for each entry; and every bookmark, unless each of these chains
         ends with a turn whose name moved along with it. With ``tool``, two statements are run for each entry, and turns
@@ -175,12 +176,12 @@ class Conversations(SpacePart):
             listed = list_named(connection, number, before=before, limit=limit, **flags) if before else []
             left_of = listed if erased else leave_out_gone(connection, number, listed)
             entries = make_entries(connection, number, left_of)
-            # By the same order, nothing further down the list is as new as `since`.
+            # The list goes by recency, so nothing further down is as new as `since`.
             is_past = start is not None and bool(entries) and entries[-1].time < start
             if len(listed) == limit and not is_past:
                 cursor = f"n{listed[-1].recent}.{(listed[-1].name or b'').hex()}"
                 return Page(take(entries), cursor)
-            # No conversation without a name matches a pattern for names.
+            # Conversations without a name cannot match a pattern for names.
             if names is not None:
                 return Page(take(entries), None)
             if len(listed) == limit:
@@ -204,7 +205,7 @@ class Conversations(SpacePart):
 
 
 def _finder(subject: str) -> Callable[[Connection, int], ListedConversation]:
-    """What finds the conversation of a headish. A list looks none up, so it does not wait for the import."""
+    """Return a function that finds the conversation of a headish. The imports are late: lists do not need them."""
     from headish.history.conversations.subjects import find_conversation
     from headish.values.grammar import parse_headish
 
@@ -232,7 +233,7 @@ def _is(conversation: Conversation, *, archived: bool | None, pinned: bool | Non
 def _taken(
     connection: Connection, space: int, chosen: Filter, tool: str | None, entries: Iterable[Entry]
 ) -> tuple[Entry, ...]:
-    """The entries that are asked for."""
+    """The entries that the filters choose."""
     taken = tuple(filter(chosen.takes, entries))
     if tool is None:
         return taken
@@ -243,12 +244,12 @@ def _taken(
 
 
 def _read_cursor(after: object) -> tuple[tuple[int, bytes] | None, int]:
-    """The beginning of a page: a place among the names (None: all names were given), and a chain for what has no
-    name."""
+    """Read the beginning of a page: a place among the names (None: all names were given), and a chain for conversations
+    without a name."""
     if after is None:
         return (NEWEST, b""), NEWEST
-    found = re.fullmatch(_CURSOR, after, re.ASCII) if isinstance(after, str) else None
-    number = int(found[2] or found[5]) if found else NEWEST + 1
-    if found is None or number > NEWEST:
+    match = re.fullmatch(_CURSOR, after, re.ASCII) if isinstance(after, str) else None
+    number = int(match[2] or match[5]) if match else NEWEST + 1
+    if match is None or number > NEWEST:
         raise InvalidArgument(f"after is what a page of this list gave as its own, not {shown(after)}")
-    return ((number, bytes.fromhex(found[3])), NEWEST) if found[1] else (None, number)
+    return ((number, bytes.fromhex(match[3])), NEWEST) if match[1] else (None, number)

@@ -1,4 +1,4 @@
-"""Verbs that erase turns and whole spaces, and collect what nothing names any more. ``store.erasures`` are the
+"""Verbs that erase turns and whole spaces, and collect what nothing uses any more. ``store.erasures`` are the
 receipts."""
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ def erase(
       to no other branch, bookmark or remembered move. ``said_before`` narrows it down.
     - ``meta``: also what the turns say of themselves: attributes, options, ``meta``, the bookmark that moved along. Of
       a key its hash stays, so that an import recognises the turn.
-    - ``content``: the same bytes go from every turn of the space, and are refused from now on (BarredContent).
+    - ``content``: remove the same bytes from every turn of the space, and refuse them from now on (BarredContent).
     - ``repeats``: also turns that are versions or copies of one, or overlays over it, and titles that repeat it.
-    - ``keep_name``: keep a bookmark of which nothing is left. Otherwise ``thread`` and ``branch`` remove it with title,
-      tags and key; its history stays as ``erased-N``. Turns keep the name until ``meta`` removes it.
+    - ``keep_name``: keep a bookmark even if nothing of its thread is left. Otherwise ``thread`` and ``branch`` remove
+      it with title, tags and key; its history stays as ``erased-N``. Turns keep the name until ``meta`` removes it.
     - ``dry_run``: find what would go and what would stay, and change nothing.
 
     ``reason`` (and ``by``) are kept in the receipt and shown to readers. Equal bytes of other turns stay, and are
@@ -82,7 +82,7 @@ def erase(
     """
     wish = _read_wish(scope, said_before, meta=meta, content=content, repeats=repeats, names=not keep_name)
     spooled = count_spooled(space._database, space.space)
-    said = _not_reaching(_read_said(reason, by, space._open_backend()), spooled)
+    grounds = _not_reaching(_read_said(reason, by, space._open_backend()), spooled)
     parsed = parse_headishes(headish)
     if not parsed:
         raise InvalidArgument("an erasure needs a headish")
@@ -91,19 +91,19 @@ def erase(
             lambda connection: plan(connection, space._number, _ends(connection, space, parsed), wish).found
         )
         return Erasure(replace(found, copies=tuple(space._backend.copies()), spooled=spooled))
-    kept = KeptIds(space._database.mint)
+    mint = KeptIds(space._database.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt | None]:
         # If the database asks for the work again, it mints the same ids, and after a lost answer they tell whether it
         # was stored.
-        kept.rewind()
-        found, receipt = erase_turns(connection, space._number, _ends(connection, space, parsed), wish, said, kept)
+        mint.rewind()
+        found, receipt = erase_turns(connection, space._number, _ends(connection, space, parsed), wish, grounds, mint)
         for name in found.names_gone:
-            taken = forget_name(connection, space._number, check_name(name), said, kept)
-            receipt = receipt or taken
+            of_name = forget_name(connection, space._number, check_name(name), grounds, mint)
+            receipt = receipt or of_name
         return found, receipt
 
-    found, receipt = space._write(work, lambda connection, _: _is_stored(connection, space._number, kept))
+    found, receipt = space._write(work, lambda connection, _: _is_stored(connection, space._number, mint))
     found = replace(found, copies=tuple(space._backend.copies()), spooled=spooled)
     return _finish(space._database, found, receipt, scrub=scrub)
 
@@ -112,7 +112,7 @@ class Erasures(SpacePart):
     """The receipts of a space: what was erased, when, by whom and why. ``store.erasures[number]`` is one of them."""
 
     def __iter__(self) -> Iterator[Receipt]:
-        """The receipts, the first one first, with those that say what was taken off the disk."""
+        """The receipts, oldest first, with those of scrubs, which removed erased bytes from the disk."""
         space = self._space
         return iter(space._read(lambda connection: _receipts(connection, space._number)))
 
@@ -130,12 +130,12 @@ class Erasures(SpacePart):
         return receipt
 
     def list(self) -> builtins.list[Receipt]:
-        """All receipts, the first one first."""
+        """All receipts, oldest first."""
         return builtins.list(self)
 
     @property
     def is_scrubbed(self) -> bool:
-        """Whether all that was erased is off the disk."""
+        """Whether all erased bytes are off the disk."""
         space = self._space
         return space._read(lambda connection: is_scrubbed(connection, space._number))
 
@@ -152,24 +152,24 @@ def erase_whole(
     dry_run: bool = False,
     scrub: bool = True,
 ) -> Erasure:
-    """Erase a space: its rows go, its line stays with its receipts."""
+    """Erase a space: delete its rows, but keep its entry in the list of spaces, for its receipts."""
     name = check_name(space, "space")
     spooled = count_spooled(connections, space)
-    said = _not_reaching(_read_said(reason, by, connections.backend), spooled)
+    grounds = _not_reaching(_read_said(reason, by, connections.backend), spooled)
     if dry_run:
         found = connections.backend.read(partial(_find_whole, connections=connections, name=name, space=space))
         return Erasure(replace(found, spooled=spooled))
-    kept = KeptIds(connections.mint)
+    mint = KeptIds(connections.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt, str, int]:
-        kept.rewind()
+        mint.rewind()
         number = _number_of(connection, connections, name, space)
         inside = connection.within(number)
         lock_space(inside, number)
-        return *erase_space(inside, number, said, kept), number
+        return *erase_space(inside, number, grounds, mint), number
 
     def settle(connection: Connection, done: tuple[Found, Receipt, str, int]) -> bool:
-        return _is_stored(connection.within(done[3]), done[3], kept)
+        return _is_stored(connection.within(done[3]), done[3], mint)
 
     found, receipt, became, _ = connections.backend.write(work, settle)
     found = replace(found, copies=tuple(connections.backend.copies()), spooled=spooled)
@@ -179,32 +179,32 @@ def erase_whole(
 def erase_bookmark(
     space: Space, name: bytes, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
 ) -> Erasure:
-    """Erase the name of a bookmark: it becomes another one, and its moves stay."""
+    """Erase the name of a bookmark: give it another name, and keep its moves."""
     number = space._number
-    said = _read_said(reason, by, space._open_backend())
+    grounds = _read_said(reason, by, space._open_backend())
     copies = tuple(space._backend.copies())
     if dry_run:
         found = space._read(lambda connection: find_name(connection, number, name))
         return Erasure(replace(found, copies=copies))
-    kept = KeptIds(space._database.mint)
+    mint = KeptIds(space._database.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt, str]:
-        kept.rewind()
-        return erase_name(connection, number, name, said, kept)
+        mint.rewind()
+        return erase_name(connection, number, name, grounds, mint)
 
-    found, receipt, became = space._write(work, lambda connection, _: _is_stored(connection, number, kept))
+    found, receipt, became = space._write(work, lambda connection, _: _is_stored(connection, number, mint))
     return _finish(space._database, replace(found, copies=copies), receipt, scrub=scrub, became=became)
 
 
 def collect_all(connections: Connections, *, dry_run: bool = False, forced: bool = False) -> Collected:
-    """Collect in every space, then take what was erased off the disk where that was not done."""
+    """Collect in every space, then scrub erased bytes off the disk if that was not done yet."""
     backend = connections.backend
     payloads = size = streams = 0
     for number, _ in backend.read(space_numbers):
         work = partial(collect, space=number, dry_run=dry_run)
         inside = backend.within(number)
-        found = inside.read(work) if dry_run else inside.write(partial(_collect_locked, space=number))
-        payloads, size, streams = payloads + found[0], size + found[1], streams + found[2]
+        counts = inside.read(work) if dry_run else inside.write(partial(_collect_locked, space=number))
+        payloads, size, streams = payloads + counts[0], size + counts[1], streams + counts[2]
     files = tuple(backend.remove_parts(dry_run=dry_run))
     if dry_run:
         return Collected(payloads, size, streams, files)
@@ -213,27 +213,28 @@ def collect_all(connections: Connections, *, dry_run: bool = False, forced: bool
 
 
 def warn_unscrubbed(space: Space) -> None:
-    """Say in the log that something which was erased may be on the disk still: a process died in between."""
+    """Warn in the log if erased bytes may still be on the disk: a process died between an erasure and its scrub."""
     if _is_unscrubbed(space):
         log.warning("headish: something was erased and may be on the disk still; 'headish gc' finishes it")
 
 
 def scrub_arrived(space: Space, erased: int) -> None:
-    """Take off the disk what arriving erasures took, and what an earlier attempt could not. An erasure may have taken a
-    name, or barred content, and no turn. Cost: one statement where nothing is left."""
+    """Scrub off the disk what arriving erasures removed, and what an earlier attempt could not. On SQLite the number of
+    turns does not decide: an erasure may have removed only a name, or barred content. Cost: one statement if nothing is
+    left."""
     connections = space._database
     if _is_unscrubbed(space) if connections.backend.scrubs_itself else erased:
         scrub_now(connections)
 
 
 def _is_unscrubbed(space: Space) -> bool:
-    """Whether the disk may have something of a space that was erased and that headish can take off it."""
+    """Whether the disk may have erased bytes of a space that headish can scrub."""
     if not space._backend.scrubs_itself:
         return False
     try:
         return not space._read(lambda connection: is_scrubbed(connection, space._number))
     except DatabaseError:
-        return False  # whoever reads it is told
+        return False  # the next verb that reads reports it
 
 
 SERVER = "a server keeps dead rows until 'headish gc --scrub', which locks its tables meanwhile"
@@ -246,7 +247,7 @@ def _finish(
     if receipt is None:
         return Erasure(found)
     forget_known()
-    forget_proven()  # behind the commit: whoever read meanwhile saw what was there before
+    forget_proven()  # after the commit: a reader before it could have put the old rows back
     if not scrub and connections.backend.scrubs_itself:
         return Erasure(found, receipt, False, "it was not asked for; 'headish gc' does it", became)
     why = scrub_now(connections)
@@ -254,7 +255,8 @@ def _finish(
 
 
 def _on_a_server(connections: Connections) -> str:
-    """What a server has collected of the values can be read by everybody, and dead rows by nobody."""
+    """Remove erased values from a server's statistics, which everybody can read. Dead rows stay: nobody can read them.
+    Return why bytes are still on its disk."""
     why = connections.backend.forget_statistics()
     return (
         f"{SERVER}; its statistics may hold words of it until the owner of the tables does that ({why})"
@@ -264,16 +266,18 @@ def _on_a_server(connections: Connections) -> str:
 
 
 def scrub_now(connections: Connections) -> str:
-    """Take what was erased off the disk; on a server, out of its statistics. Empty, or why it is on the disk still."""
+    """Scrub erased bytes off the disk; on a server, out of its statistics. Return why they are still on the disk, or an
+    empty text."""
     if not connections.backend.scrubs_itself:
         return _on_a_server(connections)
     try:
         return scrub(connections.backend, connections.mint)
     except DatabaseError as error:
-        return error.reason  # it is erased all the same, and nobody may take it for undone
+        return error.reason  # not raised: the turns are erased, and nobody may take that for undone
 
 
 def _collect_locked(connection: Connection, space: int) -> tuple[int, int, int]:
+    # Not ``lock_space``, which refuses an erased space: its receipts stay, and its rest has to be collected, too.
     lock_counter(connection, space)
     return collect(connection, space, dry_run=False)
 
@@ -317,6 +321,7 @@ def _read_wish(scope: object, said_before: object, *, meta: bool, content: bool,
 
 
 def _read_said(reason: object, by: str | None, backend: Backend) -> ErasureGrounds:
+    # Checked before it is encoded: it may be huge, or have half of a character.
     if not isinstance(reason, str) or not reason.strip() or len(reason) > REASON_LIMIT_BYTES:
         raise InvalidArgument(f"reason is text of 1 to {REASON_LIMIT_BYTES} bytes, not {shown(reason)}")
     check_text(reason, "reason")

@@ -46,9 +46,9 @@ _TAKEN = {
     False: {"drop", "as_user", "for_completion", "for_training", "with_reasoning", "policy", "tight", "raw", "bos",
             "eos", "strict"},
 }  # fmt: skip
-"""The settings of pages, and those of everything else."""
+"""The settings that pages take (True), and those that everything else takes (False)."""
 _PAGE = 200
-"""So many conversations are looked up at a time."""
+"""How many conversations are looked up at a time."""
 _NAME_CHARACTERS = 80
 _UNSAFE = re.compile(r"[^\w.+=,@-]+|\.{2,}")
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.I)
@@ -56,7 +56,7 @@ _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.I)
 
 
 class ExportOptions(TypedDict, total=False):
-    """How each conversation is written: what ``export`` takes, and of pages what ``render`` takes."""
+    """How each conversation is written: the settings of ``export``, or those of ``render`` for pages."""
 
     drop: Collection[str]
     as_user: bool
@@ -83,8 +83,8 @@ def export_each(
     comes as one line each, so that the texts together are JSON Lines. Bookmarks come first, by name, then conversations
     without one, the newest first. A conversation that the format cannot carry, or that is damaged, comes with
     ``refused`` and without ``text``, and the others follow. A conversation without an answer that a trainer may see has
-    neither. ``branches``, for JSON: after each conversation come its other branches, each once, under the ids of their
-    last turns.
+    neither. ``branches``, for JSON: each conversation is followed by its other branches, each once, under the ids of
+    their last turns.
     Cost: memory holds one thread, with ``branches`` one tree; each is read in a transaction of its own.
     Raises: UnknownFormat, InvalidArgument; for ``headishes`` also what ``export`` raises for a headish.
     """
@@ -112,8 +112,8 @@ def export_folder(
 ) -> Folder:
     """Export conversations as ``export_each`` does, one file each, into a folder that is made if it is missing.
 
-    A file is named after its conversation, in characters that every file system takes; whatever a name holds, the file
-    lies in the folder itself. A file with the same bytes is left as it is. One with other bytes is replaced only with
+    A file is named after its conversation, in characters that every file system takes; whatever the name is, the file
+    is in the folder itself. A file with the same bytes is left as it is. One with other bytes is replaced only with
     ``overwrite``; else the conversation is refused with FileTaken, and the others follow. A file gets its name when it
     is whole. ``told`` is called for each conversation with the path of its file.
     Raises: as ``export_each``; DatabaseUnavailable where the folder cannot be written.
@@ -124,23 +124,23 @@ def export_folder(
         os.makedirs(base, exist_ok=True)
     except OSError as error:
         raise DatabaseUnavailable(base, f"it cannot be written ({error.strerror})") from error
-    done = Folder(base)
+    result = Folder(base)
     for each in exported:
         path = os.path.join(base, file_name(each.subject, each.title, ending_of(format)))
         if each.text:
             try:
-                done = done.plus(written=write_file(path, each.text.encode(), overwrite))
+                result = result.plus(written=write_file(path, each.text.encode(), overwrite))
             except FileTaken as error:
                 each = each.refuse(error)
-        done = done.plus(refused=each.refused is not None, notes=len(each.notes))
+        result = result.plus(refused=each.refused is not None, notes=len(each.notes))
         if told is not None:
             told(each, path)
-    return done
+    return result
 
 
 def file_name(subject: str, title: str, ending: str) -> str:
-    """The name of a file for a conversation: its title where every file system takes it and it is its subject, too;
-    else what of it can stay, and a few digits of the subject's hash, so that no two conversations share a file."""
+    """Make the file name of a conversation: its title if every file system takes it and it is the subject, too; else
+    the part of it that can stay, and eight digits of the subject's hash, so that no two conversations share a file."""
     stem = _UNSAFE.sub("-", unicodedata.normalize("NFC", title)).lower()[:_NAME_CHARACTERS].strip("-.")
     # File systems limit the bytes of a name, and one character may take four.
     while len(stem.encode()) > 2 * _NAME_CHARACTERS:
@@ -152,7 +152,7 @@ def file_name(subject: str, title: str, ending: str) -> str:
 
 
 def ending_of(format: str) -> str:
-    """How the files of a format end."""
+    """The ending of the files of a format."""
     return PAGES.get(format, ".json" if format in JSON else ".txt")
 
 
@@ -163,8 +163,8 @@ def _asked(headish: object) -> tuple[str, str, str]:
 
 
 def _all(space: Space) -> Iterator[tuple[str, str, str]]:
-    """``(subject, title, headish)`` of each conversation. By name, because a list by recency would lose what
-    moves meanwhile."""
+    """``(subject, title, headish)`` of each conversation. By name, because a list by recency would lose names that move
+    meanwhile."""
     after: str | None = None
     while True:
         try:
@@ -179,16 +179,16 @@ def _all(space: Space) -> Iterator[tuple[str, str, str]]:
     while cursor is not None:
         nameless = Conversations(space).list(limit=_PAGE, after=cursor, archived=None)
         for entry in nameless.entries:
-            found = entry.conversation
-            yield found.subject, entry.title, found.turn
+            conversation = entry.conversation
+            yield conversation.subject, entry.title, conversation.turn
         cursor = nameless.after
 
 
 def _with_branches(
     space: Space, subjects: Iterable[tuple[str, str, str]], *, all_come: bool
 ) -> Iterator[tuple[str, str, str]]:
-    """Conversations, and behind each those of its branches that nobody has met; those with a name of their own come
-    by themselves where ``all_come``."""
+    """Yield conversations, each followed by those of its branches that were not yielded yet. With ``all_come``,
+    branches with a name of their own are left out here: they come as conversations of their own."""
     met: set[str] = set()
     for subject, title, headish in subjects:
         tip = get(space, headish).id
@@ -229,7 +229,7 @@ def _text(space: Space, headish: str, format: str, settings: dict[str, Any]) -> 
 
 
 def write_file(path: str, data: bytes, overwrite: bool) -> bool:
-    """Whether the file was written: one that holds these bytes is left as it is.
+    """Write a file unless it has these bytes already; return whether it was written.
 
     Raises: FileTaken, DatabaseUnavailable.
     """
@@ -237,6 +237,7 @@ def write_file(path: str, data: bytes, overwrite: bool) -> bool:
         if not os.path.islink(path) and os.path.getsize(path) == len(data) and Path(path).read_bytes() == data:
             return False
     if not overwrite or not os.path.lexists(path):
+        # As the umask allows, like other files of the user: a backup alone is private from the start.
         with whole_file(path, 0o666) as part:
             Path(part).write_bytes(data)
         return True

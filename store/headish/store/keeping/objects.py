@@ -23,16 +23,16 @@ PAGE = 100
 class Objects(SpacePart):
     """The objects of a space: bytes under a kind and a key.
 
-    An adapter keeps here what its framework stores beside messages: checkpoints, state, records. No turn, name, list
-    or search ever shows them. A *kind* has at most 64 characters of ``a-z 0-9 . _ - /``; a *key* is any text of at
-    most 1,024 bytes. ``data`` is bytes as they are: the one who writes them knows whether they are JSON.
+    An adapter keeps here what its framework stores beside messages: checkpoints, state, records. No turn, name, list or
+    search ever shows them. A *kind* has at most 64 characters of ``a-z 0-9 . _ - /``; a *key* is any text of at most
+    1,024 bytes. ``data`` is any bytes; headish does not check whether they are JSON.
     """
 
     @door()
     def get(self, kind: str, key: str) -> Object:
         """The object of a kind that has this key. Raises: UnknownObject (an InputError and a KeyError)."""
-        space, wanted = self._space, (check_kind(kind), check_key(key))
-        row = space._read(lambda connection: find_object(connection, space._number, *wanted))
+        space, kind_and_key = self._space, (check_kind(kind), check_key(key))
+        row = space._read(lambda connection: find_object(connection, space._number, *kind_and_key))
         if row is None:
             raise UnknownObject(kind, key)
         return read_object(row)
@@ -41,8 +41,8 @@ class Objects(SpacePart):
     def list(
         self, kind: str, *, prefix: str = "", after: str | None = None, limit: int = PAGE
     ) -> builtins.list[Object]:
-        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; of those after the
-        key ``after``, ``limit`` at the most.
+        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; at the most
+        ``limit`` of those after the key ``after``.
 
         Cost: one statement.
         Raises: InvalidArgument.
@@ -58,9 +58,9 @@ class Objects(SpacePart):
 
     @door()
     def put(self, kind: str, key: str, data: bytes, *, expect: int | Absent | None = None) -> int:
-        """Store an object, in place of the one that has its key. Returns its new revision. The first revision is 1 and
-        each change adds one. A revision never repeats: an object that is removed and made anew has a higher one.
-        ``expect`` is the revision that the object must have now, or ``ABSENT``. ``add_turns(…, objects=…)`` stores
+        """Store an object, replacing the one with its key if there is one. Returns its new revision. The first revision
+        is 1 and each change adds one. A revision never repeats: an object that is removed and made anew has a higher
+        one. ``expect`` is the revision that the object must have now, or ``ABSENT``. ``add_turns(…, objects=…)`` stores
         objects with turns.
         Cost: two statements.
         Raises: RecordChanged; TooLarge past ``payload_limit_bytes``; InvalidArgument.
@@ -77,25 +77,25 @@ class Objects(SpacePart):
 
         Raises: UnknownObject, RecordChanged, InvalidArgument.
         """
-        space, wanted, expected = self._space, (check_kind(kind), check_key(key)), _read_revision(expect)
+        space, kind_and_key, expected = self._space, (check_kind(kind), check_key(key)), _read_revision(expect)
 
         def settle(connection: Connection, revision: int) -> bool:
-            row = find_object(connection, space._number, *wanted)
+            row = find_object(connection, space._number, *kind_and_key)
             return row is None or row[2] > revision  # gone, or made anew by another writer
 
-        space._write(lambda connection: remove_object(connection, space._number, *wanted, expected), settle)
+        space._write(lambda connection: remove_object(connection, space._number, *kind_and_key, expected), settle)
 
     def __repr__(self) -> str:
         return f"<Objects of the space {self._space.space!r}>"
 
 
 def read_puts(given: Iterable[Mapping[str, Any]], limit_bytes: int) -> builtins.list[Put]:
-    """The objects that go with turns: mappings of ``put``'s arguments. Raises: InvalidArgument, TooLarge."""
+    """Read the objects to store with turns: mappings of ``put``'s arguments. Raises: InvalidArgument, TooLarge."""
     return [_read_put(each, limit_bytes) for each in given]
 
 
 def make_put(kind: str, key: str, data: bytes, expect: int | Absent | None, limit_bytes: int) -> Put:
-    """An object that may be stored. Raises: InvalidArgument, TooLarge."""
+    """Check the arguments of an object to store. Raises: InvalidArgument, TooLarge."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InvalidArgument(f"the data of an object are bytes, not {type(data).__name__}: encode them first")
     put = Put(check_kind(kind), check_key(key), bytes(data), _read_revision(expect))
@@ -117,7 +117,7 @@ def _read_revision(expect: object) -> int | Absent | None:
 
 
 def read_object(row: Row) -> Object:
-    """An object of its row. Raises: CorruptRecord."""
+    """Decode an object from its row. Raises: CorruptRecord."""
     kind, key, revision, data, milliseconds = row
     try:
         when = datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -1,4 +1,4 @@
-"""``store.remotes``: other places that hold the same space, and what goes there and comes from there."""
+"""``store.remotes``: other places that have the same space; send changes there, and take changes from there."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ from headish.values.turns import Bookmark
 class Remotes(SpacePart):
     """The remotes of a space: folders and buckets in which each store that syncs has a log of its own.
 
-    Nothing leaves this machine before ``add`` names a place, and nothing is read there by anybody without its key. No
-    store overwrites what another one has put there, so any order of pushes and pulls loses nothing.
+    Nothing leaves this machine before ``add`` names a place, and nobody can read a place without its key. No store
+    overwrites files of another one, so any order of pushes and pulls loses nothing.
     """
 
     @door(plain=FLAG, passphrase=FLAG)
@@ -67,7 +67,7 @@ class Remotes(SpacePart):
         ``key_env`` names the environment variable, or the keyring's entry as ``keyring:NAME``, that holds the token of
         a server, with the right ``sync`` there.
         Raises: RemoteTaken, InvalidName, InvalidArgument, RemoteUnavailable; NotADevice for another passphrase, another
-        key, or one that opens none of the logs that lie there.
+        key, or one that opens none of the logs there.
         """
         return add_place(self._space, name, url, Joining(device, plain, passphrase, key, key_env))
 
@@ -78,7 +78,7 @@ class Remotes(SpacePart):
     ) -> Cloned:  # fmt: skip
         """Take the history at a place into this empty store: ``add``, then ``pull``. The last turn that came is ``@``.
 
-        Raises: as both; InvalidArgument where there is a history; RemoteUnavailable where none lies there.
+        Raises: as both; InvalidArgument if this store has a history; RemoteUnavailable if the place has none.
         """
         return clone_place(self._space, name, url, Joining(device, plain, passphrase, key, key_env))
 
@@ -90,7 +90,7 @@ class Remotes(SpacePart):
 
     @door()
     def remove(self, name: str) -> None:
-        """Forget a remote, with its keys on this machine. What came from there stays, and so do the files there.
+        """Forget a remote, with its keys on this machine. Turns that came from there stay, and so do the files there.
 
         Raises: UnknownRemote.
         """
@@ -102,16 +102,16 @@ class Remotes(SpacePart):
         trust: bool | None = None, sign: bool | None = None, require_signed: bool | None = None,
         key_env: str | None = None,
     ) -> RemotePlace:  # fmt: skip
-        """Change what is chosen of a remote.
+        """Change the settings of a remote.
 
-        ``key`` confirms the fingerprint of the remote's key, as ``invite`` or ``revoke`` on another machine gave it:
-        only that key is taken. ``names`` is the pattern of bookmarks that a pull may make here. ``erasures`` says what
-        an erasure on another device does here: ``apply``, ``ask`` or ``ignore``. ``trust``: the options of turns that
-        come from a remote without encryption act in requests here, as one's own do: whoever can write to the place
-        chooses servers and tools then. ``sign``: what this store puts there from now on is signed with the key that
-        ``HEADISH_SIGNING_KEY`` names, and whoever pulls hears by whom; the next push writes anew what is there.
-        ``require_signed``: a pull takes a bundle only from somebody whom the list of signers names. ``key_env``: where
-        the token of a server lies from now on, as in ``add``.
+        ``key`` confirms the fingerprint of the remote's key, which ``invite`` or ``revoke`` on another machine
+        returned: only that key is accepted. ``names`` is the pattern of bookmarks that a pull may make here.
+        ``erasures`` says what an erasure on another device does here: ``apply``, ``ask`` or ``ignore``. ``trust``: the
+        options of turns that come from a remote without encryption take effect in requests here, as one's own do;
+        whoever can write to the place then chooses servers and tools. ``sign``: from now on, sign what this store puts
+        there with the key that ``HEADISH_SIGNING_KEY`` names; pulls report the signer. The next push writes anew what
+        is there. ``require_signed``: pulls take only bundles by somebody in the list of signers. ``key_env``: where to
+        find the token of a server from now on, as in ``add``.
         Raises: UnknownRemote, InvalidArgument.
         """
         changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign,
@@ -123,20 +123,20 @@ class Remotes(SpacePart):
         """Give another machine the key of a remote; ``recipient`` is what ``add`` gave there. Returns the fingerprint
         of the key, which the other one confirms by ``set(name, key=…)``.
 
-        Whoever can write to the place could put another key there, and read what that machine writes: so the
-        fingerprint goes by another way.
+        Whoever can write to the place could put another key there, and read what that machine writes: so send the
+        fingerprint by another way.
         Raises: UnknownRemote, NoRemoteKey, InvalidArgument, RemoteUnavailable.
         """
         return invite_to(self._space, name, recipient)
 
     @door()
     def revoke(self, name: str, device: str, *, allow_secrets: bool = False) -> str:
-        """Take a device out: a new key for all others, this store's log written anew, and the log of the device
-        removed, once what it said is here. Returns the fingerprint that each of the others confirms.
+        """Remove a device: make a new key for all others, write this store's log anew, and remove the log of the device
+        once its turns are here. Returns the fingerprint that each of the others confirms.
 
-        Only machines that this one has invited and that have a log get the new key; another one, and one that has not
-        pushed yet, is to be invited again, since whoever has the key could have written a log in its name. What the
-        device has read it has. Take its access to the place away, too. The passphrase opens nothing any more.
+        Only machines that this one has invited and that have a log get the new key. Invite the others again: whoever
+        has the key could have written a log in their name. The device keeps what it has read; remove its access to the
+        place, too. The passphrase opens nothing any more.
         Raises: UnknownRemote, InvalidArgument, NoRemoteKey, RemoteUnavailable, and as ``pull``; SecretsFound before
         anything is changed, unless ``allow_secrets``.
         """
@@ -144,23 +144,24 @@ class Remotes(SpacePart):
 
     @door()
     def devices(self, name: str) -> builtins.list[RemoteDevice]:
-        """The stores that sync with a remote, this one first, as they were when they were last read. At the end of a
-        live remote there is one.
+        """The stores that sync with a remote, this one first, as they were when they were last read. A live remote has
+        only the store at its other end.
 
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
-        wanted = set(space._read(lambda connection: ids_of_erasures(connection, space._number)))
+        erasures = set(space._read(lambda connection: ids_of_erasures(connection, space._number)))
         invited = set(map(machine_of, remote.state.invited))
         return [
-            describe_device(device, each, wanted, own=index == 0 and not remote.is_live, invited=device in invited)
+            describe_device(device, each, erasures, own=index == 0 and not remote.is_live, invited=device in invited)
             for index, (device, each) in enumerate(remote.logs)
         ]
 
     @door()
     def status(self, name: str) -> RemoteStatus:
-        """The state of a remote, without asking it, and how a server of this machine syncs with it. Cost: reads the
-        arrivals since the last push, and each bookmark of its devices.
+        """The state of a remote, without asking it, and of the syncs that a server of this machine runs with it.
+
+        Cost: reads the arrivals since the last push, and each bookmark of its devices.
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
@@ -176,14 +177,14 @@ class Remotes(SpacePart):
     ) -> Pushed:  # fmt: skip
         """Append what is new here to this store's log there; to a live remote, send it and publish names.
 
-        At a live remote a name goes forward, and along where only this side has moved it since it was seen there.
-        Where both have, it stays and is told, unless ``force_with_lease`` is the headish of the turn that it has there:
-        if it still has it, it goes where it is here. ``delete`` removes names there that were removed here and have not
-        moved there. ``create`` makes the database of a live remote, or the space in it, where it is not there; else a
-        path with a slip in it is an error.
-        Cost: where nothing is new, one request or round trip; else two, and one for each 16 MiB.
-        Raises: UnknownRemote, NoRemoteKey, SecretsFound, RemoteUnavailable, RemoteRolledBack; of a live remote also
-        RemoteRefused; InvalidArgument for names of a remote that is not live.
+        At a live remote a name moves forward, or anywhere if only this side has moved it since it was last seen there.
+        If both sides have moved it, it stays and is reported, unless ``force_with_lease`` is a headish of the turn that
+        it points to there: if it still does, it moves to its turn here. ``delete`` removes names there that were
+        removed here and have not moved there. ``create`` makes the database of a live remote, or the space in it, if it
+        is missing; without it, a mistyped path is an error.
+        Cost: if nothing is new, one request or round trip; else two, and one for each 16 MiB.
+        Raises: UnknownRemote, NoRemoteKey, SecretsFound, RemoteUnavailable, RemoteRolledBack; for a live remote also
+        RemoteRefused; InvalidArgument for options about names if the remote is not live.
         """
         space = self._space
         leases = () if force_with_lease is None else (space._read_at(force_with_lease, lambda _, turn: turn.id),)
@@ -192,15 +193,15 @@ class Remotes(SpacePart):
 
     @door(prune=FLAG, accept_rollback=FLAG)
     def pull(self, name: str, *, prune: bool = False, accept_rollback: bool = False) -> Pulled:
-        """Read the logs of all other devices there, as far as they have come, and store what is new.
+        """Read the logs of all other devices there, as far as they go, and store what is new.
 
-        A bookmark goes forward, or along where only the other device moved it; where both did, it stays and is told.
-        Titles and tags are met field by field. ``prune`` removes bookmarks that a device removed and that have not
+        A bookmark moves forward, or anywhere if only the other device moved it; if both did, it stays and is reported.
+        Titles and tags are merged field by field. ``prune`` removes bookmarks that a device removed and that have not
         moved here. ``@`` stays where it is, unless nothing was said here yet.
-        Cost: where nothing is new, one request, and one for each device.
+        Cost: if nothing is new, one request, and one for each device.
         Raises: UnknownRemote, NoRemoteKey, RemoteUnavailable; after all other logs were read: RemoteRolledBack for logs
-        that are not as far as they were, unless ``accept_rollback``, NotADevice for those that no device wrote, and
-        QuotaExceeded, TooLarge or ForeignConflict for those with something that is not stored here.
+        that are shorter than they were, unless ``accept_rollback``, NotADevice for logs that no device wrote, and
+        QuotaExceeded, TooLarge or ForeignConflict for logs with something that cannot be stored here.
         """
         return pull_from(self._space, name, prune=prune, accept_rollback=accept_rollback)
 
@@ -209,8 +210,11 @@ class Remotes(SpacePart):
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,
         create: bool = False,
     ) -> Synced:  # fmt: skip
-        """Pull, then push; to a folder or bucket also where the pull raises that something of a device is not stored
-        here. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both.
+        """Pull, then push. It pushes even if the pull raises because something cannot be stored here: to a folder or
+        bucket for any such reason, to a live remote if the space has no room for it. A live remote that is read-only is
+        only pulled. ``create`` is that of ``push``.
+
+        Raises: as both.
         """
         return exchange_with(
             self._space, name, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback, create=create
@@ -222,13 +226,13 @@ class Remotes(SpacePart):
         caller: str | None = None, questions: int | None = None,
     ) -> int:  # fmt: skip
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
-        how many turns came.
+        return how many turns came.
 
         ``names`` is the pattern of the bookmarks that it may move. ``trust``: it is a device of this store's owner, so
-        that the options of its turns act here. ``erases``: its erasures erase here; without a word of it, those of a
-        trusted one do. ``caller`` is what it is known as: without it, turns come from what it calls itself.
+        the options of its turns take effect here. ``erases``: its erasures erase here; by default, those of a trusted
+        caller do. ``caller`` is the name that is stored with its turns; without it, the name it gives itself.
         ``questions`` limits how many are answered. A store that was opened read-only takes nothing.
-        Raises: RemoteUnavailable where it falls silent or breaks off; whatever it was refused with.
+        Raises: RemoteUnavailable if the caller falls silent or breaks off; the error with which it was refused.
         """
         space, may_erase = self._space, trust if erases is None else erases
         read_only = space._open_backend().read_only
@@ -238,8 +242,8 @@ class Remotes(SpacePart):
 
     @door()
     def bookmarks(self) -> builtins.list[Bookmark]:
-        """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
-        headish, too, unless a bookmark of here is called so. Cost: one statement for each thousand."""
+        """The bookmarks of the devices of all remotes as they were when last read, named ``DEVICE/NAME``. Such a name
+        is a headish, too, unless a bookmark here has it. Cost: one statement for each thousand."""
         space = self._space
         listed = space._read(lambda connection: list_remote_bookmarks(connection, space._number))
         return [
@@ -248,8 +252,10 @@ class Remotes(SpacePart):
 
     @door()
     def elsewhere(self, name: str) -> builtins.list[NameElsewhere]:
-        """How a bookmark of here stands at each device that has one of that name, by device, as far as the last pull
-        told. Empty for a name that is not here. Cost: one statement, and up to six for each device.
+        """Compare a bookmark with the one of that name on each device that has it, by device, as of the last pull.
+        Empty if there is no such bookmark here.
+
+        Cost: one statement, and up to six for each device.
         Raises: InvalidName.
         """
         space, called = self._space, check_name(name)
@@ -258,28 +264,31 @@ class Remotes(SpacePart):
     @door()
     def not_reached(self) -> dict[str, tuple[str, ...]]:
         """The erasures that have not reached every device yet: by the id of the receipt, ``2 of 3 devices on NAME`` for
-        each remote. A device has been reached once its log says so: then the bytes are in none of its objects."""
+        each remote.
+
+        A device is reached once its log says so: then none of its files there has the bytes.
+        """
         space = self._space
         remotes = space._read(lambda connection: read_remotes(connection, space._number))
-        told: dict[str, tuple[str, ...]] = {}
+        unreached: dict[str, tuple[str, ...]] = {}
         for receipt in space._read(lambda connection: ids_of_erasures(connection, space._number)):
             lines = tuple(line for each in remotes if (line := tell_unreached(each, receipt)))
             if lines:
-                told[receipt] = lines
-        return told
+                unreached[receipt] = lines
+        return unreached
 
     @door()
     def pending_erasures(self) -> builtins.list[Receipt]:
-        """The erasures of other stores that nobody has confirmed here: of remotes whose ``erasures`` is ask."""
+        """The erasures of other stores that nobody has confirmed here: those from remotes whose ``erasures`` is ask."""
         space = self._space
-        found = space._read(lambda connection: pending_notices(connection, space._number))
-        return [receipt for _, receipt in found]
+        notices = space._read(lambda connection: pending_notices(connection, space._number))
+        return [receipt for _, receipt in notices]
 
     @door()
     def erase_pending(self, ids: Collection[str] | None = None) -> int:
-        """Erase here what is pending, or the erasures with these ids; how many turns that were.
+        """Carry out the pending erasures here, or those with these ids; return how many turns were erased.
 
-        Raises: UnknownErasure for an id of which nothing is pending; CorruptTurn.
+        Raises: UnknownErasure for an id that is not pending; CorruptTurn.
         """
         erased = apply_pending(target_of(self._space), ids)
         scrub_arrived(self._space, erased)
@@ -287,10 +296,11 @@ class Remotes(SpacePart):
 
     @door()
     def dismiss_pending(self, ids: Collection[str] | None = None) -> int:
-        """Keep here what is pending, or what the erasures with these ids name; how many those were. They do not ask
-        again, and the machine that erased still sees that they have not reached this one.
+        """Dismiss the pending erasures, or those with these ids, and keep their turns here; return how many were
+        dismissed.
 
-        Raises: UnknownErasure for an id of which nothing is pending.
+        They are not asked about again. The machine that erased still sees that they have not reached this one.
+        Raises: UnknownErasure for an id that is not pending.
         """
         return dismiss_pending(target_of(self._space), ids)
 

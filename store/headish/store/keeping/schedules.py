@@ -1,4 +1,4 @@
-"""What 'headish serve' says of the remotes that it syncs with: a file in the server's folder, read by whoever asks."""
+"""The state of the syncs that 'headish serve' runs: a file in the server's folder that other processes read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIMIT_BYTES = 1024 * 1024
 
 
 class Schedule(Struct, frozen=True):
-    """What stands in the file: who wrote it, when that process began, and how each remote stands."""
+    """The content of the file: the process that wrote it, when that process began, and the state of each remote."""
 
     process: int
     runs: tuple[SyncRun, ...]
@@ -26,28 +26,28 @@ class Schedule(Struct, frozen=True):
 
 
 def write_runs(folder: Path, runs: Iterable[SyncRun]) -> None:
-    """Write what is known now, whole or not at all."""
+    """Write the file, whole or not at all."""
     write_whole(folder / SCHEDULE_FILE, Schedule(os.getpid(), tuple(runs), _began(os.getpid())))
 
 
 def find_run(target: str | os.PathLike[str], space: str, remote: str) -> SyncRun | None:
-    """How a server of this database syncs with a remote; None where none does any more, or has said so."""
+    """The state of a remote that a server of this database syncs with; None if there is no such server now."""
     folder = find_serve_folder(target)
     if folder is None:
         return None
     try:
         with open(folder / SCHEDULE_FILE, "rb") as file:
             schedule = msgspec.json.decode(file.read(_LIMIT_BYTES), type=Schedule)
-        os.kill(schedule.process, 0)  # one that was killed leaves the file
+        os.kill(schedule.process, 0)  # raises if it is gone: a server that was killed leaves its file
         if schedule.began != _began(schedule.process):
-            return None  # another process has got its number since
+            return None  # another process has its number by now
     except (OSError, OverflowError, *UNREADABLE):
         return None
     return next((each for each in schedule.runs if (each.space, each.remote) == (space, remote)), None)
 
 
 def _began(process: int) -> str:
-    """When a process began, as Linux counts it: clock ticks since the machine started. Empty where nobody says so."""
+    """When a process began, as Linux counts it: clock ticks since the machine started. Empty on other systems."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             # The name of the program, in parentheses, may hold anything.

@@ -1,4 +1,4 @@
-"""Verbs that sign turns, and that say who did."""
+"""Verbs that sign turns, and that report who signed them."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def sign(
             raise TurnErased(stored.id, stored.erased, "erased with its meta")
         return stored, seals_of(connection, number, stored) if thread else [stored.seal]
 
-    stored, seals = space._read_at(headish, find)
+    turn, seals = space._read_at(headish, find)
     # Outside of a transaction: a person may have to touch a key, and writers would wait for it.
     data = sign_message(signed_message(kind, seals), key)
-    sent = SentSignature(stored.id, kind, data, time.time_ns() // 1_000_000)
+    signature = SentSignature(turn.id, kind, data, time.time_ns() // 1_000_000)
 
     def write(connection: Connection) -> StoredSignature | None:
-        store_signatures(connection, number, [sent])
-        here = signatures_of(connection, number, [stored.id])
-        return next((each for each in here if (each.kind, each.data) == (kind, data)), None)
+        store_signatures(connection, number, [signature])
+        of_turn = signatures_of(connection, number, [turn.id])
+        return next((each for each in of_turn if (each.kind, each.data) == (kind, data)), None)
 
-    written = space._write(write)
-    if written is None:
+    stored_signature = space._write(write)
+    if stored_signature is None:
         raise SigningFailed(f"the turn was erased, or has {SIGNATURES_LIMIT} signatures from here, and takes no more")
-    return Signed(stored.id, kind, read_signature(data).fingerprint, _time(written), len(seals))
+    return Signed(turn.id, kind, read_signature(data).fingerprint, _time(stored_signature), len(seals))
 
 
 @door(signers=PATH, revoked=PATH)
@@ -91,24 +91,25 @@ def signatures(
     for start in range(0, len(found), _AT_ONCE):
         part = found[start : start + _AT_ONCE]
         messages = space._read(partial(_messages, space=number, signatures=part))
+        # Outside of the transaction: each may take several runs of ``ssh-keygen``.
         judged += [_judged(each, message, trust) for each, message in zip(part, messages, strict=True)]
     return judged
 
 
 def _messages(connection: Connection, space: int, signatures: Sequence[StoredSignature]) -> list[bytes | None]:
-    """What each signature covers; None where its turn is not here."""
+    """The message that each signature covers; None if its turn is not here."""
     turns = turns_by_ids(connection, space, [each.turn for each in signatures])
     return [
-        None if (stored := turns.get(each.turn)) is None else message_of(connection, space, each.kind, stored)
+        None if (turn := turns.get(each.turn)) is None else message_of(connection, space, each.kind, turn)
         for each in signatures
     ]
 
 
 def _judged(each: StoredSignature, message: bytes | None, trust: TrustLists) -> JudgedSignature:
-    found = Judgement(BAD, reason="its turn is not here")
+    judgement = Judgement(BAD, reason="its turn is not here")
     if message is not None:
-        found = judge(each.data, message, each.milliseconds, trust)
-    return JudgedSignature(each.turn, each.kind, each.key, _time(each), *found)
+        judgement = judge(each.data, message, each.milliseconds, trust)
+    return JudgedSignature(each.turn, each.kind, each.key, _time(each), *judgement)
 
 
 def _time(signature: StoredSignature) -> datetime:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headish.values.results.erasures import Erasure
 
 PAGE = 500
-"""Iteration over spaces reads so many names at a time."""
+"""How many names an iteration reads at a time."""
 
 
 LIMIT = Kind(
@@ -106,7 +106,7 @@ class Spaces:
     def limit(
         self, space: str, *, turns: int | Literal["none"] | None = None, bytes: int | Literal["none"] | None = None
     ) -> Quota:
-        """Set how many turns a space may hold, and how many bytes of payloads. Returns what it may hold, and holds.
+        """Set how many turns a space may hold, and how many bytes of payloads. Returns the limits and what it holds.
         ``"none"`` removes a limit; an argument that is left out changes nothing. Every write past a limit raises
         ``QuotaExceeded``: the statement that takes the turn's number compares them. A limit below what the space holds
         removes nothing.
@@ -122,6 +122,7 @@ class Spaces:
 
         def work(connection: Connection) -> Quota:
             number = find(connection)
+            # The other limit is written back: without the lock, two calls could undo each other's change.
             lock_space(connection, number)
             now = read_quota(connection, number)
             set_quota(connection, number, _limit(turns, now.limit_turns), _limit(bytes, now.limit_bytes))
@@ -137,9 +138,9 @@ class Spaces:
     ) -> Erasure:
         """Erase a space with all that it holds: turns, names, pointers, tools, objects, records of conversations.
 
-        ``erased-N`` keeps the receipts of its erasures; the names that it had go. Its number is never used again, a
-        store that has it open can store nothing, and followers learn that it is gone. ``reason``, ``by``, ``dry_run``
-        and ``scrub`` are those of ``Store.erase``.
+        The space becomes ``erased-N``, which keeps the receipts of its erasures; its names are removed. Its number is
+        never used again, a store that has it open can store nothing, and followers learn that it is gone. ``reason``,
+        ``by``, ``dry_run`` and ``scrub`` are those of ``Store.erase``.
         Cost: deletes every row of the space in one transaction; then SQLite rewrites the file.
         Raises: InvalidName, UnknownSpace, RemovedSpace, InvalidArgument.
         """
@@ -153,7 +154,7 @@ class Spaces:
         login has one role for all spaces that are open to it: a ``reader`` reads, a ``writer`` stores, an ``eraser``
         erases, too.
         Raises: NotIsolated, UnknownSpace, InvalidName, InvalidArgument for an unknown login or one that has another
-        role; RoleMissing for whoever is not the owner.
+        role; RoleMissing unless this login is the owner.
         """
         from headish.database.isolation.members import grant
 
@@ -161,16 +162,17 @@ class Spaces:
 
     @door()
     def revoke(self, space: str, login: str) -> None:
-        """Close a space to a login: what it has open fails from its next transaction on. The role goes with the last.
+        """Close a space to a login: stores that it has open fail from their next transaction on. Without any space
+        left, the login loses its role.
 
-        Raises: NotIsolated, UnknownSpace, InvalidName, InvalidArgument where it was not open to it; RoleMissing.
+        Raises: NotIsolated, UnknownSpace, InvalidName, InvalidArgument if the space was not open to it; RoleMissing.
         """
         from headish.database.isolation.members import revoke
 
         revoke(self._backend, check_name(space, "space"), login)
 
     def members(self) -> builtins.list[Member]:
-        """Which login may enter which space, by login and space. Raises: NotIsolated, RoleMissing."""
+        """The logins and the spaces that they may enter, by login and space. Raises: NotIsolated, RoleMissing."""
         from headish.database.isolation.members import list_members
 
         return list_members(self._backend)

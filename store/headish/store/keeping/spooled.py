@@ -18,33 +18,38 @@ POSTGRESQL_PORT = 5432
 
 
 def find_serve_folder(target: str | os.PathLike[str]) -> Path | None:
-    """The folder of a server of this database: beside a file, else among the user's state, by a digest of where its
-    server is and what it is called; None for a database in memory. Raises: InvalidArgument for what is no database."""
-    found = identify(target)
-    if found is None:
-        return None
-    if "://" not in found.target:
-        return Path(f"{found.target}.serve")
-    from platformdirs import user_state_path  # late: only who serves or erases asks
+    """The folder of a ``headish serve`` of this database: beside the file of a SQLite database; for one on a server, in
+    the user's state folder, under a digest of its address and name. None for a database in memory.
 
-    return user_state_path("headish") / "serve" / hashlib.sha256(_name_of(found.target).encode()).hexdigest()[:16]
+    Raises: InvalidArgument if this is not a database.
+    """
+    identity = identify(target)
+    if identity is None:
+        return None
+    if "://" not in identity.target:
+        return Path(f"{identity.target}.serve")
+    from platformdirs import user_state_path  # late: few programs serve or erase
+
+    return user_state_path("headish") / "serve" / hashlib.sha256(_name_of(identity.target).encode()).hexdigest()[:16]
 
 
 def _name_of(url: str) -> str:
-    """What names a database of a server. Who opens it, and with which password and options, is no part of that: with a
-    new password the calls that wait must be found again, and an erasure by another login must count them."""
+    """The address and name of a database on a server, without login, password and options: after a new password the
+    waiting calls must be found again, and an erasure by another login must count them."""
     try:
-        told = server_arguments(parse_url(url))
+        arguments = server_arguments(parse_url(url))
     except ValueError:
-        return url  # refused where it is opened
-    host, port = str(told.get("host") or "").lower(), str(told.get("port") or POSTGRESQL_PORT)
-    return "\0".join((host, port, str(told.get("dbname") or told.get("user") or ""), str(told.get("service") or "")))
+        return url  # opening it will refuse it
+    host, port = str(arguments.get("host") or "").lower(), str(arguments.get("port") or POSTGRESQL_PORT)
+    return "\0".join(
+        (host, port, str(arguments.get("dbname") or arguments.get("user") or ""), str(arguments.get("service") or ""))
+    )
 
 
 def count_spooled(connections: Connections, space: str) -> int:
-    """How many calls of a space stand in this machine's spool and are not stored.
+    """Count the calls of a space that are in this machine's spool and not stored yet.
 
-    Cost: where nothing is spooled, a look into a folder; else a few bytes of each frame, and a statement for 64 calls.
+    Cost: if nothing is spooled, a look into a folder; else a few bytes of each frame, and a statement for 64 calls.
     """
     from headish.gateway.spool import calls_in  # late: most databases are not served
     from headish.gateway.spool.state import SPOOL_FOLDER, read_state
@@ -54,7 +59,7 @@ def count_spooled(connections: Connections, space: str) -> int:
     if folder is None or not calls:
         return 0
     state = read_state(folder)
-    unnamed = space if state is None else state.space  # without a recorder, nobody says whose a call without a token is
+    unnamed = space if state is None else state.space  # without a recorder, a call without a token may be of any space
     own = [id for id, begun in calls.items() if (begun.space or unnamed) == space]
     return len(own) - len(_stored(connections, check_name(space, "space"), own))
 
@@ -68,5 +73,5 @@ def _stored(connections: Connections, name: bytes, calls: Collection[str]) -> se
 
 
 def words_of_spooled(count: int) -> tuple[str, ...]:
-    """What an erasure did not reach, in the words of its receipt."""
+    """The words in a receipt for the calls that its erasure did not reach."""
     return (f"{count:,} {'call' if count == 1 else 'calls'} still in the spool of 'headish serve'",) if count else ()

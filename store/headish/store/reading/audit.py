@@ -35,9 +35,10 @@ def audit(
 ) -> Iterator[Audited]:
     """Who wrote what: a line for each change that ``follow`` gives, in the order of the commits, up to now.
 
-    ``after`` is a cursor; ``since`` and ``until`` compare the time when it was stored, and are part of the range.
-    ``author``: only what this one wrote. ``kinds`` are those of ``follow``. The author is what ``Store.open(author=…)``
-    said, under the turn's seal: a claim. Replies, imports, moves that no turn made, and definitions have none.
+    ``after`` is a cursor; ``since`` and ``until`` choose by the time when a change was stored, both inclusive.
+    ``author`` chooses the changes of one author. ``kinds`` are those of ``follow``. The author is what
+    ``Store.open(author=…)`` said, under the turn's seal: a claim. Replies, imports, moves that no turn made, and
+    definitions have none.
     Cost: reads the whole feed after ``after``, in pages, each when it is reached.
     Raises: as ``follow``.
     """
@@ -48,14 +49,14 @@ def audit(
 
 
 def count_by_author(audited: Iterable[Audited]) -> list[Authored]:
-    """What each author wrote, by name; at the end what nobody put a name to."""
-    found: dict[str | None, Authored] = {}
+    """Count what each author wrote, by name; changes without an author come last."""
+    by_author: dict[str | None, Authored] = {}
     for each in audited:
-        before = found.get(each.author, Authored(each.author, {}, each.time, each.time))
+        before = by_author.get(each.author, Authored(each.author, {}, each.time, each.time))
         counts = {**before.counts, each.kind: before.counts.get(each.kind, 0) + 1}
         first, last = min(before.first, each.time), max(before.last, each.time)
-        found[each.author] = Authored(each.author, counts, first, last)
-    return sorted(found.values(), key=lambda each: (each.author is None, each.author or ""))
+        by_author[each.author] = Authored(each.author, counts, first, last)
+    return sorted(by_author.values(), key=lambda each: (each.author is None, each.author or ""))
 
 
 def _audited(
@@ -83,17 +84,17 @@ def _line(change: Change) -> Audited | None:
         case MoveChange(name=name, old=old, new=new, was=was):
             return _audit(change, None, name, _moved(old, new, was))
         case RecordChange(subject=subject, revision=revision):
-            told = "nothing is said of it any more" if revision is None else f"revision {revision} is said of it now"
-            return _audit(change, None, subject, told)
+            what = "nothing is said of it any more" if revision is None else f"revision {revision} is said of it now"
+            return _audit(change, None, subject, what)
         case DefinitionChange(of=of, name=name, number=number, removed=removed):
             return _audit(change, None, name, f"{of} {'removed' if removed else 'set'}, number {number} of its history")
         case ErasureChange(number=number, receipt=receipt):
             by, reason = receipt.get("by"), receipt.get("reason")
-            told = f"erased: {reason}" if isinstance(reason, str) else "erased"
+            what = f"erased: {reason}" if isinstance(reason, str) else "erased"
             if receipt.get("scope") == SCRUB:
-                told = "what was erased before is off the disk"
-            return _audit(change, by if isinstance(by, str) else None, str(number), told)
-        case _:
+                what = "what was erased before is off the disk"
+            return _audit(change, by if isinstance(by, str) else None, str(number), what)
+        case _:  # ``live`` and ``pulse`` change nothing
             return None
 
 
@@ -104,8 +105,8 @@ def _audit(
     what: str,
     said_by: str | None = None,
 ) -> Audited:
-    named = author if isinstance(author, str) else None
-    return Audited(change.cursor, change.time, change.kind, named, subject, what, said_by)
+    author_name = author if isinstance(author, str) else None
+    return Audited(change.cursor, change.time, change.kind, author_name, subject, what, said_by)
 
 
 def _moved(old: str | None, new: str | None, was: str | None) -> str:

@@ -70,13 +70,13 @@ def export(
       with the open header of the next answer. ``for_training``: a final answer at the end ends in ``<|return|>``. JSON
       then holds only what a trainer may see: nothing hidden, erased, cut off or of a provider's own, no keys, reasoning
       only ``with_reasoning``; it ends with an answer. ``told`` gets a ``Note`` for each thing left out.
-    - ``tight``: of OpenChatML 0.1, no line break before ``<|im_end|>`` where headish writes a message. ``spelling``:
+    - ``tight``: in OpenChatML 0.1, no line break before ``<|im_end|>`` where headish writes a message. ``spelling``:
       ``bos`` and ``eos``, the base model's tokens; ``strict=False`` also writes what only a relaxed import read.
     - ``raw``: every turn as it was stored. Else a thread with overlays is written as a model sees it, a summary as a
       message of the user's, and with ``as_user`` as people see it.
 
     Raises: Unrepresentable and its kinds, with all the words for ``drop`` that are needed; UnknownFormat,
-    InvalidArgument; UnknownServer for a completion whose tools are not known; CorruptTurn.
+    InvalidArgument; UnknownServer for a completion whose tools are unknown; CorruptTurn.
     """
     # Late: it brings every format, and most processes write none.
     from headish.content.forms.table import FORMS
@@ -102,12 +102,13 @@ def export(
             training.look(walked)
         options = _with_model(connection, space, resolve_options(walked))
         thread = kept_thread(walked, raw=raw, for_people=as_user)
-        filled = with_documents(connection, space._number, [kept.message for kept in thread])
-        thread = [kept._replace(message=message) for kept, message in zip(thread, filled, strict=True)]
+        filled = with_documents(connection, space._number, [entry.message for entry in thread])
+        thread = [entry._replace(message=message) for entry, message in zip(thread, filled, strict=True)]
         return thread, options, _tools(connection, space, options, must_know=for_completion)
 
     thread, options, tools = space._read_from(headish, work)
     if as_user:
+        # Options and tools are not for end users.
         thread, options, tools = [TranscriptMessage(message, {}) for message in for_people(thread)], {}, []
     if trains:
         thread = training.clean(thread, format)
@@ -121,7 +122,7 @@ def export(
 
 
 class _Training:
-    """What is left of a thread for a trainer, and who is told what went."""
+    """Removes from a thread what a trainer must not see, and reports it."""
 
     def __init__(self, reasoning: bool, told: Callable[[Note], None] | None) -> None:
         self._reasoning, self._told = reasoning, told
@@ -129,14 +130,14 @@ class _Training:
         self._notes: list[Note] = []
 
     def look(self, walked: Sequence[Walked]) -> None:
-        """Find out what is hidden; what is read again is found out again."""
+        """Find out what is hidden. The transaction may run again, so this replaces what an earlier run found."""
         if is_overlaid(walked):
             from headish.history.windows.transcripts import see_hidden  # late: few threads need it
 
             self._hidden, self._notes = see_hidden(walked, read_all_blocks(walked))
 
     def clean(self, thread: Sequence[TranscriptMessage], format: str) -> list[TranscriptMessage]:
-        """The thread without what a trainer must not see. Raises: Unmappable where no answer is left."""
+        """Remove from a thread what a trainer must not see. Raises: Unmappable if no answer is left."""
         from headish.content.forms.table import FORMS
         from headish.transcripts.datasets.trainers import CHAT_PROVIDER, clean_thread
 
@@ -153,48 +154,49 @@ class _Training:
 def _write_row(
     thread: Sequence[TranscriptMessage], format: str, drop: Collection[str], ending: Ending, tools: Sequence[Definition]
 ) -> str:
-    """A row of a data set, one line. Raises: Unmappable, InvalidArgument."""
+    """Write a thread as a row of a data set, one line. Raises: Unmappable, InvalidArgument."""
     from headish.transcripts.datasets.rows import as_line, write_row
     from headish.transcripts.drops import drop_words, name_all
 
     if ending.completes or ending.tight:
         raise InvalidArgument(f"{format} is a row of a data set: no prompt, and no layout")
+    # Refuses an unknown word even if nothing has to be dropped.
     drop_words(drop)
     return as_line(name_all(lambda words: write_row(thread, format, words, tools), drop))
 
 
 def _is_written_by_forms(thread: Sequence[TranscriptMessage], format: str, strict: Collection[str]) -> bool:
-    """Whether a turn was recorded in some form, or no strict interchange has the format."""
+    """Whether the forms write this format: no strict interchange does, or a turn was recorded in some form."""
     from headish.content.forms.writing import is_form
 
-    return format not in strict or any(is_form(kept.system) for kept in thread)
+    return format not in strict or any(is_form(entry.system) for entry in thread)
 
 
 def _write_form(thread: Sequence[TranscriptMessage], form: Form, drop: Collection[str], ending: Ending) -> str:
-    """The part of a body that holds the thread, as JSON text. Raises: Unmappable, InvalidArgument."""
+    """Write the part of a request's body that has the thread, as JSON text. Raises: Unmappable, InvalidArgument."""
     from headish.content.forms.writing import body_of, write_thread
     from headish.transcripts.drops import drop_words
 
     if ending.completes or ending.trains or ending.tight:
         raise InvalidArgument(f"{form.name} is a list of messages: no prompt, no text to train with, and no layout")
-    given = _with_ids(form, thread) if form.name != "gemini" else thread  # whose models refuse ids of others
-    body = body_of(form, write_thread(form, given, drop_words(drop)))
+    entries = _with_ids(form, thread) if form.name != "gemini" else thread  # Gemini refuses ids that it did not make
+    body = body_of(form, write_thread(form, entries, drop_words(drop)))
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
 
 
 def _with_ids(form: Form, thread: Sequence[TranscriptMessage]) -> list[TranscriptMessage]:
-    """The thread with ids for the calls of other forms that have none: no other API takes such a call, and the next
-    request makes the same ids."""
+    """Give ids to calls without one, except those of this form's own messages: no other API takes a call without an id.
+    The next request makes the same ids."""
     from headish.content.forms.writing import is_own
     from headish.providers.shared.ledger import with_ids
 
-    own = [index for index, kept in enumerate(thread) if is_own(form, kept)]
-    messages = with_ids([kept.message for kept in thread], own)
-    return [kept._replace(message=message) for kept, message in zip(thread, messages, strict=True)]
+    own = [index for index, entry in enumerate(thread) if is_own(form, entry)]
+    messages = with_ids([entry.message for entry in thread], own)
+    return [entry._replace(message=message) for entry, message in zip(thread, messages, strict=True)]
 
 
 def _with_model(connection: Connection, space: Space, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options, with the model of the thread's pointer where ``params`` name none."""
+    """Add the model of the thread's pointer to options whose ``params`` name none."""
     model, params = model_of(connection, space, options), options.get("params")
     if model is None or not isinstance(params or {}, Mapping):
         return dict(options)
@@ -204,9 +206,9 @@ def _with_model(connection: Connection, space: Space, options: Mapping[str, Any]
 def model_of(connection: Connection, space: Space, options: Mapping[str, Any]) -> str | None:
     """The model that a thread asks: what its ``params`` name, else that of its pointer, if there is one."""
     params = options.get("params")
-    named = params.get("model") if isinstance(params, Mapping) else None
-    if named is not None:
-        return named if isinstance(named, str) else None
+    model = params.get("model") if isinstance(params, Mapping) else None
+    if model is not None:
+        return model if isinstance(model, str) else None
     try:
         ptr = pointer_named(options)
         return None if ptr is None else find_pointer(connection, space._number, ptr).model

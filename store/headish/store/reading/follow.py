@@ -79,16 +79,16 @@ def follow(
     A reader that stores each cursor with its own work sees every change exactly once; one that does so afterwards may
     see the last one again. Answers that are still arriving and objects are not among the changes. Without ``after`` the
     feed begins with the first turn; ``after=store.position()`` with what comes next.
-    Cost: pages of up to 500 turns in nine statements at the most; one statement each time that nothing is new, up to a
+    Cost: pages of up to 500 turns in at most nine statements; one statement each time that nothing is new, up to a
     second apart. No transaction is open while the caller works.
-    Raises: CursorLost if the store was put back, at once or while it is read; RemovedSpace; InvalidArgument;
-    InvalidName.
+    Raises: CursorLost if the store was restored from a backup, at once or while it is read; RemovedSpace;
+    InvalidArgument; InvalidName.
     """
     return _sleeping(follow_steps(space, after, wait=wait, pulse=pulse, kinds=kinds, bookmark=bookmark))
 
 
 class Pause(NamedTuple):
-    """So many seconds until it is worth looking again."""
+    """How many seconds to wait before the next look."""
 
     seconds: float
 
@@ -111,7 +111,8 @@ def follow_steps(
 
 
 def _guarded(space: Space, steps: Iterator[Change | Pause]) -> Iterator[Change | Pause]:
-    """Changes are made of rows between two reads: a value of another type is named there, too."""
+    """Changes are made from rows between two reads, so errors there may also come from stored values of the wrong
+    type."""
     try:
         yield from steps
     except STUMBLING as error:
@@ -129,28 +130,27 @@ def _sleeping(steps: Iterator[Change | Pause]) -> Iterator[Change]:
 
 @door()
 def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
-    """The same space for reads that must see what a cursor has seen: each waits until the database is that far.
+    """The same space for reads that must see everything up to a cursor: each waits until the database is that far.
 
-    For a reader of one or several replicas: the writer passes ``store.position()``, and the reader sees what was stored
-    up to there. Each read checks the space's counter in its own transaction, and repeats for ``timeout`` seconds if it
-    is not that far. Writes here happen at once.
-    Cost: four statements more for each read, at the most. The store that this one came from stays as it is; it shares
-    the connections.
-    Raises: InvalidArgument; from each read NotReplicated, and CursorLost if the database was put back.
+    For readers of replicas: the writer passes ``store.position()``, and the reader sees everything that was stored up
+    to there. Each read checks the space's counter in its own transaction, and repeats for ``timeout`` seconds if the
+    counter is not that far. Writes do not wait. The original store stays as it is; both share the connections.
+    Cost: at most four more statements for each read.
+    Raises: InvalidArgument; from each read NotReplicated, and CursorLost if the database was restored from a backup.
     """
     parsed = parse_cursor(cursor)
     space._open_backend()
     # A shallow copy shares the connections of the store, which remain the store's to close.
     view: Any = copy(space)
     view._owns_database, view._awaited = False, Awaited(parsed, float(timeout))
-    found: S = view
-    return found
+    result: S = view
+    return result
 
 
 def position(space: Space) -> str:
     """Where the feed ends now, as a cursor: for ``follow(after=…)`` and ``at_least``.
 
-    Cost: four statements at the most. Raises: RemovedSpace.
+    Cost: at most four statements. Raises: RemovedSpace.
     """
     return space._read(lambda connection: str(find_end(connection, space._number).cursor))
 
@@ -169,32 +169,32 @@ def _follow(
     space: Space, cursor: Cursor | None, wanted: _Wanted, wait: bool, pulse: float | None
 ) -> Iterator[Change | Pause]:
     reader = _Reader(space, wanted, cursor)
-    pause, is_live, said = SHORTEST_PAUSE, False, time.monotonic()
+    pause, is_live, last_yield = SHORTEST_PAUSE, False, time.monotonic()
     while True:
         page = space._read(partial(read_page, space=space._number, after=reader.at))
         for change in reader.changes(page):
             yield change
-            pause, said = SHORTEST_PAUSE, time.monotonic()
-        # Also past changes that nobody wanted, so that a filter costs each of them once.
+            pause, last_yield = SHORTEST_PAUSE, time.monotonic()
+        # Also past unwanted changes, so that a filter reads each of them only once.
         reader.at = page.end
         if page.is_last and not is_live:
             is_live = True
             yield Live(str(reader.at.cursor))
-            said = time.monotonic()
-        left = None if pulse is None else said + pulse - time.monotonic()
-        if left is not None and left <= 0:
+            last_yield = time.monotonic()
+        until_pulse = None if pulse is None else last_yield + pulse - time.monotonic()
+        if until_pulse is not None and until_pulse <= 0:
             yield Pulse(str(reader.at.cursor))
-            said = time.monotonic()
+            last_yield = time.monotonic()
             continue
         if page.is_last:
             if not wait:
                 return
-            yield Pause(pause if left is None else min(pause, left))
+            yield Pause(pause if until_pulse is None else min(pause, until_pulse))
             pause = min(2 * pause, LONGEST_PAUSE)
 
 
 class _Reader:
-    """Turns rows into changes; ``at`` is up to where."""
+    """Turns rows into changes; ``at`` is how far it has read."""
 
     def __init__(self, space: Space, wanted: _Wanted, cursor: Cursor | None) -> None:
         self._space, self._wanted = space, wanted
@@ -231,14 +231,14 @@ class _Reader:
         return MoveChange(cursor, turn.time, stored_name(stored.head), old, turn.id)
 
     def _is_wanted(self, what: StoredTurn | Numbered) -> bool:
-        """Whether anything may come of it. A turn that nobody asked for need not be read further."""
+        """Whether a row may become a change. A turn that nobody asked for is not read further."""
         kinds, name = self._wanted
         if isinstance(what, StoredTurn) and "turn" not in kinds and ("move" not in kinds or what.head is None):
             return False
         return name is None or self._is_about(what)
 
     def _is_about(self, what: StoredTurn | Numbered) -> bool:
-        """Whether it is about the bookmark that is followed."""
+        """Whether a row is about the bookmark that is followed."""
         name = self._wanted.name
         if isinstance(what, StoredTurn):
             return what.head == name
@@ -247,7 +247,8 @@ class _Reader:
         return isinstance(what.what, LoggedErasure) or (isinstance(what.what, SaidOf) and what.what.subject == name)
 
     def _brought(self, what: StoredTurn | Numbered, at: Position) -> Iterator[Change]:
-        """The other turns that a move of the name brought. Until it is read, the cursor stays before it."""
+        """Yield the other turns that a move of the name brought. Their cursor is the one before the move, so that a
+        reader who stops among them gets the move again."""
         if isinstance(what, StoredTurn):
             new: Place | None = what.place
         elif isinstance(what.what, MovedName):
@@ -258,13 +259,13 @@ class _Reader:
         if new is None or "turn" not in self._wanted.kinds:
             return
         if isinstance(what, StoredTurn) and old is not None and new == Place(old.chain, old.pos + 1):
-            return  # most turns continue the one that the name named
+            return  # most turns continue the one that the name pointed to: no others were brought
         space = self._space
         for segment in space._read(lambda connection: find_brought(connection, space._number, old, new)):
             for low in range(segment.low, segment.high + 1, PAGE):
                 part = Segment(segment.chain, low, min(segment.high, low + PAGE - 1))
-                stored = space._read(partial(read_brought, space=space._number, segment=part))
-                others = [each for each in stored if not isinstance(what, StoredTurn) or each.seq != what.seq]
+                turns = space._read(partial(read_brought, space=space._number, segment=part))
+                others = [each for each in turns if not isinstance(what, StoredTurn) or each.seq != what.seq]
                 for turn in self._complete(others).values():
                     yield TurnChange(str(at.cursor), turn.time, turn)
 
@@ -287,8 +288,8 @@ def _of_change(numbered: Numbered, cursor: str) -> Change:
             try:
                 record = None if data is None else read_record(data)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                told = f"what is said of the conversation {stored_name(subject)!r}"
-                raise CorruptRecord(told, f"it does not decode ({error})") from None
+                record_name = f"what is said of the conversation {stored_name(subject)!r}"
+                raise CorruptRecord(record_name, f"it does not decode ({error})") from None
             return RecordChange(cursor, when, stored_name(subject), record, revision)
         case LoggedErasure(number, id, receipt):
             return ErasureChange(cursor, when, number, id, _read_receipt(receipt, number))

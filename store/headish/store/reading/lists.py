@@ -39,18 +39,18 @@ def children(
     Cost: three statements, and one for each 64 turns; three more for each 64 answers that grew.
     Raises: InvalidArgument for a ``limit`` below 1.
     """
-    wanted, start = check_limit(limit), position(after, lambda stored: stored.seq, 0)
+    page_size, start = check_limit(limit), position(after, lambda stored: stored.seq, 0)
 
     def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
         behind, hidden = (
             start(connection, space._number),
             () if versions else hidden_in_space(connection, space._number),
         )
-        # Each of the hidden turns may stand in the page: so many more are asked for.
-        asked = min(wanted + len(hidden), ALL)
-        page = listings.children(connection, space._number, stored.place, after=behind, limit=asked)
-        found = [each for each in page if each.id not in hidden][:wanted]
-        return complete_turns(connection, space._number, found, space._options_at)
+        # Any of the hidden turns may be on the page, so ask for as many more.
+        read_limit = min(page_size + len(hidden), ALL)
+        page = listings.children(connection, space._number, stored.place, after=behind, limit=read_limit)
+        listed = [each for each in page if each.id not in hidden][:page_size]
+        return complete_turns(connection, space._number, listed, space._options_at)
 
     return space._read_at(headish, work)
 
@@ -70,32 +70,33 @@ def heads(
     ``erased`` shows those that were erased, too.
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
-    the same even if a turn has continued that head meanwhile. Left out are halves of answers that a later import
-    replaced (``versions`` includes them), and turns from another store that repeat what was said here after the same
+    the same even if a turn has continued that head meanwhile. The list leaves out halves of answers that a later import
+    replaced (``versions`` includes them), and turns from another store that repeat turns of this one after the same
     turns (``twins`` includes them).
     Cost: a page by start costs the same however many heads there are. By tip, every branch of the space is looked at.
     Raises: InvalidArgument for a ``limit`` below 1 or another order.
     """
     check_order(by, ("start", "tip"), "heads")
-    wanted = check_limit(limit)
+    page_size = check_limit(limit)
+    # A branch is a chain, and chains are numbered as they begin.
     start = position(after, lambda stored: stored.chain if by == "start" else stored.seq, ALL)
-    read = listings.heads if by == "start" else listings.heads_by_tip
+    read_heads = listings.heads if by == "start" else listings.heads_by_tip
 
     def work(connection: Connection) -> list[Turn]:
-        before, found = start(connection, space._number), list[StoredTurn]()
+        before, listed = start(connection, space._number), list[StoredTurn]()
         unlisted = NOTHING_UNLISTED if versions and twins else unlisted_in_space(connection, space._number)
         halves = set[TurnId]() if versions else unlisted.halves
         folds = unlisted.has_arrivals and not twins
-        while len(found) < wanted:
-            page = read(connection, space._number, before=before, limit=wanted - len(found), erased=erased)
+        while len(listed) < page_size:
+            page = read_heads(connection, space._number, before=before, limit=page_size - len(listed), erased=erased)
             same = folded_twins(connection, space._number, [each.id for each in page]) if folds else set[TurnId]()
             left_out = halves | same
-            found += [each for each in page if each.id not in left_out]
+            listed += [each for each in page if each.id not in left_out]
             # Nothing was left out, so the page is as long as was asked for, or it is the last one.
             if not left_out or not page:
                 break
             before = page[-1].chain if by == "start" else page[-1].seq
-        return complete_turns(connection, space._number, found, space._options_at)
+        return complete_turns(connection, space._number, listed, space._options_at)
 
     return space._read(work)
 
@@ -110,39 +111,41 @@ def turns(space: Space, after: str | None = None) -> Iterator[Turn]:
 
 
 def read_range(space: Space, seq: int, count: int) -> list[Turn]:
-    """``count`` turns from a commit number on. Raises: CorruptTurn where one is missing."""
-    found: list[Turn] = []
-    while len(found) < count:
-        start, limit = seq - 1 + len(found), min(PAGE_TURNS, count - len(found))
+    """Read ``count`` turns from a commit number on. Raises: CorruptTurn if one is missing."""
+    result: list[Turn] = []
+    while len(result) < count:
+        start, limit = seq - 1 + len(result), min(PAGE_TURNS, count - len(result))
         page = space._read(partial(_page, space=space, seq=start, limit=limit))
+        # Commit numbers have no gaps (ADR 0008), so a missing one is damage.
         if [number for number, _ in page] != list(range(start + 1, start + 1 + limit)):
             raise CorruptTurn(f"with commit number {start + 1}", "it or one behind it is missing")
-        found += [turn for _, turn in page]
-    return found
+        result += [turn for _, turn in page]
+    return result
 
 
 @door()
 def tree(space: Space, headish: str = "@", *, limit: int | None = None, versions: bool = False) -> Tree:
     """All turns of the tree that a turn belongs to, with all branches and their names, in commit order.
 
-    ``limit`` takes a part: the conversation of the turn, without others that only begin with the same system turns
-    (rule R33, conversations). Of a larger one half of these turns lead to the turn, the last of its thread (or all of
-    it if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns that
-    continue one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above. Of an
-    answer that grew between two imports the last version is shown; ``versions`` shows all.
-    Cost: three statements for a whole tree; of a part, about fifteen, and a few more for each 1,024 turns; with a
-    ``limit``, one more that counts the tree so far.
+    ``limit`` returns a part: the conversation of the turn, without others that only begin with the same system turns
+    (rule R33, conversations). If the conversation is larger than ``limit``, half of the part are the last turns of the
+    thread that leads to the turn (or all of them if they are fewer); the rest grew from the turn, the nearest first.
+    ``TreeTurn.more`` counts the turns that continue a turn and are not in the part. If ``continues`` names a turn that
+    is not in the part, the part is cut off above. If an answer grew between two imports, its last version is shown;
+    ``versions`` shows all.
+    Cost: three statements for a whole tree; for a part, about fifteen, and a few more for each 1,024 turns; with a
+    ``limit``, one more that counts the tree up to it.
     Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.
     """
-    wanted = check_limit(limit)
+    most = check_limit(limit)
 
     def work(connection: Connection, stored: StoredTurn) -> list[TreeTurn]:
         where = (connection, space._number, stored.place)
-        if limit is not None and (part := read_conversation_part(*where, wanted, halves=versions)) is not None:
+        if limit is not None and (part := read_conversation_part(*where, most, halves=versions)) is not None:
             return part
-        if limit is None or has_at_most(*where, wanted):
+        if limit is None or has_at_most(*where, most):
             return read_whole_tree(*where, halves=versions)
-        return read_part(*where, wanted, halves=versions)
+        return read_part(*where, most, halves=versions)
 
     return Tree(space._read_at(headish, work))
 

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from headish.renderings.pages import PageMessage, ThreadPage
 
 PIECE_TURNS = 512
-"""How many turns are read, and held, at a time."""
+"""How many turns are read, and kept in memory, at a time."""
 
 
 class _PageFacts(NamedTuple):
-    """What a page is made of beside its turns."""
+    """What a page is made of, in addition to its turns."""
 
     head: TurnId
     end: Place
@@ -59,20 +59,20 @@ def stretch(
     onward: bool = False,
     faces: bool = False,
 ) -> Stretch:
-    """``limit`` turns of a thread that follow one another: the last ones, those from ``start`` on, or those around one.
+    """Read ``limit`` consecutive turns of a thread: the last ones, those from ``start`` on, or those around a turn.
 
-    ``around`` is a turn of the thread, which is then in the middle; near an end of the thread, the stretch ends there
-    and is as long. ``start`` counts from 0. ``onward``: the thread continues after the headish, to the end of the
-    branch that began last, and the stretch lies around the headish. Turns are as they were stored; ``faces`` also reads
-    what overlays make of them.
+    ``around`` is a turn of the thread, to be in the middle; near an end of the thread, the stretch ends there and is
+    just as long. ``start`` counts from 0. ``onward``: the thread continues after the headish, to the end of the branch
+    that began last, and the stretch lies around the headish. Turns are as they were stored; ``faces`` also reads how
+    overlays show them.
     Cost: a statement or two for the links and about ten for each 1,024 turns, however long the thread is; two more for
     ``onward``. ``faces`` looks at every turn of the thread from the stretch on (where branches were merged, at all of
     them), and walks the thread if a turn of the stretch is hidden, or an overlay covers it. Every payload and digest is
     compared with what was stored.
-    Raises: UnknownTurn where ``around`` is not in the thread; InvalidArgument for ``start`` beside one of them, and for
-    numbers out of range; CorruptTurn.
+    Raises: UnknownTurn if ``around`` is not in the thread; InvalidArgument for ``start`` with ``around`` or ``onward``,
+    and for numbers out of range; CorruptTurn.
     """
-    wanted = check_limit(limit)
+    length = check_limit(limit)
     if start is not None and (around is not None or onward):
         raise InvalidArgument("a stretch begins at start, or lies around a turn: not both")
     if start is not None and (type(start) is not int or start < 0):
@@ -84,14 +84,14 @@ def stretch(
         at = at if middle is None else find_turn(connection, space._number, middle)
         end = newest_end(connection, space._number, stored.place) if onward else stored.place
         place = None if at is None else (at.id, at.place)
-        read, digests, onwards = read_stretch(connection, space._number, end, wanted, around=place, start=start)
+        piece, digests, onwards = read_stretch(connection, space._number, end, length, around=place, start=start)
         if not faces or not (
-            any(turn.attributes.hidden for turn in read.turns)
+            any(turn.attributes.hidden for turn in piece.turns)
             or is_covered(connection, space._number, digests, onwards)
         ):
-            return read
+            return piece
         seen = _faces(walk(connection, space._number, [end]))
-        return replace(read, faces={turn.id: seen[turn.id] for turn in read.turns if turn.id in seen})
+        return replace(piece, faces={turn.id: seen[turn.id] for turn in piece.turns if turn.id in seen})
 
     return space._read_at(headish, work)
 
@@ -106,13 +106,13 @@ def render(
     debug: bool = False,
     title: str | None = None,
 ) -> str:
-    """A thread for people, as ``html`` (one self-contained page), ``markdown`` or ``text``.
+    """Write a thread for people, as ``html`` (one self-contained page), ``markdown`` or ``text``.
 
     The page holds only what an end user may see, and only the thread that leads to the headish. ``branches`` adds every
     other branch of its conversation (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages,
     calls, reasoning and the bookmarks too. Documents are named, not shown. Without ``title`` the page has the
-    conversation's title; without one of these either, the first words of the user. The head of a page says which model
-    the thread asks, each reply which one answered. Turns that are hidden from people are left out, replaced words are
+    conversation's title or, if there is none, the first words of the user. The head of a page says which model the
+    thread asks, each reply which one answered. Turns that are hidden from people are left out, replaced words are
     shown, and a line reports each, as it does for a summary.
     Raises: UnknownFormat; CorruptTurn.
     """
@@ -147,10 +147,10 @@ def render_pieces(
         links = read_links(connection, space._number, stored.place)
         setting = [row[:4] for row in rows if row[3] is not None]
         options = fold_options(order_inherited([stored.place], links, setting))
-        shown = _describe(connection, space, headish, stored, title, options, links)
+        facts = _describe(connection, space, headish, stored, title, options, links)
         if not any(map(is_marked, rows)):
-            return shown, {}
-        return shown, _faces(walk(connection, space._number, [stored.place], links))
+            return facts, {}
+        return facts, _faces(walk(connection, space._number, [stored.place], links))
 
     return _stream(space, *space._read_at(headish, work), debug)
 
@@ -162,18 +162,18 @@ def _render_whole(space: Space, headish: str, format: str, branches: bool, debug
     def work(connection: Connection, stored: StoredTurn) -> ThreadPage:
         links = read_links(connection, space._number, stored.place)
         walked = walk(connection, space._number, [stored.place], links)
-        shown = _describe(connection, space, headish, stored, title, resolve_options(walked), links)
+        facts = _describe(connection, space, headish, stored, title, resolve_options(walked), links)
         if branches:
             tree = read_conversation_tree(connection, space._number, stored.place)
             faces = _faces_of_tree(connection, space, walked, tree)
         else:
-            # A name may tell of a branch that does not leave with the page.
+            # A bookmark's name may reveal a branch that is not on the page.
             tree, faces = (
                 build_thread(connection, space._number, walked, stored.place, links, named=debug),
                 _faces(walked),
             )
         thread = [each.id for each in walked]
-        return make_page(thread, tree, title=shown.title, debug=debug, model=shown.model, faces=faces)
+        return make_page(thread, tree, title=facts.title, debug=debug, model=facts.model, faces=faces)
 
     return render(space._read_at(headish, work), format)
 
@@ -186,33 +186,33 @@ def _stream(space: Space, shown: _PageFacts, faces: Mapping[TurnId, Face], debug
         for each in _stretches(space, shown, start, named=debug):
             yield list(read_entries(each, faces, debug))
 
-    # Where nothing has a title, the first words of the user are looked for before anything is written. They nearly
-    # always stand in the first stretch, which is read once.
+    # Without a title, look for the first words of the user before anything is written. They are nearly always in the
+    # first stretch, which is read only once.
     following = entries()
     first = next(following)
     title = shown.title or find_title(chain(first, chain.from_iterable(entries(PIECE_TURNS))))
     page = ThreadPage(title, shown.head, (), debug, shown.model)
-    written = ("".join(map(write_entry, each)) for each in chain([first], following))
-    return stream_html(page, chain([open_section(FIRST_SECTION)], written, [CLOSE_SECTION]))
+    pieces = ("".join(map(write_entry, each)) for each in chain([first], following))
+    return stream_html(page, chain([open_section(FIRST_SECTION)], pieces, [CLOSE_SECTION]))
 
 
 def _stretches(space: Space, shown: _PageFacts, start: int, *, named: bool) -> Iterator[tuple[TreeTurn, ...]]:
-    # The length is known once a stretch was read; until then there is one turn to look for.
+    # The total is known after the first read; until then, assume one turn.
     total = start + 1
     while start < total:
-        read = space._read(partial(_read_piece, space=space._number, shown=shown, start=start, named=named))
-        yield read.turns
-        start, total = start + PIECE_TURNS, read.total
+        piece = space._read(partial(_read_piece, space=space._number, shown=shown, start=start, named=named))
+        yield piece.turns
+        start, total = start + PIECE_TURNS, piece.total
 
 
 def _read_piece(connection: Connection, space: int, shown: _PageFacts, start: int, named: bool) -> Stretch:
-    # A name may tell of a branch that does not leave with the page. What a turn continues never changes.
+    # Without names: a bookmark's may reveal a branch that is not on the page. The links never change between two reads.
     try:
         return read_stretch(
             connection, space, shown.end, PIECE_TURNS, start=start, links=shown.links, beside=named
         ).stretch
     except CorruptTurn:
-        if turn_at(connection, space, shown.end) is None:  # a replica lags, or the space went meanwhile
+        if turn_at(connection, space, shown.end) is None:  # a replica lags, or the space was erased meanwhile
             raise UnknownTurn(shown.head) from None
         raise
 
@@ -226,22 +226,22 @@ def _describe(
     options: Mapping[str, Any],
     links: Mapping[int, Sequence[Place]],
 ) -> _PageFacts:
-    named = title or _title(connection, space, headish)
-    return _PageFacts(stored.id, stored.place, links, named, model_of(connection, space, options))
+    page_title = title or _title(connection, space, headish)
+    return _PageFacts(stored.id, stored.place, links, page_title, model_of(connection, space, options))
 
 
 def _title(connection: Connection, space: Space, headish: str) -> str | None:
-    """The title of the conversation that a headish is of; None where it has none, or is not the only one."""
+    """The title of a headish's conversation; None if it has no title, or if there are several conversations or none."""
     parsed = parse_headish(headish)
-    named = parse_headish(parsed.name) if parsed.name is not None and parsed.bookmark is None else parsed
+    subject = parse_headish(parsed.name) if parsed.name is not None and parsed.bookmark is None else parsed
     try:
-        return title_of(connection, space._number, named)
+        return title_of(connection, space._number, subject)
     except (UnknownConversation, UnknownTurn, Ambiguous, InvalidArgument):
         return None
 
 
 def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:
-    """How people see the turns of a thread, as far as its overlays say."""
+    """The faces of the turns that overlays of the thread change for people, by id."""
     if not is_overlaid(walked):
         return {}
     from headish.history.windows.faces import see_faces  # late: few threads need it
@@ -252,7 +252,7 @@ def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:
 def _faces_of_tree(
     connection: Connection, space: Space, walked: Sequence[Walked], tree: Sequence[TreeTurn]
 ) -> dict[TurnId, Face]:
-    """Those of the thread; of the turns beside it, what the branches that they are on say of them.
+    """``_faces`` of a thread, with those of the turns beside it: the strictest that any of their branches gives.
 
     Cost: a walk for each other branch, if there is anything hidden or covered on one.
     """

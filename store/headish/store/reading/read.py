@@ -11,7 +11,7 @@ from headish.history.reading.handles import make_handles
 from headish.store.space import Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.checks.doors import door
-from headish.values.ids import TurnId, as_turn_id
+from headish.values.ids import TurnId, as_turn_id, known_id
 from headish.values.turns import Turn
 
 
@@ -26,15 +26,15 @@ def get(space: Space, headish: str) -> Turn:
 def find(space: Space, key: str) -> Turn | None:
     """The turn with a key, None if there is none. If ``KEY;2``, ``KEY;3`` … supersede it, the newest of them.
 
-    Cost: two statements, and one more for each version. Raises: InvalidArgument for what cannot be a key.
+    Cost: two statements, and one more for each version. Raises: InvalidArgument if this cannot be a key.
     """
     from headish.content.facts import read_key
     from headish.history.writing.keys import find_by_key
 
-    wanted = read_key(key)
+    encoded = read_key(key)
 
     def work(connection: Connection) -> Turn | None:
-        stored = find_by_key(connection, space._number, wanted)
+        stored = find_by_key(connection, space._number, encoded)
         return None if stored is None else complete_turn(connection, space._number, stored, space._options_at)
 
     return space._read(work)
@@ -54,8 +54,22 @@ def blocks(space: Space, headish: str) -> tuple[ContentBlock, ...]:
 
 
 def text(space: Space, headish: str) -> str:
-    """What a turn says as text: its text blocks joined, never its reasoning or calls. Raises: CorruptTurn."""
+    """The text of a turn: its text blocks joined, never its reasoning or calls. Raises: CorruptTurn."""
     return join_texts(blocks(space, headish))
+
+
+@door()
+def contents(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, tuple[ContentBlock, ...]]:
+    """The content blocks of turns, by id, for lists; of an erased turn the mark of its erasure.
+
+    The first 64 of the turns, or fewer if those say more than 4 MiB; one at least. Ask again for the others.
+    Cost: two statements, one more for turns of more than 2 KiB, and one for each erased turn.
+    Raises: UnknownTurn, CorruptTurn; InvalidArgument for anything but an id.
+    """
+    from headish.history.reading.contents import read_contents  # late: who reads single turns needs none of it
+
+    listed = [known_id(each, "contents") for each in ids]
+    return space._read(lambda connection: read_contents(connection, space._number, listed))
 
 
 @door()
@@ -66,7 +80,7 @@ def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     digests, a colon and the last digits of the id follow. Every headish may begin with one. An id that is not stored is
     its own handle.
     Cost: two statements for each 64 turns, and one for each digest that several turns share.
-    Raises: InvalidArgument for what is no id.
+    Raises: InvalidArgument for anything but an id.
     """
     listed = [_known_id(each) for each in ids]
     return space._read(lambda connection: make_handles(connection, space._number, listed))

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 @door()
 def usage(space: Space, headish: Headishes | None = "@", *, by: str | None = None) -> list[Count]:
-    """The tokens of the replies on the way to a headish, or to several; None: of the whole space.
+    """Count the tokens of the replies that lead to a headish or to several; None counts those of the whole space.
 
-    ``by`` counts them apart by ``model``, ``provider``, ``day`` (UTC) or ``bookmark``. A turn that several branches
-    share counts once.
+    ``by`` counts them separately by ``model``, ``provider``, ``day`` (UTC) or ``bookmark``. A turn that several
+    branches share counts once.
     Cost: a statement or two, three for the first 336 turns of a thread and one for each 512 more, or one for each 1,000
     replies of the space.
     Raises: InvalidArgument; CorruptTurn.
@@ -53,10 +53,10 @@ def cost(
     since: datetime | str | None = None,
     until: datetime | str | None = None,
 ) -> list[Cost]:
-    """What the replies on the way to a headish cost, or to several; None: those of the whole space.
+    """Count what the replies that lead to a headish or to several cost; None counts those of the whole space.
 
     ``prices`` is the path of a table (TOML or JSON), or the table as a mapping: what a million tokens cost, by model.
-    Nothing of it is stored. ``by`` is that of ``usage``. ``since`` and ``until`` choose those that were said from a
+    Nothing of it is stored. ``by`` is that of ``usage``. ``since`` and ``until`` choose replies that were said from a
     time on and before one: a datetime with a zone, RFC 3339, or words such as ``yesterday`` (UTC).
     Cost: that of ``usage``.
     Raises: InvalidPrices; InvalidArgument; CorruptTurn.
@@ -92,7 +92,7 @@ def stats(space: Space, *, versions: bool = False) -> Stats:
             database_bytes=size,
         )
 
-    # Before the transaction: a server is asked over a connection of its own.
+    # Before the transaction: on a server it takes a connection of its own.
     size = space._backend.size_bytes()
     return space._read(work)
 
@@ -107,25 +107,27 @@ def verify(space: Space, progress: Progress | None = None) -> Report:
 
 
 def verify_all(backend: Backend, progress: Progress | None = None) -> dict[str, Report]:
-    """What ``Database.verify`` returns."""
-    found = [Problem("database", what) for what in backend.check_integrity()]
+    """Verify every space: the work of ``Database.verify``."""
+    damage = [Problem("database", what) for what in backend.check_integrity()]
     spaces, problems = check_spaces(backend)
-    reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=(*found, *problems))}
-    # By number: a space whose name was damaged cannot be opened, and what it holds is checked all the same.
-    # Names that were damaged may look alike, or be empty.
+    reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=(*damage, *problems))}
+    # By number: a space with a damaged name cannot be opened, but its rows must be checked, too. Damaged names may be
+    # equal or empty.
     for number, name in spaces:
-        told = f"{name} ({number})" if name in reports else name
-        reports[told] = verify_space(backend.within(number), number, progress)
+        label = f"{name} ({number})" if name in reports else name
+        reports[label] = verify_space(backend.within(number), number, progress)
     return reports
 
 
 def _all_replies(space: Space) -> Iterator[CountedReply]:
-    """The space's replies, a page at a time; of one that an import met again when it had grown, the last version."""
+    """Yield the space's replies, a page at a time; an answer that grew between two imports comes in its last
+    version."""
     halves = space._read(partial(outgrown_in_space, space=space._number))
     seq: int | None = 0
     while seq is not None:
         page, seq = space._read(partial(read_page, space=space._number, seq=seq))
         yield from (each for each in page if each.id not in halves)
+    # Some programs learn the usage of an answer later, when its turn cannot change any more: it is in an object.
     after: bytes | None = b""
     while after is not None:
         page, after = space._read(partial(read_later_page, space=space._number, after=after))

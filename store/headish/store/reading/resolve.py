@@ -26,13 +26,13 @@ def resolve(
 ) -> ContextWindow:
     """The context window of a headish: the messages that lead to it, and the options they hand down, merged.
 
-    Several at once resolve as if one turn continued them all. Overlays and hidden turns have their effect, with a note
-    each; ``raw`` shows every turn as it was stored.
+    Several at once resolve as if one turn continued them all. Overlays and hidden turns apply, with a note each;
+    ``raw`` shows every turn as it was stored.
 
     ``budget`` is how many tokens the window may have: what does not fit is left out, with a note. ``"auto"`` is what
     the context window of the thread's pointer leaves. ``count`` counts the tokens of a text; without it they are
     guessed, as ``Store.tokens`` says.
-    Cost: two statements for the walk, however long the thread; one step of the database's for each fork. With a budget
+    Cost: two statements for the walk, however long the thread; the database takes one step for each fork. With a budget
     one statement more, and for the tools of the thread.
     Raises: CorruptTurn where stored bytes do not decode; OverBudget; InvalidArgument for a budget of raw turns.
     """
@@ -44,7 +44,7 @@ def resolve(
 
 
 def _resolve_within(space: Space, headish: Headishes, raw: bool, budget: Budget, count: Count | None) -> ContextWindow:
-    # Late: few reads have a budget, and it brings pointers and what counts tokens along.
+    # Late: few reads have a budget, and it imports pointers and the counting of tokens.
     from headish.history.budgets.counting import cut_window
     from headish.store.reading.tokens import max_tokens_of, measure_thread, room_for_request
 
@@ -57,5 +57,6 @@ def _resolve_within(space: Space, headish: Headishes, raw: bool, budget: Budget,
 
 
 def options(space: Space, headish: Headishes = "@") -> dict[str, Any]:
-    """The options of a headish alone, over the sparse index of the turns that set any (rule R12, options on demand)."""
+    """The options of a headish alone, read from the sparse index of turns that set any (rule R12, options on
+    demand)."""
     return space._options_at(headish)

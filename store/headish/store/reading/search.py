@@ -22,7 +22,6 @@ from headish.rows.upkeep.matches import page_of
 from headish.store.paging import check_order
 from headish.store.space import STUMBLING, Space
 from headish.values.checks.doors import TEXT, door
-from headish.values.ids import TurnId
 from headish.values.messages import ROLES
 from headish.values.results.searches import Hit
 from headish.values.times import milliseconds_of
@@ -51,25 +50,25 @@ def search(
     twins: bool = False,
     progress: Progress | None = None,
 ) -> list[Hit]:
-    """The turns of the space that match a query; the best first, or with ``order="time"`` the newest.
+    """Find the turns of the space that match a query; the best first, or with ``order="time"`` the newest.
 
     ``query``: words, all of which must be there; ``"a phrase"``; ``begin*``; ``a OR b``; ``a NOT b``; parentheses.
     Case, accents and punctuation do not count. A query with a syntax error is taken as words. Without words, the
     filters alone choose, newest first. ``fields`` are those of ``text``, ``reasoning``, ``calls``, ``results`` and
     ``documents`` to search; all but reasoning by default.
 
-    ``role``; ``model`` by its name, with or without the path before it, or a pattern; ``since`` and ``until`` (left
-    out) by when a turn was said; ``name``: it leads to a bookmark of such a name (``project-*``); ``tag``: it is in a
-    conversation with this tag; ``tool``: it calls this tool or has its result.
+    Filters: ``role``; ``model``, a name with or without the path before it, or a pattern; ``since`` and ``until``
+    (exclusive), the time when a turn was said; ``name``, a pattern of the bookmarks that it leads to (``project-*``);
+    ``tag``, one of its conversation; ``tool``, one that it calls or has the result of.
 
     Turns that were stored since the last search are indexed first; ``progress`` is called with the number of turns.
-    Where nothing can be written they are read instead. A turn that was just stored is found either way. Turns are
-    searched as they were stored, even if an overlay hides or rewords them, or another turn supersedes them. Of an
-    answer that grew between two imports only the last version is found; ``versions`` finds all. Of equal turns of two
-    stores one is found; ``twins`` finds all.
+    Where nothing can be written, they are read instead, so a turn that was just stored is found either way. Turns are
+    searched as they were stored, even if an overlay hides or rewords them, or another turn supersedes them. If an
+    answer grew between two imports, only its last version is found; ``versions`` finds all. If equal turns came from
+    two stores, one is found; ``twins`` finds all.
     Cost: six statements, and that of the turns that match, however many others there are. A ranked search weighs the
-    newest 1,000 matches. One by time
-    looks at what was stored since its last hit was said, too.
+    newest 1,000 matches. One by time also looks at what was stored since its last hit was said. The search runs again
+    for more matches while turns that are left out keep the page from being full.
     Raises: InvalidArgument for a query without words and filters, another field or order, a ``limit`` that is not from
     1 to 1,000; InvalidRole.
     """
@@ -81,7 +80,7 @@ def search(
         raise InvalidRole(role)
     filters = (role, model, since, until, name, tag, tool)
     is_empty = not query.strip() and any(each is not None for each in filters)
-    asked = Criteria(EVERYTHING if is_empty else parse_question(query), wanted_fields, role, model, tool)
+    criteria = Criteria(EVERYTHING if is_empty else parse_question(query), wanted_fields, role, model, tool)
     times = _milliseconds("since", since), _milliseconds("until", until)
     number, waits = space._number, not space._open_backend().read_only
 
@@ -92,29 +91,27 @@ def search(
             return None
         within = [of_names(connection, number, name)] if name is not None else []
         within += [of_tag(connection, number, tag)] if tag is not None else []
-        sought = HitFilter(asked, *times, within, order, limit)
-        hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
-        unlisted = unlisted_in_space(connection, number) if hits and not (versions and twins) else NOTHING_UNLISTED
+        sought = HitFilter(criteria, *times, within, order, limit)
+        found = find_matches(connection, number, sought, state)
+        unlisted = unlisted_in_space(connection, number) if found and not (versions and twins) else NOTHING_UNLISTED
 
-        def left_out_of(hits: list[Hit]) -> set[TurnId]:
-            found = set() if versions else unlisted.halves
-            folds = unlisted.has_arrivals and not twins
-            return found | folded_twins(connection, number, [hit.turn.id for hit in hits]) if folds else found
+        def listed_of(found: Sequence[Match]) -> list[Match]:
+            left_out = set() if versions else unlisted.halves
+            if unlisted.has_arrivals and not twins:
+                left_out = left_out | folded_twins(connection, number, [match.source.id for match in found])
+            return [match for match in found if match.source.id not in left_out]
 
-        left_out = left_out_of(hits)
-        count = sum(hit.turn.id in left_out for hit in hits)
-        if count and len(hits) == limit:  # others move up
-            # Twice as many, because some of those that move up may be left out, too.
-            sought = sought._replace(limit=min(LIMIT, limit + 2 * count))
-            hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
-            left_out = left_out_of(hits)
-        return [hit for hit in hits if hit.turn.id not in left_out][:limit]
+        # Fill the page up, as often as those that move up are left out, too: all that came with a sync may be.
+        while len(listed := listed_of(found)) < limit and len(found) == sought.limit:
+            sought = sought._replace(limit=limit + 2 * (len(found) - len(listed)))
+            found = find_matches(connection, number, sought, state)
+        return _hits(connection, space, criteria, listed[:limit])
 
     try:
         hits = space._read(work)
         if hits is None:
             bring_up_to_date(space, progress)
-            waits = False  # for what others store meanwhile: that is read
+            waits = False  # turns that others store meanwhile are read instead
             hits = space._read(work)
     except DatabaseCorrupt as error:
         raise _advised(error) from error
@@ -126,8 +123,8 @@ def search(
 def reindex(space: Space, progress: Progress | None = None) -> None:
     """Rebuild the search index of the space, from its first turn on; ``progress`` is called with turns.
 
-    On SQLite, the other spaces of the file build theirs at their next search. If it is cut short, the next search goes
-    on. Nothing happens where the database keeps no index. Cost: some 30 µs for each turn, in portions between which
+    On SQLite, the other spaces of the file build theirs at their next search. If it is cut short, the next search
+    continues. Does nothing if the database keeps no index. Cost: some 30 µs for each turn, in portions between which
     others write; memory for one portion.
     Raises: ReadOnly.
     """
@@ -136,7 +133,7 @@ def reindex(space: Space, progress: Progress | None = None) -> None:
 
 
 def bring_up_to_date(space: Space, progress: Progress | None = None) -> None:
-    """Index what was stored since the last time. Raises: DatabaseCorrupt where it stumbles over a damaged value."""
+    """Index what was stored since the last time. Raises: DatabaseCorrupt for a damaged value."""
     backend = space._open_backend()
     try:
         catch_up(backend, space._number, progress)
@@ -165,10 +162,13 @@ def _hits(connection: Connection, space: Space, asked: Criteria, found: Sequence
     if not found:
         return []
     page = page_of(connection, space._number, [match.source.seq for match in found])
-    shown = [page[match.source.seq] for match in found]
-    # What a chain that grew from other turns continues, and what is missing, is left to be read.
-    read = {turn.place: (before,) if before else () for turn, before, is_linked in shown if before or not is_linked}
-    turns = complete_turns(connection, space._number, [each.turn for each in shown], space._options_at, read)
+    matched = [page[match.source.seq] for match in found]
+    # The page knows the parents of most turns. Those of a chain that continues other turns are left out, and read
+    # later.
+    parents = {
+        turn.place: (before,) if before else () for turn, before, is_linked in matched if before or not is_linked
+    }
+    turns = complete_turns(connection, space._number, [each.turn for each in matched], space._options_at, parents)
     reached = reach(connection, space._number, [match.source.place for match in found])
     phrases = phrases_of(asked.question)
     hits = []

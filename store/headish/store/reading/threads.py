@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, overload
 from headish.database.query import Connection
 from headish.errors import InvalidRole
 from headish.history.edits.ranges import find_segments, parse_range
+from headish.history.reading.contents import Selection, select_turns
 from headish.history.reading.decode import complete_turns, thread_records
-from headish.history.reading.selection import Selection, select_turns
 from headish.history.reading.walk import read_backwards, walk, walk_messages
 from headish.rows.turns import StoredTurn
 from headish.store.space import Headishes, Space
@@ -37,31 +37,32 @@ def log(
 ) -> list[Turn]:
     """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read.
 
-    As git means them: ``A..B`` gives the turns that lead to B and not to A, ``A...B`` those that lead to one of the two
-    and not to both; a side that is left out is ``@``. A bookmark whose name holds ``..`` is that bookmark.
+    As in git, ``A..B`` gives the turns that lead to B and not to A, ``A...B`` those that lead to one of the two and not
+    to both; a side that is left out is ``@``. A text that is the name of a bookmark means the bookmark, even if it
+    contains ``..``.
 
     ``since`` and ``until`` choose those that were said from a time on and before one: a datetime with a zone, RFC 3339,
-    a date, ``yesterday``, ``2 hours ago`` (UTC where it has no offset; ``until`` a date holds that day). ``role``
-    chooses those of a role, ``grep`` those whose text holds this one, in upper or lower case. ``limit`` then counts
+    a date, ``yesterday``, ``2 hours ago`` (UTC if it has no offset; ``until`` a date includes that day). ``role``
+    chooses those of a role, ``grep`` those whose text contains this one, in upper or lower case. ``limit`` then counts
     the chosen ones, and every turn before the last of them is looked at.
     Raises: InvalidArgument, InvalidRole; CorruptTurn.
     """
     if role is not None and role not in ROLES:
         raise InvalidRole(role)
-    wanted = Selection(
+    selection = Selection(
         role=role,
         since=read_moment(since, "since"),
         until=read_moment(until, "until", ends=True),
         grep=None if grep is None else grep.casefold(),
     )
 
-    asked = parse_range(headish)
+    parsed = parse_range(headish)
 
     def work(connection: Connection) -> list[Turn]:
-        segments = find_segments(connection, space._number, asked)
+        segments = find_segments(connection, space._number, parsed)
         walked: Iterator[StoredTurn] = read_backwards(connection, space._number, segments)
-        if not wanted.is_all:
-            walked = select_turns(connection, space._number, walked, wanted)
+        if not selection.is_all:
+            walked = select_turns(connection, space._number, walked, selection)
         return complete_turns(connection, space._number, islice(walked, limit), space._options_at)
 
     return space._read(work)
@@ -90,15 +91,16 @@ def messages(
 ) -> Any:
     """The stored turns of a thread in walk order, each with its message; with ``limit``, the last ones.
 
-    Nothing is left out or merged: what was cut off is there as it was stored. Only the returned turns are read. With
-    ``form`` (``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``): the messages alone, as a client of that
-    API holds them. What was recorded in the form is equal to what was given; all else is written from the blocks, and
-    ``drop`` names what may be lost. Instructions that stood before the list stand at its head. A thread with overlays
-    is given as a model sees it, so that ``record`` recognises the list when it is sent back.
+    Nothing is left out or merged: an answer that was cut off is given as it was stored. Only the returned turns are
+    read. With ``form`` (``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``): the messages alone, as a
+    client of that API holds them. What was recorded in the form is equal to what was given; all else is written from
+    the blocks, and ``drop`` names what may be lost. Instructions that the client sent beside its list come first in
+    this one. A thread with overlays is given as a model sees it, so that ``record`` recognises the list when it is sent
+    back.
     Cost: a statement or two for the links, and two for each chain that the turns lie in, however long the thread. With
     ``form`` one more, that looks at every turn; with overlays a walk.
-    Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0; UnknownFormat;
-    Unmappable for what the form cannot say.
+    Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0; UnknownFormat; Unmappable
+    for what the form cannot express.
     """
     if form is None:
         return space._read_at(
@@ -116,13 +118,13 @@ def messages(
 
     def work(connection: Connection, stored: StoredTurn) -> list[TranscriptMessage]:
         if holds_overlays(connection, space._number, stored.place):
-            kept = kept_thread(walk(connection, space._number, [stored.place]))
-            kept = kept if limit is None else kept[max(0, len(kept) - limit) :]
+            entries = kept_thread(walk(connection, space._number, [stored.place]))
+            entries = entries if limit is None else entries[max(0, len(entries) - limit) :]
         else:
-            found = walk_messages(connection, space._number, stored.place, limit, space._options_at)
-            kept = [TranscriptMessage(message, turn.meta.system) for turn, message in found]
-        filled = with_documents(connection, space._number, [message for message, _ in kept])
-        return [each._replace(message=message) for each, message in zip(kept, filled, strict=True)]
+            pairs = walk_messages(connection, space._number, stored.place, limit, space._options_at)
+            entries = [TranscriptMessage(message, turn.meta.system) for turn, message in pairs]
+        filled = with_documents(connection, space._number, [message for message, _ in entries])
+        return [each._replace(message=message) for each, message in zip(entries, filled, strict=True)]
 
     target, words = find_form(form), drop_words(drop)
     written = write_thread(target, space._read_at(headish, work), words)

@@ -1,4 +1,4 @@
-"""How many tokens a thread has, and how much room a request has for them."""
+"""Count the tokens of a thread, and the room that a request has for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tokens(
     ptr: str | None = None,
     tools: ToolList | None = None,
 ) -> Tokens:
-    """How many tokens a request for a headish has: its messages as a model sees them, and the tools of the thread.
+    """Count the tokens of a request for a headish: its messages as a model sees them, and the tools of the thread.
 
     ``count`` counts the tokens of a text (``tiktoken``'s, say). Without it they are guessed by bytes and kind of text,
     and corrected by what providers counted: by the usage of the thread's own replies, else of the newest replies of the
@@ -62,21 +62,21 @@ def measure_thread(
     ptr: str | None = None,
     tools: ToolList | None = None,
 ) -> tuple[Measured, Pointer | None]:
-    """The window of a headish with what it weighs, and the pointer that it asks. ``count`` is called outside of the
+    """Measure the window of a headish; return it with the pointer that it asks. ``count`` is called outside of the
     transaction. Raises: as ``tokens``."""
     from headish.history.budgets.counting import measure, with_fit
     from headish.history.budgets.replies import read_fit
     from headish.history.reading.options import resolve_options
 
-    named = None if ptr is None else check_name(ptr, "provider pointer")
+    ptr_name = None if ptr is None else check_name(ptr, "provider pointer")
 
     def work(connection: Connection, places: list[Place]) -> Any:
         walked = walk(connection, space._number, places)
         options = resolve_options(walked)
-        pointer = _pointer(connection, space, named, options)
+        pointer = _pointer(connection, space, ptr_name, options)
         served = _tools(connection, space, options)
-        asked = model or (pointer.model if pointer else None)
-        return walked, pointer, served, None if count is not None else read_fit(connection, space._number, asked)
+        asked_model = model or (pointer.model if pointer else None)
+        return walked, pointer, served, None if count is not None else read_fit(connection, space._number, asked_model)
 
     walked, pointer, served, fit = space._read_from(headish, work)
     measured = measure(walked, [*served, *(tools or ())], count, fill=partial(fill_documents, space))
@@ -84,19 +84,20 @@ def measure_thread(
 
 
 def fill_documents(space: Space, messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with the documents that they refer to, in a transaction of its own if there are any."""
+    """Fill in the documents that messages refer to, read in a transaction of its own if there are any."""
     if not refer(messages):
         return tuple(messages)
     return space._read(lambda connection: with_documents(connection, space._number, messages))
 
 
 def room_for_request(pointer: Pointer | None, max_tokens: object = None) -> int:
-    """What the context window of a pointer leaves for a request: nine tenths, because counts may be off, without the
-    room for the answer. Raises: InvalidArgument where nothing says how large the window is.
+    """How many tokens the context window of a pointer leaves for a request: nine tenths of what the answer leaves,
+    because counts may be off. Raises: InvalidArgument if the size of the window is unknown.
     """
     window = None if pointer is None else pointer.context_window
     if window is None:
         raise InvalidArgument("budget='auto' needs a pointer with a context_window: headish ptr set --context-window")
+    # An answer without a limit, or with an impossible one, gets a tenth of the window.
     answer = max_tokens if type(max_tokens) is int and 0 < max_tokens < window else window // 10
     return max(1, (window - answer) * 9 // 10)
 
@@ -108,7 +109,7 @@ def max_tokens_of(options: Mapping[str, Any]) -> object:
 
 
 def _pointer(connection: Connection, space: Space, named: bytes | None, options: Mapping[str, Any]) -> Pointer | None:
-    """The pointer that was named, which must exist, or that of the thread, which need not."""
+    """The pointer that was named, which must exist, or that of the thread, which need not; then None."""
     if named is not None:
         return find_pointer(connection, space._number, named)
     try:
@@ -127,7 +128,7 @@ def _tools(connection: Connection, space: Space, options: Mapping[str, Any]) -> 
 
 def _model_of(measured: Measured, pointer: Pointer | None) -> str | None:
     params = measured.window.options.get("params")
-    named = params.get("model") if isinstance(params, Mapping) else None
-    if isinstance(named, str):
-        return named
+    model = params.get("model") if isinstance(params, Mapping) else None
+    if isinstance(model, str):
+        return model
     return pointer.model if pointer else None

@@ -1,4 +1,4 @@
-"""Find the turns that may be erased: those that lead to nothing that stays. The space is locked."""
+"""Find the turns that may be erased: those that lead to nothing that stays. The caller has locked the space."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ from headish.values.places import Place, Segment
 def free_turns(
     connection: Connection, space: int, ends: Sequence[Place], keepers: Sequence[Place], own: bytes | None
 ) -> list[Place]:
-    """The turns that lead to ``ends``, and neither to ``keepers`` nor to a branch, a name or a remembered move that is
-    not ``own``. Cost: two statements for each turn."""
+    """Find the turns that lead to ``ends`` and to nothing else: not to ``keepers``, another branch, or a current or
+    former position of a name other than ``own``.
+
+    Cost: two statements for each turn.
+    """
     going = _turns_leading(connection, space, ends)
     for place in _turns_leading(connection, space, keepers):
         going.pop(place, None)
     stays: set[Place] = set()
     named = _foreign_names(connection, space, going.keys(), own)
-    # From the last one on: what continues a turn was stored later, so it is decided by then.
+    # Newest first: what continues a turn was stored later, so it is decided by then.
     for place, _ in sorted(going.items(), key=lambda each: each[1].seq, reverse=True):
         after = [each.place for each in children(connection, space, place, after=0, limit=ALL)]
         others = [each for each in after if each not in going]
@@ -39,8 +42,11 @@ def free_turns(
 
 
 def free_end(connection: Connection, space: int, places: Sequence[Place], name: bytes) -> list[Place]:
-    """The last turns of a name, the last one first, up to the first one that something else leads to: another name, a
-    name that was there once, or a turn that continues it and never was this name's."""
+    """The last turns of a name that nothing else needs, newest first.
+
+    Stops at the first turn that is also part of another name's thread, of a former position of another name, or of a
+    branch that never belonged to this name.
+    """
     return [*takewhile(lambda each: not _leads_on(connection, space, each, name), places)]
 
 
@@ -52,13 +58,14 @@ def _turns_leading(connection: Connection, space: int, ends: Sequence[Place]) ->
 
 
 def _foreign_names(connection: Connection, space: int, places: Collection[Place], own: bytes | None) -> set[Place]:
-    """Those of places where another name than ``own`` points, or pointed once."""
+    """The places that a name other than ``own`` points to, or once pointed to."""
     tops: dict[int, int] = {}
     for chain, pos in places:
         tops[chain] = max(pos, tops.get(chain, -1))
     now = names_of_segments(connection, space, [Segment(chain, 0, top) for chain, top in tops.items()])
     found = {place for place, names in now.items() if any(name != own for name in names)}
     logged = names_logged(connection, space, starmap(Place, tops.items()))
+    # An erasure renames a name to ``erased-N``; the log of such a name is no reason for turns to stay.
     gone = named_by_erasures(connection, space, {name for name, _ in logged})
     found |= {place for name, place in logged if name != own and name not in gone}
     return found & set(places)

@@ -18,11 +18,12 @@ from headish.history.reading.walk import walk, walk_first_parents
 from headish.history.windows.transcripts import kept_thread
 from headish.rows.bookmarks import ALL, bookmarks_at, find_bookmark
 from headish.rows.conversations import find_record, names_in, record_by_key
+from headish.rows.keys import turn_by_key
 from headish.rows.moves import has_log
 from headish.rows.objects import find_object, list_objects, list_objects_backwards
 from headish.rows.threads.ranges import SpokenTurn, ids_of_range, last_ids, said_range
 from headish.rows.threads.walks import read_links
-from headish.rows.turns import StoredTurn, stored_at, turn_by_id, turn_by_key
+from headish.rows.turns import StoredTurn, stored_at, turn_by_id
 from headish.store.keeping.objects import read_object
 from headish.store.space import STUMBLING, Space
 from headish.values.grammar import parse_headish
@@ -42,17 +43,19 @@ PAGE = 100
 
 
 def step(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A method of a transaction: refused once the function has ended, and what goes wrong inside is remembered."""
+    """Decorate a method of a transaction: refuse calls after the function has ended, and remember an error from
+    inside."""
 
     @wraps(method)
     def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        # A function may leak its transaction, whose connection serves somebody else by now.
+        # A function may leak its transaction; the connection serves another caller by now.
         if self._is_over:
             raise Closed("this transaction, which ended with the function that it was made for,")
         try:
             return method(self, *args, **kwargs)
         except STUMBLING as error:
-            # What the caller's own code raises is no sign of damage, and nobody has to look for any.
+            # Remembered to tell it from an error of the caller's own code, which is not a sign of damage: see
+            # ``running._run``.
             self._stumbled = error
             raise
 
@@ -60,10 +63,10 @@ def step(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], 
 
 
 class ReadTransaction:
-    """One moment of a space, however many reads it has. Valid inside the function that it was given to.
+    """One moment of a space, which all of its reads see. Valid inside the function that it was given to.
 
-    An *end* names where a thread ends: a bookmark, or the whole id of a turn. Nothing is guessed: an end is no prefix,
-    handle or suffix; ``turn`` takes those.
+    An *end* names where a thread ends: a bookmark, or the whole id of a turn. Prefixes, handles and suffixes are not
+    ends: only ``turn`` takes those.
     """
 
     _is_over = False
@@ -87,20 +90,21 @@ class ReadTransaction:
 
     @step
     def turn_of_key(self, key: str) -> TurnId | None:
-        """The turn that has a key; None if there is none, or it was erased."""
-        stored = turn_by_key(self._connection, self._number, key.encode())
-        return None if stored is None or stored.erased is not None else self._seen(stored)
+        """The turn that has a key, even if another one supersedes it; None if there is none, or it was erased."""
+        turn = turn_by_key(self._connection, self._number, key.encode())
+        return None if turn is None or turn.erased is not None else self._seen(turn)
 
     @step
     def first(self, end: str, turns: int = 1) -> TurnId | None:
-        """The last of the first ``turns`` turns of a thread; None if there are none."""
-        place, left = self._end(end), turns
+        """The id of the thread's turn number ``turns``, counted from 1, or of its last turn if it is shorter; None if
+        there is none."""
+        place, remaining = self._end(end), turns
         for chain, low, high in [] if place is None else self._segments(place):
             place = Place(chain, high)
-            if left <= high - low + 1:
-                place = Place(chain, low + left - 1)
+            if remaining <= high - low + 1:
+                place = Place(chain, low + remaining - 1)
                 break
-            left -= high - low + 1
+            remaining -= high - low + 1
         if place is None or turns < 1:
             return None
         return self._seen(self._stored(place))
@@ -116,10 +120,9 @@ class ReadTransaction:
     def thread(self, end: str, limit: int | None = None) -> builtins.list[SpokenTurn]:
         """The turns that lead to an end, or the last ``limit`` of them, parents first; empty where there is none.
 
-        A turn that was erased has ``erased``, and no payload. Overlays are turns as any other; ``window`` shows what
-        they do.
+        A turn that was erased has ``erased``, and no payload. Overlays are listed as turns; ``window`` applies them.
         Cost: two statements for turns of the last chain; otherwise one more, and one for each chain.
-        Raises: CorruptTurn where a payload is not what was stored; UnknownTurn for an id that is none.
+        Raises: CorruptTurn if a payload is not what was stored; UnknownTurn for an id that no turn has.
         """
         return [each for each in self._thread(end, limit, ()) if not isinstance(each, str)]
 
@@ -127,10 +130,12 @@ class ReadTransaction:
     def thread_unless_known(
         self, end: str, known: Collection[TurnId], limit: int | None = None
     ) -> builtins.list[SpokenTurn | TurnId]:
-        """``thread`` for a caller that remembers turns, which never change: of those that are ``known``, up to the
-        first in each chain that is not or was erased, the id alone is read.
+        """``thread`` for a caller that remembers turns, since turns never change: gives only the ids of ``known``
+        turns.
 
-        Cost: one statement where all are known, and of one chain.
+        In each chain this applies up to the first turn that is unknown or erased; that turn and the rest are read
+        whole.
+        Cost: one statement if all are known, and of one chain.
         """
         # With fewer known turns than are asked for, not all of them can be known.
         if limit is not None and limit <= len(known):
@@ -142,19 +147,19 @@ class ReadTransaction:
     @step
     def window(self, end: str) -> builtins.list[TranscriptMessage]:
         """The messages of a thread as a model sees them, each with headish's own keys beside it (``system``): overlays
-        have their effect, and what is hidden is left out. Cost: a walk of the thread."""
+        apply, and hidden turns are left out. Cost: a walk of the thread."""
         place = self._end(end)
         if place is None:
             return []
-        kept = kept_thread(walk(self._connection, self._number, [place]))
-        filled = with_documents(self._connection, self._number, [message for message, _ in kept])
-        return [each._replace(message=message) for each, message in zip(kept, filled, strict=True)]
+        entries = kept_thread(walk(self._connection, self._number, [place]))
+        filled = with_documents(self._connection, self._number, [message for message, _ in entries])
+        return [each._replace(message=message) for each, message in zip(entries, filled, strict=True)]
 
     # Names
 
     @step
     def bookmark(self, name: str) -> TurnId | None:
-        """The turn that a name points to; None where there is no such name."""
+        """The turn that a name points to; None if there is no such name."""
         place = self._named(name)
         return None if place is None else self._seen(self._stored(place))
 
@@ -165,24 +170,24 @@ class ReadTransaction:
 
     @step
     def conversation(self, name: str, key: str | None = None, *, removed: bool = False) -> str | None:
-        """The bookmark of a conversation: ``name``, or that of whatever has the key. None where there is none.
+        """The bookmark of a conversation: ``name`` if it exists, else that of the conversation with the key; None if
+        there is neither.
 
-        So a conversation is found after a rename, and an import is found by its key. ``removed`` finds a name that was
-        removed, too.
+        So a conversation is found after a rename, and an import by its key. ``removed`` also finds a removed name.
         """
         if self._named(name) is not None:
             return name
         record = None if key is None else record_by_key(self._connection, self._number, key.encode())
-        found = None if record is None else stored_name(record.subject)
-        if found is not None and as_turn_id(found) is None and (removed or self._named(found) is not None):
-            return found if self._was_named(found) else None
+        subject = None if record is None else stored_name(record.subject)
+        if subject is not None and as_turn_id(subject) is None and (removed or self._named(subject) is not None):
+            return subject if self._was_named(subject) else None
         return name if removed and self._was_named(name) else None
 
     @step
     def key_of(self, name: str) -> str | None:
-        """The key of the conversation that has a name. Raises: CorruptRecord."""
-        stored = find_record(self._connection, self._number, name.encode())
-        return None if stored is None else read_record(stored.data).key
+        """The key of the conversation that has a name; None if it has none. Raises: CorruptRecord."""
+        record = find_record(self._connection, self._number, name.encode())
+        return None if record is None else read_record(record.data).key
 
     @step
     def names_at(self, turn: TurnId, limit: int = PAGE) -> builtins.list[str]:
@@ -190,15 +195,15 @@ class ReadTransaction:
         stored = turn_by_id(self._connection, self._number, turn)
         if stored is None:
             return []
-        found = bookmarks_at(self._connection, self._number, stored.place, stored.head, limit)
-        return [stored_name(each) for each in found]
+        names = bookmarks_at(self._connection, self._number, stored.place, stored.head, limit)
+        return [stored_name(each) for each in names]
 
     @step
     def names_through(self, turn: TurnId, limit: int = PAGE) -> builtins.list[str]:
         """The names whose threads hold a turn. Cost: looks at every name of the space."""
         place = self._end(turn)
-        found = [] if place is None else names_in(self._connection, self._number, place, limit)
-        return [stored_name(each) for each in found]
+        names = [] if place is None else names_in(self._connection, self._number, place, limit)
+        return [stored_name(each) for each in names]
 
     # Objects
 
@@ -258,37 +263,38 @@ class ReadTransaction:
         return has_log(self._connection, self._number, name.encode())
 
     def _end(self, end: str) -> Place | None:
-        """Where a thread ends; None where there is no such bookmark. Raises: UnknownTurn."""
+        """The place where a thread ends; None if there is no such bookmark. Raises: UnknownTurn."""
         place = self._places.get(end)
         if place is not None:
             return place
         turn_id = as_turn_id(end)
         if turn_id is None:
             return self._named(end)
-        stored = turn_by_id(self._connection, self._number, turn_id)
-        if stored is None:
+        turn = turn_by_id(self._connection, self._number, turn_id)
+        if turn is None:
             raise UnknownTurn(end)
-        return self._places.setdefault(end, stored.place)
+        return self._places.setdefault(end, turn.place)
 
     def _ends(self, ends: Iterable[str]) -> builtins.list[Place]:
         return [place for place in map(self._end, dict.fromkeys(ends)) if place is not None]
 
     def _thread(self, end: str, limit: int | None, known: Collection[TurnId]) -> builtins.list[SpokenTurn | TurnId]:
         place = None if limit == 0 else self._end(end)
-        found: builtins.list[SpokenTurn | TurnId] = []
+        turns: builtins.list[SpokenTurn | TurnId] = []
         for each in [] if place is None else self._last_segments(place, limit):
             ids = self._known_ids(each, known) if known else []
-            found += ids
+            turns += ids
             if len(ids) <= each.high - each.low:
-                found += self._read(each._replace(low=each.low + len(ids)))
-        return found
+                turns += self._read(each._replace(low=each.low + len(ids)))
+        return turns
 
     def _segments(self, end: Place) -> builtins.list[Segment]:
         return [*arrange([end], read_links(self._connection, self._number, end))]
 
     def _last_segments(self, end: Place, limit: int | None) -> builtins.list[Segment]:
         """The ranges of the last ``limit`` turns that lead to ``end``, or of all, in walk order."""
-        # A walk ends with the chain of its end (rule I7, parents first): if that has as many turns, nothing is read.
+        # A walk ends with the chain of its end (rule I7, parents first): if that is long enough, no statement is
+        # needed.
         if limit is not None and limit <= end.pos + 1:
             return [Segment(end.chain, end.pos + 1 - limit, end.pos)]
         segments = self._segments(end)
@@ -305,13 +311,13 @@ class ReadTransaction:
 
     def _known_ids(self, segment: Segment, known: Collection[TurnId]) -> builtins.list[TurnId]:
         """The ids of the turns of a range up to the first that is not known, or was erased."""
-        found = ids_of_range(self._connection, self._number, segment)
-        if len(found) != segment.high - segment.low + 1:
+        rows = ids_of_range(self._connection, self._number, segment)
+        if len(rows) != segment.high - segment.low + 1:
             raise _missing(segment)
-        ids: builtins.list[TurnId] = [turn for turn, erased in found if erased is None]
-        if len(ids) == len(found) and all(map(known.__contains__, ids)):  # nearly always
+        ids: builtins.list[TurnId] = [turn for turn, erased in rows if erased is None]
+        if len(ids) == len(rows) and all(map(known.__contains__, ids)):  # nearly always
             return ids
-        return [turn for turn, _ in takewhile(lambda each: each[1] is None and each[0] in known, found)]
+        return [turn for turn, _ in takewhile(lambda each: each[1] is None and each[0] in known, rows)]
 
     def _read(self, segment: Segment) -> builtins.list[SpokenTurn]:
         turns = said_range(self._connection, self._number, segment)
@@ -324,7 +330,7 @@ class ReadTransaction:
 
 
 def _as_stored(name: str) -> bytes:
-    # What no name may be is simply not there: the rules are asked where a name is given.
+    # An invalid name is simply not found: names are checked where they are set.
     return name.encode(errors="surrogatepass")
 
 

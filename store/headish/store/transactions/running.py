@@ -17,14 +17,14 @@ T = TypeVar("T")
 TransactionKind = TypeVar("TransactionKind", bound=ReadTransaction)
 
 
-class _Raised(Exception):  # it carries an error of the caller's own past whoever looks for damage
+class _Raised(Exception):  # carries an error of the caller's code past ``Space._find_damage``
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
         self.error = error
 
 
 def run_read(space: Space, work: Callable[[ReadTransaction], T]) -> T:
-    """``Store.read``."""
+    """Run the function of ``Store.read``."""
 
     def run(connection: Connection) -> T:
         return _run(ReadTransaction(connection, space), work)
@@ -36,7 +36,7 @@ def run_read(space: Space, work: Callable[[ReadTransaction], T]) -> T:
 
 
 def run_write(space: Space, work: Callable[[WriteTransaction], T]) -> T:
-    """``Store.write``."""
+    """Run the function of ``Store.write``."""
     mint = KeptIds(space._database.mint)
     tried: list[WriteTransaction] = []
 
@@ -46,7 +46,7 @@ def run_write(space: Space, work: Callable[[WriteTransaction], T]) -> T:
         tried[:] = [transaction]  # the last attempt alone: what an earlier one wrote was rolled back
         result = _run(transaction, work)
         if transaction._failed is not None:
-            raise transaction._failed  # the function went on, but a part of what it did is missing
+            raise transaction._failed  # the function caught it, but the change is half made
         return result, transaction
 
     def settle(connection: Connection, done: tuple[T, WriteTransaction]) -> bool:
@@ -54,15 +54,15 @@ def run_write(space: Space, work: Callable[[WriteTransaction], T]) -> T:
         return is_stored is not None and is_stored(connection)
 
     try:
-        # It locks the space itself, as late as it can.
+        # Passed as ``quick``, too: the transaction locks the space itself, as late as it can.
         result, transaction = space._write(run, settle, run)
     except OutcomeUnknown as error:
-        error.ids = tuple(appended.turn.id for each in tried for done in each._written for appended in done.built)
+        error.ids = tuple(appended.turn.id for each in tried for written in each._written for appended in written.built)
         raise
     except _Raised as raised:
         raise raised.error from raised.error.__cause__
     for written in transaction._written:
-        # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
+        # Remembered only after the commit. If other threads wrote meanwhile, the commit numbers show it.
         space._remembered = remember(space._remembered or NOTHING, written)
     space._database.count_written(sum(len(written.built) for written in transaction._written))
     return result

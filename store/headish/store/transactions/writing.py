@@ -48,10 +48,10 @@ Turns = Iterable[Draft | Mapping[str, Any] | str]
 
 
 class WriteTransaction(ReadTransaction):
-    """One transaction that has the space to itself: what it reads stays so until it is stored. It reads as a
+    """One transaction that has the space to itself: what it read cannot change before it is stored. It reads as a
     ``ReadTransaction`` does, and sees what it wrote.
 
-    Nobody sees a part of what it does. It may be run again, so a function that is given one must have no other effect.
+    No reader sees a part of it. headish may run the function again, so the function must have no other effect.
     """
 
     def __init__(self, connection: Connection, space: Space, mint: KeptIds) -> None:
@@ -60,13 +60,13 @@ class WriteTransaction(ReadTransaction):
         self._failed: Exception | None = None
         """The error that left a half-made change behind: nothing may be stored then."""
         self._written: list[Written] = []
-        """The appends of turns, to be remembered once they are stored."""
+        """The appends of this transaction; the store remembers their ends once they are stored."""
         self._is_stored: Callable[[Connection], bool] | None = None
-        """Tells from a new transaction whether this one was stored; None where it changed nothing."""
+        """Finds out from a new transaction whether this one was stored; None if it changed nothing."""
 
     @property
     def _connection(self) -> Connection:
-        # As late as can be: an append to a remembered name locks the space by itself.
+        # As late as possible: an append to a remembered name takes the lock in its own statement.
         if not self._is_locked:
             lock_space(self._open, self._number)
             self._is_locked = True
@@ -76,10 +76,11 @@ class WriteTransaction(ReadTransaction):
 
     @step
     def add_turns(self, turns: Turns) -> list[TurnId]:
-        """Store turns; their ids. A turn is an item of ``Store.add_turns``, or a draft (``headish.adapters.messages``).
+        """Store turns, and return their ids.
 
-        One may continue an earlier one of the same call by index. No name moves but those that a turn gives.
-        Cost, Raises: as ``Store.add_turns``, but nothing of the transaction is stored then.
+        A turn is an item of ``Store.add_turns``, or a draft (``headish.adapters.messages``). It may continue an earlier
+        one of the same call by index. Only the names that a turn gives are moved.
+        Cost, Raises: as ``Store.add_turns``; after an error nothing of the transaction is stored.
         """
         drafts = self._drafts(turns)
         return self._added(self._append(drafts)) if drafts else []
@@ -91,8 +92,8 @@ class WriteTransaction(ReadTransaction):
         """Store turns one after the other at the end of a conversation, and move its name there, once. Returns their
         ids.
 
-        The conversation is the one that ``conversation(name, key)`` finds. If there is none, it is made under ``name``,
-        and gets the key and ``app``, unless it has a record already, or another one has the key.
+        The conversation is the one that ``conversation(name, key)`` finds. If there is none, it is made under ``name``;
+        it gets the key and ``app`` unless it has a record already or another conversation has the key.
         Cost: three statements and one for each turn, if this comes first, this store moved the name last, and the turns
         are small; otherwise those of ``add_turns`` and four more.
         Raises: as ``add_turns``.
@@ -102,34 +103,36 @@ class WriteTransaction(ReadTransaction):
             return []
         written = self._extend_remembered(name, drafts)
         if written is None:
-            found = self.conversation(name, key)
-            written = self._append(_linked(drafts, found, name))
-            if found is None:
+            bookmark = self.conversation(name, key)
+            written = self._append(_linked(drafts, bookmark, name))
+            if bookmark is None:
                 self._say_first(name, key, app, written.built[-1].turn.id)
         return self._added(written)
 
     @step
     def undo(self, name: str, turns: int = 1, *, erase: str | None = None) -> list[SpokenTurn]:
-        """Move a name back by some turns along first parents; what they say, oldest first. Past the root it goes.
+        """Move a name back by some turns along first parents; return those turns, oldest first. Past the root the name
+        is removed.
 
-        ``erase`` is the reason to erase them for; those stay that something else leads to.
+        ``erase`` is a reason to erase the turns as well; turns that something else leads to stay.
         Raises: UnknownBookmark.
         """
         encoded, place = check_name(name), self._named(name)
         walked = () if place is None else walk_first_parents(self._connection, self._number, place)
         places = [each.place for each in islice(walked, turns)]
-        said = [self._read(Segment(chain, pos, pos))[0] for chain, pos in places]
+        undone = [self._read(Segment(chain, pos, pos))[0] for chain, pos in places]
         going = free_end(self._connection, self._number, places, encoded) if erase is not None else []
         moved, _ = undo_name(self._connection, self._number, encoded, turns, None)
         self._note_move(name, moved)
         self._erase(going, Wish("turn", meta=True), erase or "")
-        return said[::-1]
+        return undone[::-1]
 
     # Names
 
     @step
     def set_bookmark(self, name: str, headish: str) -> TurnId:
-        """Set a name, or move it anywhere; the turn that it points to then. Nothing happens if it is there."""
+        """Set a name, or move it anywhere; return the turn that it points to now. Does nothing if it points there
+        already."""
         encoded, turn = check_name(name, is_new=True), self.turn(headish)
         place = self._places[turn]
         if self._named(name) != place:
@@ -139,14 +142,14 @@ class WriteTransaction(ReadTransaction):
 
     @step
     def begin(self, name: str, headish: str, *, key: str | None = None, app: Mapping[str, Any] | None = None) -> TurnId:
-        """``set_bookmark`` of a new conversation, which gets a key and ``app`` as by ``extend``."""
+        """``set_bookmark`` for a new conversation; gives it the key and ``app`` as ``extend`` does."""
         turn = self.set_bookmark(name, headish)
         self._say_first(name, key, app, turn)
         return turn
 
     @step
     def remove_bookmark(self, name: str) -> bool:
-        """Remove a name; whether there was one. Its turns and its history stay."""
+        """Remove a name; return whether it existed. Its turns and its history stay."""
         if self._named(name) is None:
             return False
         self._note_move(name, remove_name(self._connection, self._number, check_name(name), None))
@@ -156,7 +159,7 @@ class WriteTransaction(ReadTransaction):
 
     @step
     def put(self, kind: str, key: str, data: bytes, *, expect: int | Absent | None = None) -> int:
-        """As ``store.objects.put``. A refusal may be caught: it changed nothing."""
+        """As ``store.objects.put``. The function may catch its errors and go on: they changed nothing."""
         put, space = make_put(kind, key, data, expect, self._space._payload_limit_bytes), self._number
         revision = put_object(self._connection, space, put)
         self._note_object(lambda connection: object_is(connection, space, put, revision))
@@ -164,7 +167,7 @@ class WriteTransaction(ReadTransaction):
 
     @step
     def remove(self, kind: str, key: str) -> bool:
-        """Remove an object; whether there was one."""
+        """Remove an object; return whether it existed."""
         kind, encoded, space = check_kind(kind), check_key(key), self._number
         if find_object(self._connection, space, kind, encoded) is None:
             return False
@@ -179,7 +182,10 @@ class WriteTransaction(ReadTransaction):
 
     @step
     def remove_all(self, kind: str, prefix: str) -> int:
-        """Remove the objects of a kind whose keys begin so; how many there were. Cost: three statements."""
+        """Remove the objects of a kind whose keys begin with ``prefix``; return how many were removed.
+
+        Cost: three statements.
+        """
         return remove_objects(self._connection, self._number, check_kind(kind), encode_key(prefix))
 
     # Erasing
@@ -188,10 +194,10 @@ class WriteTransaction(ReadTransaction):
     def erase_unshared(
         self, ends: Iterable[str], reason: str, *, keeping: Iterable[str] = (), name: str | None = None
     ) -> int:
-        """Erase the turns that lead to ``ends`` and to nothing else; how many there were.
+        """Erase the turns that lead to ``ends`` and to nothing else; return how many were erased.
 
-        Those stay that lead to one of ``keeping``, to another branch, or to another bookmark than ``name``, also one
-        that was moved on. Cost: two statements for each turn; then as ``Store.erase``.
+        Keeps those that lead to one of ``keeping``, to another branch, or to a current or former position of a bookmark
+        other than ``name``. Cost: two statements for each turn; then as ``Store.erase``.
         """
         own = None if name is None else name.encode()
         places = free_turns(self._connection, self._number, self._ends(ends), self._ends(keeping), own)
@@ -200,15 +206,18 @@ class WriteTransaction(ReadTransaction):
 
     @step
     def erase_conversation(self, name: str, reason: str) -> None:
-        """Erase what a name ever led to and nothing else leads to, and the record of the conversation: title, tags,
-        key, ``app``. The name goes from everything but turns that stay, as by ``erase_bookmark``.
-        Cost: reads the space a few times; a row for each turn."""
+        """Erase the turns that a name ever led to and that nothing else leads to, the record of the conversation
+        (title, tags, key, ``app``), and the name, as ``erase_bookmark`` does. Turns that stay keep the name.
+
+        Cost: reads the space a few times; a row for each turn.
+        """
         encoded, number = check_name(name), self._number
         ends, place = places_reached(self._connection, number, encoded), self._named(name)
         if place is not None:
             ends.append(place)
         elif ends:
-            # What the names of the ends remember is no reason for turns to stay: it is laid there once more.
+            # The history of a name keeps turns, except that of a name at one of the ends. So set the removed name there
+            # again.
             set_bookmark(self._connection, number, encoded, self._stored(ends[-1]))
         if not ends:
             return
@@ -217,8 +226,10 @@ class WriteTransaction(ReadTransaction):
 
     @step
     def erase_bookmark(self, name: str, reason: str) -> bool:
-        """Remove a name, even one that was removed before, with its conversation's record: its history stays under
-        another name, as by ``store.bookmarks.erase``. Whether there ever was such a name.
+        """Erase a name, even one that was removed before, with its conversation's record; return whether it ever
+        existed.
+
+        Its history stays under another name, as with ``store.bookmarks.erase``.
 
         Cost: reads the space once for each name that it had.
         """
@@ -245,20 +256,21 @@ class WriteTransaction(ReadTransaction):
             raise
 
     def _extend_remembered(self, name: str, drafts: Sequence[Draft]) -> Written | None:
-        """The plainest way, which locks the space itself; None, and nothing is changed, where that is not open."""
-        known = self._space._remembered or NOTHING
-        left = known.names.get(check_name(name))
+        """Append after the turn where this store left the name: the shortest way, which locks the space itself. Returns
+        None, and changes nothing, where that is not possible."""
+        remembered = self._space._remembered or NOTHING
+        left = remembered.names.get(check_name(name))
         # If the space is locked already, something was read under the lock, and the short way would save nothing.
         if self._is_locked or left is None or not all(map(_is_small, drafts)):
             return None
-        written = append_all_remembered(self._number, drafts, left, known.numbers, self._open, self._mint)
+        written = append_all_remembered(self._number, drafts, left, remembered.numbers, self._open, self._mint)
         self._is_locked = written is not None
         return written
 
     def _added(self, written: Written) -> list[TurnId]:
         self._written.append(written)
-        for name, named in written.moved.items():
-            self._places[name.decode()] = named.place
+        for name, left in written.moved.items():
+            self._places[name.decode()] = left.place
         ids = [self._seen(each.turn) for each in written.built]
         first, space = ids[0], self._number
         self._is_stored = lambda connection: turn_by_id(connection, space, first) is not None
@@ -269,6 +281,7 @@ class WriteTransaction(ReadTransaction):
         if moved.place is not None:
             self._places[name] = moved.place
         space, encoded = self._number, name.encode()
+        # The first turn is the better proof, where there is one: it never changes, while a name may move on.
         if not self._written:
             self._is_stored = lambda connection: is_logged(connection, space, encoded, moved)
 
@@ -286,7 +299,7 @@ class WriteTransaction(ReadTransaction):
         return ErasureGrounds(why, None, self._space._backend.not_reached)
 
     def _change(self, erase: Callable[[], Receipt | None]) -> None:
-        """Erase, and note the receipt as what tells that the transaction was stored."""
+        """Run an erasure; its receipt then shows whether the transaction was stored."""
         try:
             receipt = erase()
         except Exception as error:
@@ -297,23 +310,23 @@ class WriteTransaction(ReadTransaction):
             self._is_stored = lambda connection: has_receipt(connection, space, receipt.id)
 
     def _say_first(self, name: str, key: str | None, app: Mapping[str, Any] | None, turn: TurnId) -> None:
-        """Say of a conversation that was made what it was made with."""
+        """Give a conversation that was just made its key and ``app``."""
         encoded = name.encode()
-        stored = find_record(self._connection, self._number, encoded)
-        said = {field: value for field, value in (("key", key), ("app", app)) if value is not None}
-        if not said or (stored is not None and read_record(stored.data) != Record()):
-            return  # it was removed, and goes on
+        record = find_record(self._connection, self._number, encoded)
+        changes = {field: value for field, value in (("key", key), ("app", app)) if value is not None}
+        if not changes or (record is not None and read_record(record.data) != Record()):
+            return  # its name was removed once: it keeps its old record
         try:
             change_record(
-                self._connection, self._number, ListedConversation(encoded, None, turn), check_changes(said), None
+                self._connection, self._number, ListedConversation(encoded, None, turn), check_changes(changes), None
             )
         except (KeyTaken, InvalidContent):
-            return  # a conversation without a name has the key, or ``app`` is too large: its name is enough
+            return  # a conversation without a name has the key, or ``app`` is too large: do without
 
 
 def _linked(drafts: Sequence[Draft], found: str | None, name: str) -> list[Draft]:
-    """The drafts, each after the one before, the first after the name. The name moves once, with the last of them, or
-    is made there: its log has one line for what was added together."""
+    """Link the drafts into one line that continues ``found``. The last one moves or makes the name, so that its log has
+    one entry for turns that were added together."""
     begins = () if found is None else (parse_headish(found),)
     linked = [
         replace(draft, continues=(index - 1,) if index else begins, moves=False) for index, draft in enumerate(drafts)
@@ -324,5 +337,5 @@ def _linked(drafts: Sequence[Draft], found: str | None, name: str) -> list[Draft
 
 
 def _is_small(draft: Draft) -> bool:
-    """Whether the row of a draft holds all of it."""
+    """Whether the turn's own row can hold the whole draft."""
     return len(draft.payload) <= INLINE_BYTES and (draft.facts is NO_FACTS or not draft.facts.is_looked_up)

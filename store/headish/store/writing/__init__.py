@@ -1,4 +1,4 @@
-"""Verbs that store turns: added, imported, copied, edited, and seen otherwise by overlays."""
+"""Verbs that store turns: they add, import, copy and edit turns, or lay overlays, which change how turns are seen."""
 
 from typing import TYPE_CHECKING
 

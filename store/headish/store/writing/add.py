@@ -85,8 +85,8 @@ def add_document(
     """Store a document as a turn of its own: the raw bytes, from a path (text is a path) or as they are given.
 
     The name's extension tells the media type, else the content does. In a window it is one document block.
-    ``keep_path``: keep the whole path, too (``meta.system["original_path"]``). It is left out otherwise: it says how
-    this machine is arranged, and goes wherever the turn goes. The other arguments are those of ``add_turn``.
+    ``keep_path``: keep the whole path, too (``meta.system["original_path"]``). Otherwise it is left out: it shows how
+    this machine is arranged, and travels with the turn. The other arguments are those of ``add_turn``.
     Raises: TooLarge past ``payload_limit_bytes``; InvalidArgument where the path cannot be read; as ``add_turn``.
     """
     if not isinstance(keep_path, bool):
@@ -107,8 +107,8 @@ def _add(space: Space, draft: Draft) -> Turn:
 
 
 def store_draft(space: Space, draft: Draft, end: End | None, careful: Callable[[Connection, Mint], Written]) -> Turn:
-    """Store one draft, which continues the ``end`` as it was left if this store remembers it; else, and where the space
-    has changed since, the ``careful`` way."""
+    """Store one draft that continues ``end``: the short way if this store remembers the end and the space has not
+    changed since, else the ``careful`` way."""
     return space._as_turn(store_remembered(space, end, draft, append_remembered, careful).built[0])
 
 
@@ -119,14 +119,14 @@ def store_remembered(
     quick: Callable[[int, D, Left, SpaceNumbers, Connection, Mint], Written | None],
     careful: Callable[[Connection, Mint], Written],
 ) -> Written:
-    """Store drafts the ``quick`` way if this store remembers the ``end``; else, and where the space has changed since,
-    the ``careful`` way. What was stored is remembered."""
-    known = space._remembered or NOTHING
-    left = known.names.get(end) if isinstance(end, bytes) else None if end is None else known.ends.get(end)
+    """Store drafts the ``quick`` way if this store remembers the ``end`` and the space has not changed since, else the
+    ``careful`` way. Remember what was stored."""
+    remembered = space._remembered or NOTHING
+    left = remembered.names.get(end) if isinstance(end, bytes) else None if end is None else remembered.ends.get(end)
     written = space._store(
-        careful, None if left is None else partial(quick, space._number, drafts, left, known.numbers)
+        careful, None if left is None else partial(quick, space._number, drafts, left, remembered.numbers)
     )
-    # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
+    # Remembered only after the commit. If other threads wrote meanwhile, the commit numbers show it.
     space._remembered = remember(space._remembered or NOTHING, written)
     return written
 
@@ -158,7 +158,7 @@ def _add_once(space: Space, draft: Draft, puts: Sequence[Put] = ()) -> Turn:
 def _read_document(
     document: bytes | str | os.PathLike[str], name: str | None, keep_path: bool, limit_bytes: int
 ) -> tuple[bytes, dict[str, Any]]:
-    """The bytes of a document, and what is kept beside them."""
+    """The bytes of a document, and the meta that is kept with them."""
     if name is not None and not isinstance(name, str):
         raise InvalidArgument(f"the name of a document is text, not {shown(name)}")
     system: dict[str, Any] = {}
@@ -180,7 +180,7 @@ def _read_document(
 def _read_file(path: Path, limit_bytes: int) -> bytes:
     try:
         with open_regular(path) as file:
-            data = file.read(limit_bytes + 1)  # no more, however the file grows meanwhile
+            data = file.read(limit_bytes + 1)  # one byte shows that it is too large; no more, however long the file is
             # The error says how large the file is, although not all of it was read.
             size_bytes = max(len(data), os.fstat(file.fileno()).st_size)
     except OSError as error:

@@ -31,13 +31,14 @@ def copy_to(space: Space, to: str | Space, headish: Headishes = "@", *, keep: bo
     """Copy the threads that lead to a headish, or to several, into another space, in one transaction.
 
     ``to`` is the name of a space of this database, or an open store, of another database too. Ids, times, keys,
-    digests, seals and documents stay as they are, and the bookmarks that point at these turns go along with what is
-    said of their conversations. A turn that is there already is not stored twice, so a thread that has grown can be
-    copied again. Without ``keep`` the bookmarks are removed here (only for a space of this database); the turns stay in
-    both spaces. A bookmark that the other space has may only move forward, from its turn or an equal one, and stays at
-    a turn equal to the one here. A key that is taken there stays with the turn, or the conversation that begins with an
-    equal turn. A document that a message refers to goes along, unless it continues turns that do not. The result names
-    such documents, and the provider pointers, tools and arriving answers of the threads, which stay here.
+    digests, seals and documents stay as they are, and the bookmarks that point at these turns go along with the records
+    of their conversations. A turn that is there already is not stored twice, so a thread that has grown can be copied
+    again. Without ``keep`` the bookmarks are removed here (only for a space of this database); the turns stay in both
+    spaces. A bookmark that the other space has may only move forward, from its turn or from an equal one; if it points
+    at a turn equal to the one here, it stays. A key that is taken there stays with its turn, or with its conversation
+    if that begins with an equal turn. A document that a message refers to goes along, unless it continues turns that
+    are not copied. The result names such documents, and the provider pointers, tools and arriving answers of the
+    threads, which stay here.
     Cost: about one statement for fifty new turns, one for each large payload, five for each bookmark.
     Raises: UnknownSpace, UnknownTurn, InvalidArgument for this space itself; TurnTaken for an id that the other space
     has with another seal; BookmarkTaken; KeyTaken for the key of another conversation; QuotaExceeded; CorruptTurn.
@@ -58,7 +59,7 @@ def copy_to(space: Space, to: str | Space, headish: Headishes = "@", *, keep: bo
 
 
 def _copy_within(space: Space, to: bytes | int, parsed: Sequence[Headish], keep: bool) -> Copied:
-    """Into another space of the same database, given by its name or its number."""
+    """Copy into another space of the same database, given by its name or its number."""
 
     def find(connection: Connection) -> int:
         number = to if isinstance(to, int) else find_space(connection, to)
@@ -85,7 +86,7 @@ def _copy_within(space: Space, to: bytes | int, parsed: Sequence[Headish], keep:
 
 
 def _copy_into(space: Space, to: Space, parsed: Sequence[Headish], keep: bool) -> Copied:
-    """Into a space of another database: read there what is written here, each in one transaction."""
+    """Copy into a space of another database: one transaction reads this one while one writes the other."""
     if not keep:
         raise InvalidArgument("bookmarks leave a space for one of the same database only: give keep=True")
     source = space._open_backend()
@@ -97,7 +98,7 @@ def _copy_into(space: Space, to: Space, parsed: Sequence[Headish], keep: bool) -
             lambda reading: _copy(Side(reading, space._number), target, parsed, to._database.mint, keep=keep)
         )
 
-    return to._open_backend().write(work, lambda connection, done: _has_tips(connection, to._number, done))
+    return to._open_backend().write(work, lambda connection, copied: _has_tips(connection, to._number, copied))
 
 
 def _copy(source: Side, target: Side, parsed: Sequence[Headish], mint: Mint, *, keep: bool) -> Copied:
@@ -116,25 +117,25 @@ def _has_tips(connection: Connection, target: int, done: Copied) -> bool:
 
 
 def _missing(connection: Connection, target: int, kind: str, names: Collection[str]) -> tuple[str, ...]:
-    """Those of the definitions that the space does not have."""
+    """The names of the definitions that the space does not have."""
     return tuple(name for name in sorted(names) if not _has(connection, target, kind, name))
 
 
 def _has(connection: Connection, target: int, kind: str, name: str) -> bool:
     try:
         return find_definition(connection, target, kind, check_name(name)) is not None
-    except InvalidName:
+    except InvalidName:  # options may name anything
         return False
 
 
 def _arriving(connection: Connection, source: int, ids: Collection[TurnId]) -> tuple[TurnId, ...]:
-    """The open streams that answer one of the turns."""
-    found = []
+    """The ids of open streams that answer one of the turns."""
+    arriving = []
     for stream in open_streams(connection, source):
         try:
             about = msgspec.json.decode(stream.about, type=About)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             continue  # damaged: ``verify`` says so
         if not set(about.turns).isdisjoint(ids):
-            found.append(stream.id)
-    return tuple(found)
+            arriving.append(stream.id)
+    return tuple(arriving)

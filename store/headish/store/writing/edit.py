@@ -1,4 +1,4 @@
-"""Verbs that edit: an edit stores another turn beside the old one."""
+"""The verb that edits: it stores another turn beside the old one."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def edit(
 
     - ``NAME`` and ``NAME~n`` edit a turn of the bookmark's branch and move the bookmark: to the new turn, or with
       ``keep`` to the end of what is kept. ``bookmarks.set(NAME, "NAME@{1}")`` takes that back. An id moves nothing.
-    - ``keep``: repeat the rest of the branch after the new turn, as copies that say ``copy_of``. They keep when they
-      were said, their model and stop reason, but neither key nor usage. If a turn of the branch also continues turns
+    - ``keep``: repeat the rest of the branch after the new turn, as copies with ``copy_of``. A copy keeps the time when
+    it was said, its model and stop reason, but neither key nor usage. If a turn of the branch also continues turns
       that do not follow the edited one, its copy continues those turns. With an id, only one branch may follow.
     - ``expect``: the id that the bookmark must point at, as in ``add_turn``.
 
@@ -38,7 +38,7 @@ def edit(
     which blocks are meant, and where several branches follow; InvalidContent, TooLarge; BookmarkMoved; CorruptTurn;
     TurnErased if the turn, or one that would be kept, was erased. Nothing is stored then.
     """
-    asked = PlannedEdit(
+    plan = PlannedEdit(
         headish=parse_headish(headish),
         wanted=read_wanted(content, json=bool(json)),
         keep=keep,
@@ -46,5 +46,5 @@ def edit(
         author=space._author,
         limit_bytes=space._payload_limit_bytes,
     )
-    done = space._store(lambda connection, mint: edit_turn(connection, space._number, asked, mint))
-    return Edited(space._as_turn(done.edited), name_of(done), done.tip, done.kept)
+    result = space._store(lambda connection, mint: edit_turn(connection, space._number, plan, mint))
+    return Edited(space._as_turn(result.edited), name_of(result), result.tip, result.kept)

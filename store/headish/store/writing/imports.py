@@ -67,8 +67,8 @@ def import_file(
 
     ``oasst``: Open Assistant trees, one per line; some thousand messages are one transaction. Transcripts (``v0.1``,
     ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one thread, one turn per message. If the file does not parse, nothing is
-    stored, except the file itself as a document with ``keep_raw``. Its tip is named ``bookmark``, else as the file,
-    where that is free. The messages of an API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become
+    stored, except the file itself as a document with ``keep_raw``. Its tip gets the name ``bookmark``, else that of the
+    file if it is free. The messages of an API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become
     a thread too, and so do the thread records of the schema reference (``records``: ``{id, role, content, inherited,
     cache}``, a JSON list or one per line, never detected), whose ``head`` becomes a bookmark and whose older key
     ``options`` is read as ``inherited``.
@@ -78,11 +78,11 @@ def import_file(
     ``otel``; exports may be ZIP archives, databases are opened read-only) are kept with every branch, their times,
     titles and ids; the tip that the program shows gets a name. Rows of data sets and of logs (``hf``,
     ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores nothing,
-    that of a longer file its tails. A record that cannot be read is counted (``Imported.broken``) and reported, and the
-    others are imported. ``told`` gets an ``ImportNote`` for everything that had no place of its own. ``dry_run``
-    counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.keeping.storing``) that
-    is given for several files counts what they share once, as it would be stored. A file that is packed with zstd is
-    unpacked while it is read.
+    and one of a file that has grown only the new tails. A record that cannot be read is counted (``Imported.broken``)
+    and reported, and the others are imported. ``told`` gets an ``ImportNote`` for everything that headish has no place
+    for. ``dry_run`` counts, and stores nothing; transcripts do not take it. One ``Preview``
+    (``headish.imports.keeping.storing``) that is given for several files counts what they share once, as it would be
+    stored. A file that is packed with zstd is unpacked while it is read.
 
     Another package may bring a reader under the entry point group ``headish.readers`` (``headish.imports.reader`` says
     how). Its format is named, never detected, and a built-in name wins.
@@ -95,7 +95,7 @@ def import_file(
     nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
 
     Exports of ``chatgpt`` and ``claude`` are remembered by a hash. An export that was imported before is not read
-    again, nor a conversation whose bytes are known, and ``told`` hears nothing of them. ``force`` reads all.
+    again, nor a conversation whose bytes are known, and ``told`` gets no notes about them. ``force`` reads all.
     Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; BrokenExtension for a reader of
     another package that does not work; InvalidArgument for a ``bookmark`` of trees, which are named by their own ids.
     """
@@ -120,10 +120,10 @@ def import_file(
         path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
         given = ImportSource(file, path, name, ImportNotes(name, told), _limit(space), progress)
         check_fits(given, format)
-        done = _import_known(space, given, format, dry_run, force=force)
-        if not (done.trees or done.messages or done.broken):
+        imported = _import_known(space, given, format, dry_run, force=force)
+        if not (imported.trees or imported.messages or imported.broken):
             refuse_nothing(given, format)
-        return done
+        return imported
 
 
 @door()
@@ -147,21 +147,21 @@ def import_changed(
     space._check_writable()
     if is_address(source):
         raise InvalidArgument("a database on a server is not kept imported: import it anew, which adds what is new")
-    done = Imported()
+    total = Imported()
     for path in _changed(space, source, format):
-        stamp = stamp_of(path)  # first: what is written while it is read changes the next one
+        stamp = stamp_of(path)  # before the file is read: whatever is written meanwhile then changes the next stamp
         if stamp is None and os.path.isdir(source):
-            continue  # it is gone
+            continue  # removed meanwhile
         try:
-            read = _import_log(space, path, format, stamp, progress, told)
-            done = done.plus(read)
+            imported = _import_log(space, path, format, stamp, progress, told)
+            total = total.plus(imported)
         except (InvalidImport, InvalidTranscript) as error:
             if told is not None:
                 told(_refusal(path, error))
-            done = done.plus(Imported(broken=1))
+            total = total.plus(Imported(broken=1))
         else:
-            _put_stamp(space, path, stamp, is_open=read.held_back > 0)
-    return done
+            _put_stamp(space, path, stamp, is_open=imported.held_back > 0)
+    return total
 
 
 def _import_log(
@@ -172,8 +172,8 @@ def _import_log(
     progress: Progress | None,
     told: NoteListener | None,
 ) -> Imported:
-    """Import a file that may grow: behind its tail, where there is one that fits, else from its beginning."""
-    # Not there while it is read: where it fails, or the process does, the next call begins anew.
+    """Import a file that may grow: from its remembered tail on if that still fits, else from its beginning."""
+    # Taken out while the file is read: after a failure the next call must begin anew.
     tail = space._tails.pop(path, None)
     try:
         with open_regular(path) as file:
@@ -184,7 +184,7 @@ def _import_log(
             tail = tail if tail is not None and is_known else LogTail()
             file.seek(tail.offset)
             given = ImportSource(file, path, path, ImportNotes(path, told), _limit(space), progress, tail=tail)
-            done = _import_trees(space, given, find_reader(TAILED), dry_run=False)
+            imported = _import_trees(space, given, find_reader(TAILED), dry_run=False)
             tail.settle(file, stamp)
     except OSError:
         return import_file(space, path, format, progress=progress, told=told)  # which says what is wrong with it
@@ -192,11 +192,11 @@ def _import_log(
     # A dict keeps its order, and each tail was taken out before it was put back: the first ones are the longest unused.
     for oldest in list(space._tails)[:-TAILS_LIMIT]:
         del space._tails[oldest]
-    return done
+    return imported
 
 
 TAILED = "claude-code"
-"""The format whose reader goes on behind a tail."""
+"""The format whose reader can continue after a tail."""
 
 
 def _is_tailed(format: str | None, beginning: bytes) -> bool:
@@ -238,7 +238,7 @@ def _import_other(
     told: NoteListener | None,
     settings: dict[str, Any],
 ) -> Imported:
-    """A transcript, or a file whose format is to be detected."""
+    """Import a transcript, or a file whose format has to be detected."""
     # Late: it brings every parser, and most processes read none.
     from headish.imports.transcript_threads import API_READERS, FORMATS, ThreadImport, detect_file, is_format
 
@@ -247,18 +247,18 @@ def _import_other(
         raise UnknownFormat(str(format), (*list_formats(), *FORMATS, *API_READERS))
     with SourceFile(source, rewindable=True) as (file, name):
         # A completion begins inside a header, where nothing tells its format (2.2 unless it is named).
-        found = format or ("2.2" if settings["start_role"] else detect_file(file, name))
-        if found in READERS or not is_own:
-            _refuse_names(found, names.bookmark, names.continues)
+        detected = format or ("2.2" if settings["start_role"] else detect_file(file, name))
+        if detected in READERS or not is_own:
+            _refuse_names(detected, names.bookmark, names.continues)
             path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
             given = ImportSource(file, path, name, ImportNotes(name, told), _limit(space), progress)
-            return _import_known(space, given, found, dry_run, force=names.force)
+            return _import_known(space, given, detected, dry_run, force=names.force)
         if dry_run:
-            raise InvalidArgument(f"a transcript ({found}) is not counted beforehand; convert it to look at it")
+            raise InvalidArgument(f"a transcript ({detected}) is not counted beforehand; convert it to look at it")
         importing = ThreadImport(space._read, space._store, space._number, space._payload_limit_bytes)
-        done = importing.run(file, name, found, names, keep_raw, progress, settings)
+        imported = importing.run(file, name, detected, names, keep_raw, progress, settings)
     bring_up_to_date_quietly(space)
-    return done
+    return imported
 
 
 def _import_server(
@@ -270,7 +270,7 @@ def _import_server(
     dry_run: bool | Preview,
     told: NoteListener | None,
 ) -> Imported:
-    """The conversations of a database on a server: LangGraph alone keeps them so."""
+    """Import from a database on a server; only LangGraph keeps conversations there."""
     if format not in (None, "langgraph"):
         if format not in list_formats():
             raise UnknownFormat(str(format), tuple(list_formats()))
@@ -283,7 +283,7 @@ def _import_server(
 
 
 def _refuse_own(space: Space, source: str | os.PathLike[str] | BinaryIO) -> None:
-    """The database itself is not opened a second time: closing it would let go of SQLite's locks on it."""
+    """Refuse to read this database as a file: closing the file would drop SQLite's locks on it (ADR 0078)."""
     if not isinstance(source, str | os.PathLike) or is_address(source):
         return
     for ending in ("", "-wal", "-shm"):
@@ -303,41 +303,44 @@ def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
 
 
 def _import_known(space: Space, given: ImportSource, format: str, dry_run: bool | Preview, *, force: bool) -> Imported:
-    """Import trees; of an export only what is not known, unless it is read by ``force``."""
+    """Import trees. Of an export, read only what is not known yet, unless ``force`` reads all."""
     if format not in REMEMBERED:
         return _import_trees(space, given, find_reader(format), dry_run)
 
     def recall(connection: Connection) -> ExportMemory:
-        known = KnownExports() if force else read_known(connection, space._number, format)
-        noted = read_noted(connection, space._number, (talk.key for talk in known.talks.values()))
-        return ExportMemory(format, _limit(space), known, noted)
+        exports = KnownExports() if force else read_known(connection, space._number, format)
+        noted = read_noted(connection, space._number, (talk.key for talk in exports.talks.values()))
+        return ExportMemory(format, _limit(space), exports, noted)
 
     memory = space._read(recall)
     mark = memory.mark_file(given.file)
-    known = memory.find_file(mark)
-    # The very bytes were imported before. The caller still wants to see the progress end.
-    if known is not None:
+    earlier = memory.find_file(mark)
+    # The same bytes were imported before. The caller's progress still has to reach its end.
+    if earlier is not None:
         if given.progress is not None:
             given.progress(memory.file_bytes)
-        return known
-    done = _import_trees(space, given._replace(known=memory), find_reader(format), dry_run).plus(memory.skipped)
+        return earlier
+    imported = _import_trees(space, given._replace(known=memory), find_reader(format), dry_run).plus(memory.skipped)
     if not dry_run:
-        space._write(lambda connection: memory.remember(connection, space._number, mark, done))
-    return done
+        space._write(lambda connection: memory.remember(connection, space._number, mark, imported))
+    return imported
 
 
 def _import_trees(space: Space, given: ImportSource, reader: ImportReader, dry_run: bool | Preview) -> Imported:
     preview = dry_run if isinstance(dry_run, Preview) else Preview() if dry_run else None
-    done = Imported()
+    imported = Imported()
     for trees in in_tree_batches(read_trees(reader, given)):
         if preview is not None:
-            done = done.plus(space._read(bind(preview_trees, space=space._number, trees=trees, preview=preview)))
+            imported = imported.plus(
+                space._read(bind(preview_trees, space=space._number, trees=trees, preview=preview))
+            )
         else:
-            done = done.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
+            imported = imported.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
+    # Now, so that the next search need not wait for the indexing of a large import.
     if preview is None:
         bring_up_to_date_quietly(space)
     notes = given.notes
-    return replace(done, broken=notes.broken, held_back=notes.held_back, unmapped=dict(notes.counts))
+    return replace(imported, broken=notes.broken, held_back=notes.held_back, unmapped=dict(notes.counts))
 
 
 def _limit(space: Space) -> int:

@@ -58,8 +58,8 @@ def add_turns(
 
 
 class TurnAdder:
-    """``add_turns``, item by item: ``add`` each, then ``finish``. Asyncio adds items as they come, without a thread
-    that waits for them."""
+    """``add_turns``, item by item: ``add`` each, then ``finish``. So asyncio can add items as they come, without a
+    thread that waits for them."""
 
     def __init__(self, space: Space, *, moves: bool = True, objects: Iterable[Mapping[str, Any]] = ()) -> None:
         check("moves", moves, FLAG)
@@ -72,21 +72,21 @@ class TurnAdder:
         self._count = 0
 
     def add(self, item: Mapping[str, Any] | Content) -> None:
-        """Take an item; the batch that is full without it is stored, unless objects are stored along."""
+        """Take an item. If the batch is full without it, store the batch, unless objects have to be stored with it."""
         draft = make_draft(*read_item(item), self._space._payload_limit_bytes, self._space._author)
         if ended := self._batch.add(draft):
             self._end(ended)
 
     def finish(self) -> StoredTurns:
-        """Store the rest; what was stored."""
+        """Store the rest, and return all that was stored."""
         if last := self._batch.take():
             self._end(last)
-        read = partial(read_range, self._space)
+        read_turns = partial(read_range, self._space)
         if self._puts:
             return StoredTurns(
-                read, *_add_together(self._space, self._unstored, self._puts, carries_names=self._carries_names)
+                read_turns, *_add_together(self._space, self._unstored, self._puts, carries_names=self._carries_names)
             )
-        return StoredTurns(read, self._stored, self._count)
+        return StoredTurns(read_turns, self._stored, self._count)
 
     def _end(self, drafts: list[Draft]) -> None:
         if self._puts:
@@ -100,7 +100,8 @@ class TurnAdder:
 def _add_together(
     space: Space, portions: Sequence[list[Draft]], puts: Sequence[Put], *, carries_names: bool
 ) -> tuple[list[Earlier], int, list[int]]:
-    """Turns and objects in one transaction, however many there are; the objects' revisions."""
+    """Store turns and objects in one transaction, however many there are; return the batches, the number of turns and
+    the objects' revisions."""
 
     def work(connection: Connection, mint: Mint) -> tuple[list[Earlier], int, list[int]]:
         batches: list[Earlier] = []
@@ -116,9 +117,10 @@ def _add_together(
 
 
 def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earlier:
-    """How the turns of a batch are found."""
+    """Note how later items find the turns of a batch."""
+    # An array: eight bytes for each turn, however long the stream is.
     seqs = array("q", [each.turn.seq if isinstance(each, Appended) else each.seq for each in stored])
-    # Turns that were known lie elsewhere; without any, the first number is enough for the whole batch.
+    # Turns that were stored before have other numbers. Without any, the first number is enough for the whole batch.
     follow = seqs == array("q", range(seqs[0], seqs[0] + len(seqs)))
     return Earlier(first_index, seqs[0], None if follow else seqs)
 
@@ -126,17 +128,17 @@ def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earli
 def _append(
     space: Space, drafts: list[Draft], stream: BatchPlace, carries_names: bool
 ) -> Sequence[Appended | StoredTurn]:
-    given: dict[str, Any] = {"stream": stream, "carries_names": carries_names}
+    options: dict[str, Any] = {"stream": stream, "carries_names": carries_names}
     # Most drafts have no key and name no other turn: they are not looked up.
     if any(draft.facts.is_looked_up for draft in drafts):
-        return space._store(lambda connection, mint: append_once(connection, space._number, drafts, mint, **given))
+        return space._store(lambda connection, mint: append_once(connection, space._number, drafts, mint, **options))
     end = is_line(drafts, stream.first_index) if carries_names else None
     return store_remembered(
         space,
         end,
         drafts,
         append_all_remembered,
-        lambda connection, mint: append_batch(connection, space._number, drafts, mint, **given),
+        lambda connection, mint: append_batch(connection, space._number, drafts, mint, **options),
     ).built
 
 
@@ -152,21 +154,21 @@ def record(
     """Store a whole message list that a client sends again and again: only its new tail becomes turns.
 
     The longest stored part is recognised by its digests: below ``continues``, or in the tree of ``bookmark``; without
-    either, among threads that set no options, the oldest of equals. Only ``bookmark`` moves, to the returned tip. Where
-    the list says all that its thread does but for the words of the instructions at the beginning, those are laid over
+    either, among threads that set no options, the oldest of equals. Only ``bookmark`` moves, to the returned tip. If
+    the list differs from its thread only in the words of the instructions at its beginning, the new ones are laid over
     the old ones: ``added`` counts an overlay for each.
 
-    A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments,
-    ``role``, ``cache``, ``attributes``, ``meta``, ``said_at`` and ``key``; what is stored already keeps its own.
-    It may also be what the client of an API sends, and ``messages`` the body that holds the list and its instructions:
-    ``form`` is ``chat``, ``responses``, ``anthropic``, ``gemini`` or ``cohere``, else the shape tells it.
-    ``messages(form=)`` gives it back equal. Such an entry stands as ``{"message": entry}`` beside further options.
+    A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments, ``role``, ``cache``,
+    ``attributes``, ``meta``, ``said_at`` and ``key``; what is stored already keeps its own. It may also be what the
+    client of an API sends, and ``messages`` the body that holds the list and its instructions: ``form`` is ``chat``,
+    ``responses``, ``anthropic``, ``gemini`` or ``cohere``, else the shape tells it. ``messages(form=)`` gives it back
+    equal. To add options to such an entry, wrap it: ``{"message": entry, …}``.
 
     Cost: about twenty statements, however long the list, if the last known message is where it belongs; a few
-    microseconds for each known message.
-    What was erased is recognised, and does not come back: ``Recorded.erased`` counts it.
-    Raises: InvalidArgument for an empty list; KeyTaken where a new message has the key of a turn; BarredContent;
-    CorruptTurn where the thread has to be read.
+    microseconds for each known message. Erased messages are recognised, and not stored again: ``Recorded.erased``
+    counts them.
+    Raises: InvalidArgument for an empty list; KeyTaken if a new message has the key of a turn; BarredContent;
+    CorruptTurn if the thread has to be read.
     """
     drafts = message_drafts(messages, form, space._payload_limit_bytes, space._author)
     if not drafts:

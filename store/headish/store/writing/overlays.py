@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from headish.providers.pointers import Pointer
 
 COMPACT_TO = 0.4
-"""How much of a thread is left when it is compacted."""
+"""The share of a thread that is left when it is compacted."""
 SIZE = Kind(
     lambda value: (
         not isinstance(value, bool)
@@ -63,10 +63,10 @@ def summarize(
     marked as summarized. ``original`` undoes it. Instructions in between stay. Calls are covered with their results.
     Without content, headish asks the model of the pointer ``ptr`` for it; ``call`` is as for ``ask``.
 
-    The overlay is a turn of type ``overlay`` that continues ``continues``; without it, the branch that ``last`` begins
-    with (``main~3`` is of ``main``), or else the only branch that the turn lies on. It applies from there on, to no
-    other branch. If the same words already replace the same turns, nothing is stored, and the overlay that has them
-    comes back. ``expect`` is as in ``add_turn``.
+    The overlay is a turn of type ``overlay`` that continues ``continues``; without it, the bookmark that ``last``
+    begins with (``main`` of ``main~3``), or else the only branch that has the turn. It applies from there on, to no
+    other branch. If the same words already replace the same turns, nothing is stored, and the overlay that has them is
+    returned. ``expect`` is as in ``add_turn``.
     Cost: that of resolving the branch, and of an append.
     Raises: as ``add_turn``; InvalidArgument if a turn is not of the branch, or nothing is left to cover; as ``ask`` and
     SummaryFailed where a model is asked. Nothing is stored then.
@@ -91,7 +91,8 @@ def hide(
 ) -> Turn | None:
     """Hide the turns from ``first`` to ``last``, both included, from the model, from people, or from both: an overlay.
 
-    Calls are hidden with their results. None if they are hidden so already. The rest is as in ``summarize``.
+    Calls are hidden with their results. Returns None if they are hidden like this already. The rest is as in
+    ``summarize``.
     """
     return _lay(space, _wanted(space, HIDE, first, last, continues, expect)._replace(viewer=viewer), _nothing)
 
@@ -101,12 +102,12 @@ def replace(space: Space, headish: str, content: Content, *, continues: str | No
     """Show other words in place of a turn's, to the model and to people: an overlay.
 
     A text takes the place of the turn's text and documents, or of what its only result says; reasoning, calls and
-    results stay. A list of blocks takes the place of all of it, and must hold the same calls and results. The role and
-    the attributes stay. The rest is as in ``summarize``.
+    results stay. A list of blocks takes the place of all of it, and must contain the same calls and results. The role
+    and the attributes stay. The rest is as in ``summarize``.
     """
     wanted = _wanted(space, REPLACE, headish, None, continues, expect)
-    given = _read_blocks(content)
-    new = content if isinstance(content, str) else given
+    blocks = _read_blocks(content)
+    new = content if isinstance(content, str) else blocks
 
     def write(thread: SeenThread, indexes: list[int]) -> Blocks:
         return put_in_place(thread.messages[indexes[0]], new)
@@ -120,7 +121,7 @@ def keep(
 ) -> Turn | None:
     """Keep the turns from ``first`` to ``last``, both included, in every budget: an overlay.
 
-    Calls are kept with their results. None if every budget keeps them already. The rest is as in ``summarize``.
+    Calls are kept with their results. Returns None if every budget keeps them already. The rest is as in ``summarize``.
     """
     return _lay(space, _wanted(space, KEEP, first, last, continues, expect), _nothing)
 
@@ -131,8 +132,8 @@ def unhide(
 ) -> Turn | None:
     """Show hidden turns again, even those that are stored hidden: an overlay. Summaries and replacements stay.
 
-    ``first`` may be an overlay: then it is about the turns that it covers. None if none of them is hidden. The rest is
-    as in ``summarize``.
+    ``first`` may be an overlay, which stands for the turns that it covers. Returns None if none of them is hidden. The
+    rest is as in ``summarize``.
     """
     return _lay(space, _wanted(space, UNHIDE, first, last, continues, expect), _nothing)
 
@@ -143,8 +144,8 @@ def original(
 ) -> Turn | None:
     """Show turns to everybody as they were said, whatever overlays cover them: an overlay. It also ends ``keep``.
 
-    ``first`` may be an overlay: then it is about the turns that it covers. None if they are seen so already. The rest
-    is as in ``summarize``.
+    ``first`` may be an overlay, which stands for the turns that it covers. Returns None if they are seen like this
+    already. The rest is as in ``summarize``.
     """
     return _lay(space, _wanted(space, ORIGINAL, first, last, continues, expect), _nothing)
 
@@ -162,12 +163,12 @@ def compact(
     expect: Any = None,
     **call: Unpack[CallOptions],
 ) -> Turn | None:
-    """Bring a branch down to a size: an overlay covers its oldest part. None if there is nothing to cover.
+    """Compact a branch to a size: an overlay covers its oldest part. Returns None if there is nothing to cover.
 
-    ``to`` is a share of what the branch weighs now (0.4), or a number of tokens. Instructions, kept turns and the first
+    ``to`` is a share of the branch's tokens now (0.4), or a number of tokens. Instructions, kept turns and the first
     exchange stay as they are, and the tail from the last question on. With ``ptr`` the model of that pointer sums the
     rest up; without it, or if no summary comes, it is hidden from the model, and ``warn`` gets a note. People see all
-    of it anyway. ``over``: only if the branch weighs more tokens than that, or than that share of the context window of
+    of it anyway. ``over``: only if the branch has more tokens than that, or than that share of the context window of
     the thread's pointer.
     Raises: as ``summarize`` and ``tokens``; InvalidArgument for a share of an unknown context window.
     """
@@ -197,10 +198,10 @@ def compact(
 def compact_when_full(
     space: Space, headish: str, *, ptr: str | None = None, warn: Callable[[Note], object] | None = None, **call: Any
 ) -> Turn | None:
-    """``compact`` as ``compact="auto"`` of ``ask`` does it: by the thread's own model, from nine tenths of what its
-    context window leaves for a request down to four.
+    """``compact`` for ``compact="auto"`` of ``ask``: when a thread fills nine tenths of what its context window leaves
+    for a request, its own model compacts it to four tenths.
 
-    Raises: InvalidArgument where the pointer has no context window; as ``compact``.
+    Raises: InvalidArgument if the pointer has no context window; as ``compact``.
     """
     measured, pointer = measure_thread(space, headish, ptr=ptr)
     options = measured.window.options
@@ -233,26 +234,26 @@ def _lay(space: Space, wanted: OverlayPlan, write: Write) -> Turn | None:
 
 
 def _lay_words(space: Space, wanted: OverlayPlan, write: Write) -> Turn:
-    """An overlay with words of its own: laid, or the one that has them already."""
+    """Lay an overlay with words of its own, or find the one that has them already."""
     turn = _lay(space, wanted, write)
-    assert turn is not None  # only what puts no words can change nothing
+    assert turn is not None  # only for an overlay without words may nothing have to change
     return turn
 
 
 def _ask_and_lay(space: Space, wanted: OverlayPlan, ptr: str, call: Mapping[str, Any]) -> Turn:
-    """Ask a model for the summary of what is covered, then lay it over the same turns."""
+    """Ask a model for a summary of the covered turns, then lay it over the same turns."""
     from headish.store.answers.summaries import ask_summary  # late: most processes ask for none
 
     space._check_writable()
-    named = check_name(ptr, "provider pointer")
+    ptr_name = check_name(ptr, "provider pointer")
 
     def work(connection: Connection) -> tuple[Covering, Pointer]:
-        return find_covered(connection, space._number, wanted), find_pointer(connection, space._number, named)
+        return find_covered(connection, space._number, wanted), find_pointer(connection, space._number, ptr_name)
 
     (thread, indexes, _), pointer = space._read(work)
     covered = tuple(thread.walked[index].id for index in indexes)
     summary = ask_summary(pointer, ptr, read_covered(thread, indexes), covered[-1], call)
-    # By their ids: while the model answered, a name may have moved on.
+    # By their ids: a name may have moved on while the model answered.
     return _lay_words(space, wanted._replace(among=covered, system=summary.system), _always((Text(summary.text),)))
 
 
@@ -265,7 +266,7 @@ def _nothing(_thread: SeenThread, _indexes: list[int]) -> Blocks:
 
 
 def _read_blocks(content: Content | None) -> Blocks:
-    """What is put in the place of turns: something, at least. Raises: InvalidContent, InvalidArgument."""
+    """Read the words that take the place of turns; there must be some. Raises: InvalidContent, InvalidArgument."""
     blocks = read_content(content if content is not None else "")
     if not blocks or blocks == (Text(""),):
         raise InvalidArgument("there is nothing to put in the place of the turns: give a text; hide needs none")
@@ -273,7 +274,7 @@ def _read_blocks(content: Content | None) -> Blocks:
 
 
 def _limit_of(over: float, pointer: Pointer | None) -> float:
-    """How many tokens a branch may weigh before it is compacted."""
+    """How many tokens a branch may have before it is compacted."""
     if isinstance(over, int):
         return over
     if pointer is None or pointer.context_window is None:

@@ -1,1 +1,1 @@
-"""Sync with a store that is there: one asks, the other answers, and both end with what either had."""
+"""Sync with a store that answers: one side asks, the other answers, and at the end both have what either had."""

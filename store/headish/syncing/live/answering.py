@@ -1,7 +1,7 @@
 """Answer a store that calls: one question after the other, each in transactions of its own.
 
-No transaction is open while this store waits for the other one, or for it to take what was answered. What is said is
-believed no more than what lies in a bundle.
+No transaction is open while this store waits for the caller, be it for a question or until it has read an answer.
+Messages are checked like the contents of a bundle: the caller may be a stranger.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ from headish.values.names import new_refusal, stored_name
 from headish.values.results.sharing import DIVERGED, MOVED, REFUSED, REMOVED, SAME, UNKNOWN, ArrivedName
 
 BATCH_BYTES = 16 * 1024 * 1024
-"""A bundle is closed once its payloads have so many bytes: memory holds one."""
+"""A bundle ends once its payloads exceed this size: memory holds one bundle."""
 
 
 class Doorkeeper(NamedTuple):
-    """What this store lets a caller do. ``names`` is the pattern of the names that it may move; ``trusts``: it is a
-    device of this store's owner, so that its options act here; ``erases``: its erasures erase here.
-    ``caller`` is what it is known as, else it is called what it calls itself. ``questions``: so many are answered."""
+    """What a caller may do here. ``names`` is the pattern of the bookmarks that it may move; ``trusts``: it is a device
+    of this store's owner, so its options act here; ``erases``: its erasures erase here. ``caller`` is the name under
+    which this side knows it; without it, the name that it gives itself. ``questions`` limits how many are answered."""
 
     space: str
     read_only: bool = False
@@ -91,8 +91,8 @@ class Doorkeeper(NamedTuple):
 
 
 class Answering:
-    """A conversation from the side that answers. ``stored`` and ``erased`` count what it has brought; ``erased`` is
-    None where it has brought nothing.
+    """A conversation from the side that answers. ``stored`` counts the new turns that it brought, ``erased`` those that
+    its erasures erased; None if it brought no bundle.
     """
 
     def __init__(self, target: SyncTarget, wire: Wire, door: Doorkeeper) -> None:
@@ -106,17 +106,17 @@ class Answering:
         return None if self._erasures is None else self._erasures.count
 
     def run(self) -> None:
-        """Answer until the caller says goodbye. Raises: whatever went wrong, after the caller was told of it."""
+        """Answer until the caller says goodbye. Raises: any error, after reporting it to the caller."""
         try:
             self._greet(self._wire.receive(Hello))
-            asked = 0
+            questions = 0
             while (message := self._wire.next())[0] is not LiveKind.BYE:
-                if asked == self._door.questions:
+                if questions == self._door.questions:
                     raise InvalidBundle(self._wire.name, "it asks more at once than is answered")
                 self._answer(*message)
-                asked += 1
+                questions += 1
         except RemoteUnavailable:
-            raise  # nobody is there to be told
+            raise  # the caller is gone, so there is nobody to report it to
         except Exception as error:
             self._wire.refuse(error)
             raise
@@ -161,7 +161,7 @@ class Answering:
         turns = self._target.backend.read(
             lambda connection: sealed_behind(connection, space, asked.after, asked.until, LISTED_AT_ONCE)
         )
-        # A full list ends at its last turn, and the caller asks on from there.
+        # A full list ends at its last turn, and the caller's next question begins there.
         reached = turns[-1].seq if len(turns) == LISTED_AT_ONCE else asked.until
         self._wire.send(TurnMarks(tuple(map(list_turn, turns)), reached))
 
@@ -171,7 +171,7 @@ class Answering:
         self._wire.send(RangeAnswers(tuple(answers)))
 
     def _send_pages(self, asked: AskPages) -> None:
-        # Pages are made in commit order, so that each turn comes after those that it continues.
+        # Pages follow this order, and only in commit order does each turn come after its parents.
         if any(low >= high for low, high in zip(asked.seqs, asked.seqs[1:], strict=False)):
             raise InvalidBundle(self._wire.name, "it asks for turns in no order")
         self._wire.send_bundle(
@@ -183,14 +183,14 @@ class Answering:
         ids = [each.id for each in offer.turns]
         if any(as_turn_id(each) != each for each in ids):
             raise InvalidBundle(self._wire.name, "it offers a turn whose id is none")
-        here = self._target.backend.read(lambda connection: sealed_with(connection, space, ids))
+        turns_here = self._target.backend.read(lambda connection: sealed_with(connection, space, ids))
         bits = bytearray(-(-len(ids) // 8))
         for index, each in enumerate(offer.turns):
-            found = here.get(TurnId(each.id))
-            if found is None:
+            turn = turns_here.get(TurnId(each.id))
+            if turn is None:
                 bits[index // 8] |= 1 << index % 8
             else:
-                check_mark(found, each.mark)
+                check_mark(turn, each.mark)
         self._wire.send(Wanted(bytes(bits)))
 
     def _take_bundle(self, first: tuple[LiveKind, Any]) -> None:
@@ -219,7 +219,7 @@ class Answering:
         before = target.backend.read(lambda connection: last_signature(connection, target.space))
         new = store_arrived_signatures(target, sent.signatures, self._wire.name, self._origin.bringer)
         after = target.backend.read(lambda connection: last_signature(connection, target.space))
-        # Signatures of somebody else in between are to be asked for.
+        # If another signer came in between, the numbers are not all the caller's: 0 makes it ask for them.
         self._wire.send(SignaturesTaken(before, before + new if after == before + new else 0))
 
     def _send_head(self, _: Any) -> None:
@@ -241,8 +241,7 @@ class Answering:
 
 
 def read_pages(connection: Connection, space: int, seqs: Sequence[int]) -> tuple[list[bytes], list[list[TurnRecord]]]:
-    """The first of some turns in pages of about ``BATCH_BYTES``, with the receipts of those that are erased before
-    them.
+    """Return the receipts of the erased turns, and pages with the first of the given turns, of about ``BATCH_BYTES``.
 
     Raises: CorruptTurn.
     """
@@ -252,15 +251,16 @@ def read_pages(connection: Connection, space: int, seqs: Sequence[int]) -> tuple
 
 
 def signatures_between(connection: Connection, space: int, after: int, until: int) -> tuple[list[StoredSignature], int]:
-    """The first signatures behind a number, up to another, and up to which number they are all. At most two
-    statements."""
-    found = list(islice(all_signatures(connection, space, after), PAGE_TURNS))
-    reached = found[-1].number if len(found) == PAGE_TURNS else until
-    return [each for each in found if each.number <= until], min(reached, until)
+    """Return the first signatures with numbers above ``after``, up to ``until``, and the number up to which these are
+    all. At most two statements."""
+    signatures = list(islice(all_signatures(connection, space, after), PAGE_TURNS))
+    reached = signatures[-1].number if len(signatures) == PAGE_TURNS else until
+    return [each for each in signatures if each.number <= until], min(reached, until)
 
 
 def _find_holds(connection: Connection, space: int, cursor: str | None) -> tuple[str, bool, int]:
-    """How far the space is, whether it holds what lay at a cursor, and the number of its last signature."""
+    """Return the cursor of the space, whether its history goes on from ``cursor``, and the number of its last
+    signature."""
     end = str(find_end(connection, space).cursor)
     holds = cursor is not None and is_held(connection, space, parse_cursor(cursor))
     return end, holds, last_signature(connection, space)
@@ -275,22 +275,22 @@ def _read_head(connection: Connection, space: int) -> LiveHead:
 def _move_all(connection: Connection, space: int, asked: NameLeases, pattern: str) -> LeaseAnswers:
     before = str(find_end(connection, space).cursor)
     names = tuple(_move_name(connection, space, each, pattern) for each in asked.moves)
-    said = tuple(_say(connection, space, each, pattern) for each in asked.says)
-    return LeaseAnswers(names, said, before, str(find_end(connection, space).cursor))
+    is_stored = tuple(_say(connection, space, each, pattern) for each in asked.says)
+    return LeaseAnswers(names, is_stored, before, str(find_end(connection, space).cursor))
 
 
 def _move_name(connection: Connection, space: int, move: NameLease, pattern: str) -> LeaseAnswer:
-    """Move a name where it is as the caller saw it, or forward; else it stays."""
+    """Move or remove a name if it is where the caller saw it, else only forward."""
     if not _may_move(move.name, pattern):
         return LeaseAnswer(REFUSED)
     place = find_bookmark(connection, space, move.name)
     here = None if place is None else turn_at(connection, space, place)
     is_seen = (None if here is None else here.id) == move.seen
-    if move.turn is None:
+    if move.turn is None:  # the caller wants it gone
         if here is not None and is_seen:
             remove_bookmark(connection, space, move.name)
         return LeaseAnswer(REMOVED if here is None or is_seen else DIVERGED)
-    if here is None and not is_seen:
+    if here is None and not is_seen:  # somebody removed it here meanwhile: do not make it again
         return LeaseAnswer(REMOVED)
     turn = as_turn_id(move.turn)
     there = None if turn is None else turn_by_id(connection, space, turn)
@@ -304,10 +304,10 @@ def _move_name(connection: Connection, space: int, move: NameLease, pattern: str
 
 
 def _tell_apart(connection: Connection, space: int, asked: NameLeases, moved: LeaseAnswers) -> LeaseAnswers:
-    """The same answers, with counts for the names that were to move and went apart."""
+    """Return the same answers, with counts for the diverged names."""
     pairs = zip(asked.moves, moved.names, strict=True)
-    named = [ArrivedName(stored_name(move.name), TurnId(move.turn or ""), each.outcome) for move, each in pairs]
-    counted = tell_apart(connection, space, named)
+    arrived = [ArrivedName(stored_name(move.name), TurnId(move.turn or ""), each.outcome) for move, each in pairs]
+    counted = tell_apart(connection, space, arrived)
     return replace(moved, names=tuple(LeaseAnswer(each.outcome, each.here, each.there) for each in counted))
 
 
@@ -317,13 +317,14 @@ def _may_move(name: bytes, pattern: str) -> bool:
 
 
 def _say(connection: Connection, space: int, say: Say, pattern: str) -> bool:
-    """Say of a conversation what the caller says, where it has read what is said here; whether that was done."""
+    """Store the caller's record of a conversation if the caller has read the record here. Returns whether it was
+    stored."""
     subject = say.record.subject
     if not fnmatchcase(stored_name(subject), pattern) or not record_is_here(connection, space, subject):
         return False
-    found = find_dated_record(connection, space, subject)
-    # Somebody here has said something else meanwhile. The caller reads that first.
-    if hash_said(None if found is None else found[2]) != say.seen:
+    dated = find_dated_record(connection, space, subject)
+    # The record here changed meanwhile: the caller must read and merge it first, or that change would be lost.
+    if hash_said(None if dated is None else dated[2]) != say.seen:
         return False
-    revision = say.record.revision if found is None else found[0] + 1
+    revision = say.record.revision if dated is None else dated[0] + 1
     return write_arrived_record(connection, space, subject, revision, say.record.data)

@@ -1,7 +1,7 @@
-"""Names on their way to a store that answers: each with the turn at which it was seen there, which is its lease.
+"""Move names at a live remote. Each move carries a lease: the turn at which this store saw the name there.
 
-A name goes forward; or sideways, where the name of here was once where that of there is: then whoever moved it here
-knew of that turn (as ``--force-if-includes`` of git). Where both sides moved it, it stays.
+A name moves forward. It moves sideways if the bookmark here was once at the turn where it is there: then whoever moved
+it here knew of that turn (as git's ``--force-if-includes`` judges). If both sides moved it, it stays.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ from headish.bundles.live import MOVES_AT_ONCE, LeaseAnswers, LiveHead, NameLeas
 from headish.bundles.records import SentName, SentRecord
 from headish.database.query import Connection
 from headish.errors import InvalidBundle
-from headish.rows.elsewhere.remotes import bookmarks_of_device, forget_remote_bookmarks, write_remote_bookmarks
+from headish.rows.elsewhere.remotes import (
+    RemoteBookmark,
+    bookmarks_of_device,
+    forget_remote_bookmarks,
+    write_remote_bookmarks,
+)
 from headish.rows.elsewhere.sealed import sealed_with
 from headish.rows.moves import has_log, was_at
 from headish.rows.turns import turn_by_id
@@ -29,8 +34,8 @@ from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REMOVED
 
 
 class NameWishes(NamedTuple):
-    """What a push does with names beside moving them forward: ``delete`` those there that were removed here, and take
-    those that are at one of ``leases`` there wherever they are here."""
+    """What a push does with names beside moving them forward. ``delete`` removes there what was removed here. A name
+    that is at one of ``leases`` there moves to its turn here in any direction."""
 
     delete: bool = False
     leases: frozenset[TurnId] = frozenset()
@@ -40,40 +45,55 @@ class NameWishes(NamedTuple):
 
 
 class ChosenMoves(NamedTuple):
-    """What is to be said there, and the names that stay because both sides moved them."""
+    """The moves and records to send, and the names that stay because both sides moved them. ``waits``: a record there
+    was not read yet, and the next pull must merge it first."""
 
     moves: list[NameLease]
     says: list[Say]
     apart: list[ArrivedName]
+    waits: bool = False
 
 
 def choose_moves(
     connection: Connection, space: int, remote: OpenRemote, head: LiveHead, pattern: str, wishes: NameWishes
 ) -> ChosenMoves:
-    """What is to be said there. ``pattern`` is that of the names that may be moved there.
+    """Choose the moves and records to send. ``pattern`` is that of the names that this store may move there.
 
-    Cost: about five statements for each name that is elsewhere there.
+    A name or record that changed there since it was last read stays: a pull, which compares all three states, comes
+    first. Cost: about five statements for each name that is at another turn there.
     """
     chosen = ChosenMoves([], [], [])
     there = {each.name: each for each in head.names}
+    seen = bookmarks_of_device(connection, space, remote.name, remote.name)
     own = all_names(connection, space)
     for name in own:
-        if fnmatchcase(stored_name(name.name), pattern):
+        # Removed there while it stayed here: pushing it would make it again, so the next pull reports it first.
+        is_removed = name.name in seen and name.name not in there and seen[name.name].turn == name.turn
+        if not is_removed and fnmatchcase(stored_name(name.name), pattern):
             _choose(connection, space, remote, name, there.get(name.name), wishes.leases, chosen)
     if wishes.delete:
+        # A name without a log was never here (a pull's pattern kept it out), so nobody has removed it.
         names = {each.name for each in own}
-        seen = bookmarks_of_device(connection, space, remote.name, remote.name)
         chosen.moves.extend(
             NameLease(name, None, each.turn)
             for name, each in seen.items()
             if each.turn and name in there and name not in names and has_log(connection, space, name)
         )
-    said = {each.subject: each for each in head.records}
+    records_there = {each.subject: each for each in head.records}
+    waits = False
     for record in all_records(connection, space):
-        other = said.get(record.subject)
+        other = records_there.get(record.subject)
         if (other is None or other.data != record.data) and fnmatchcase(stored_name(record.subject), pattern):
-            chosen.says.append(Say(record, hash_said(None if other is None else other.data)))
-    return chosen
+            if other is None or _is_read(seen.get(record.subject), other):
+                chosen.says.append(Say(record, hash_said(None if other is None else other.data)))
+            else:
+                waits = True
+    return chosen._replace(waits=waits)
+
+
+def _is_read(seen: RemoteBookmark | None, there: SentRecord) -> bool:
+    """Whether the record there is the one that this store read or sent last."""
+    return seen is not None and seen.record is not None and seen.record == hashes_of(there.data)
 
 
 def _choose(
@@ -81,14 +101,15 @@ def _choose(
     leases: Collection[TurnId], chosen: ChosenMoves,
 ) -> None:  # fmt: skip
     if there is None:
+        # Removed there, and not moved here since: to make it there again would undo that.
         if remote.state.gone.get(stored_name(name.name)) != name.turn:
             chosen.moves.append(NameLease(name.name, name.turn, None))
         return
-    if there.turn == name.turn or there.digest == name.digest:
+    if there.turn == name.turn or there.digest == name.digest:  # equal digests are equal threads
         return
     at, here = as_turn_id(there.turn), turn_by_id(connection, space, TurnId(name.turn))
     other = None if at is None else turn_by_id(connection, space, at)
-    if other is None or here is None:
+    if other is None or here is None:  # its turn there must come by a pull before the two can be compared
         chosen.apart.append(ArrivedName(stored_name(name.name), TurnId(there.turn), UNKNOWN))
         return
     outcome = compare(connection, space, other, here)
@@ -100,7 +121,7 @@ def _choose(
 
 
 def only_sent(connection: Connection, space: int, chosen: ChosenMoves, end: int) -> ChosenMoves:
-    """The same without names of turns behind a commit number, which have not gone there: the next push moves them.
+    """Return the same without names of turns above a commit number, which were not sent: the next push moves them.
 
     Cost: one statement.
     """
@@ -110,7 +131,7 @@ def only_sent(connection: Connection, space: int, chosen: ChosenMoves, end: int)
 
 
 def send_moves(wire: Talk, chosen: ChosenMoves) -> Iterator[tuple[NameLeases, LeaseAnswers]]:
-    """Say it, and what became of each part of it. A round trip for each ``MOVES_AT_ONCE`` names.
+    """Send the moves and records. Yields each part with its answers, after a round trip for each ``MOVES_AT_ONCE``.
 
     Raises: InvalidBundle.
     """
@@ -126,12 +147,11 @@ def send_moves(wire: Talk, chosen: ChosenMoves) -> Iterator[tuple[NameLeases, Le
 def note_moved(
     connection: Connection, space: int, remote: OpenRemote, asked: NameLeases, moved: LeaseAnswers
 ) -> list[ArrivedName]:
-    """Keep where names are there now, and what is said of conversations; what became of each name that moved, or that
-    could not."""
+    """Store where names are there now, and the records that were taken. Returns the names that moved or could not."""
     seen = bookmarks_of_device(connection, space, remote.name, remote.name)
     turns = {name: each.turn for name, each in seen.items()}
     records = {name: each.record for name, each in seen.items()}
-    told: list[ArrivedName] = []
+    arrived: list[ArrivedName] = []
     gone: list[bytes] = []
     for move, there in zip(asked.moves, moved.names, strict=True):
         if move.turn is None and there.outcome == REMOVED:
@@ -140,26 +160,26 @@ def note_moved(
             turns[move.name] = TurnId(move.turn)
         if there.outcome not in (SAME, AHEAD):
             turn = TurnId(move.turn or move.seen or "")
-            # Each side counts its own turns first.
-            told.append(ArrivedName(stored_name(move.name), turn, there.outcome, there.there, there.here))
+            # The other store's ``here`` is ``there`` for this one.
+            arrived.append(ArrivedName(stored_name(move.name), turn, there.outcome, there.there, there.here))
     for say, is_said in zip(asked.says, moved.said, strict=True):
         if is_said:
             records[say.record.subject] = hashes_of(say.record.data)
-    said = [
+    rows = [
         (name, turns.get(name), records.get(name))
         for name in sorted({*turns, *records} - {*gone})
         if name not in seen or (seen[name].turn, seen[name].record) != (turns.get(name), records.get(name))
     ]
-    write_remote_bookmarks(connection, space, remote.name, remote.name, said)
+    write_remote_bookmarks(connection, space, remote.name, remote.name, rows)
     forget_remote_bookmarks(connection, space, remote.name, remote.name, gone)
-    return told
+    return arrived
 
 
 def records_of(chosen: ChosenMoves) -> list[SentRecord]:
-    """What would be said of conversations."""
+    """The records that would be sent, for a search for keys."""
     return [each.record for each in chosen.says]
 
 
 def names_of(chosen: ChosenMoves) -> list[SentName]:
-    """The names that would be said."""
+    """The names that would be sent, for a search for keys."""
     return [SentName(each.name, each.turn, b"") for each in chosen.moves if each.turn]

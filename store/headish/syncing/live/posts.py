@@ -1,7 +1,7 @@
-"""A conversation over HTTP, from the side that asks: each question is a POST of its own.
+"""A conversation over HTTP, from the side that asks: each question is a POST of its own (ADR 0101).
 
-A server may end, or be another one, between two questions. So it keeps nothing about who asks: every POST says who
-calls and where both were at the beginning, then asks, and says goodbye. The body that comes back answers all of it.
+Between two questions the server may restart, or be another one. So it keeps nothing about its callers: every POST says
+who calls and the cursor of the beginning, asks its question, and says goodbye. The response answers all of it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headish.errors import RemoteUnavailable
 from headish.syncing.live.wire import Talk
 
 _IN_MEMORY_BYTES = 4 * 1024 * 1024
-"""A longer question is written to a file before it is sent."""
+"""A longer question goes to a temporary file before it is sent."""
 
 
 class PostTalk(Talk):
@@ -31,13 +31,14 @@ class PostTalk(Talk):
         self._answer: PostedAnswer | None = None
 
     def greet(self, hello: Hello) -> Welcome:
-        """Say who calls. The other side is asked at each question whether its history still goes on from there."""
+        """Say who calls. From then on each question begins with a hello that names the other store's first cursor, so
+        the answer tells whether its history still goes on from there."""
         welcome = super().greet(hello)
         self._hello = Hello(hello.space, hello.label, welcome.cursor)
         return welcome
 
     def bye(self) -> None:
-        """Nothing: each question has ended with it."""
+        """Do nothing: each question has ended with a goodbye."""
 
     @contextmanager
     def _saying(self) -> Iterator[FrameWriter]:

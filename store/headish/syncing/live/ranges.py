@@ -1,10 +1,9 @@
-"""Which turns only one of two stores has, where no cursor says so: ranges of ids are compared, and cut where they
-differ.
+"""Find the turns that only one of two stores has, without a cursor: compare ranges of ids, and cut those that differ.
 
-A range is told by how many turns it holds and by the sum of their seals. One that differs is cut in ``CUT_IN``, until
-``LEFT`` turns or fewer are left, which are listed. Ids begin with their time, so what is new lies together, and a few
-ranges hold it. Nothing of this is kept: a range is read when somebody asks. (Range-based set reconciliation, A. Meyer,
-2023; negentropy of Nostr is another use of it.)
+Two ranges are equal if the counts of their turns and the sums of their seals are. One that differs is cut into
+``CUT_IN`` parts, until ``LEFT`` turns or fewer are left, which are listed. Ids begin with their time, so new turns are
+neighbours, and a few ranges contain them. Nothing about ranges is stored: a range is read when the other side asks.
+(Range-based set reconciliation, A. Meyer, 2023; negentropy of Nostr is another use of it.)
 """
 
 from __future__ import annotations
@@ -33,24 +32,25 @@ from headish.rows.elsewhere.sealed import SealedTurn, sealed_among
 from headish.values.ids import as_turn_id
 
 FIRST, LAST = "", "f5lxx1zz5pnorynqglhzmsp33"
-"""Below every id, and the largest one."""
+"""The text below every id, and the largest id."""
 DIFFERENT_LIMIT = 100_000
-"""Where more turns differ, all are listed in commit order: that takes no memory."""
+"""If more turns differ, all turns are listed in commit order instead: that needs no memory for the difference."""
 _MODULUS = 2**256
 AskAbout = Callable[[Sequence[IdRange]], Sequence[RangeAnswer]]
-"""Asks the other store about ranges; an answer for each."""
+"""Asks the other store about ranges, and returns an answer for each."""
 
 
 class Different(NamedTuple):
-    """The commit numbers of turns that only one side has: ``there`` those of the other one, ``here`` one's own. Each in
-    order."""
+    """The commit numbers, in order, of turns that only one side has: ``there`` of the other store's, ``here`` of this
+    store's."""
 
     there: list[int]
     here: list[int]
 
 
 def measure(turns: Iterable[SealedTurn], low: str, high: str) -> IdRange:
-    """What tells a range from another: the count of its turns, and a hash of the sum of their seals modulo 2^256."""
+    """Measure a range: the count of its turns, and a hash of the sum of their seals modulo 2^256."""
+    # A sum does not depend on the order, and takes no memory; the hash makes it short.
     count = total = 0
     for turn in turns:
         count += 1
@@ -60,12 +60,13 @@ def measure(turns: Iterable[SealedTurn], low: str, high: str) -> IdRange:
 
 
 def measure_range(connection: Connection, space: int, low: str, high: str) -> IdRange:
-    """A range as it is here. Cost: reads the id and the seal of each turn in it."""
+    """Measure a range of this space. Cost: reads the id and the seal of each turn in it."""
     return measure(sealed_among(connection, space, low, high), low, high)
 
 
 def cut_range(connection: Connection, space: int, whole: IdRange) -> list[IdRange]:
-    """The parts of a range that holds ``whole.count`` turns here, each with about as many; together they are the range.
+    """Cut a range with ``whole.count`` turns here into at most ``CUT_IN`` parts with about equally many turns, which
+    cover the range.
 
     Cost: reads each of its turns.
     """
@@ -81,19 +82,22 @@ def cut_range(connection: Connection, space: int, whole: IdRange) -> list[IdRang
 
 
 def list_turn(turn: SealedTurn) -> TurnMark:
-    """A turn as the other store is told of it."""
+    """A turn as it is listed to the other store."""
     return TurnMark(turn.seq, turn.id, bytes(turn.seal[:MARK_BYTES]))
 
 
 def check_mark(turn: SealedTurn, mark: bytes) -> None:
-    """Whether a turn is the one that the other store has by its id. Raises: ForeignConflict."""
+    """Check that a turn has the seal of the other store's turn with its id. Raises: ForeignConflict."""
     if turn.seal[:MARK_BYTES] != mark:
         raise ForeignConflict(turn.id)
 
 
 def answer_ranges(backend: Backend, space: int, asked: Sequence[IdRange]) -> list[RangeAnswer]:
-    """How ranges of the other store stand to those here. A range of which it has nothing is listed, too, as far as a
-    list goes. Cost: reads each turn of a range, once or twice; a transaction for each range."""
+    """Answer how the other store's ranges relate to this store's.
+
+    The turns of a range in which the other store has none are listed at once, up to the limit of a list.
+    Cost: reads each turn of a range, once or twice; a transaction for each range.
+    """
     answers: list[RangeAnswer] = []
     left = LISTED_AT_ONCE
     for each in asked:
@@ -113,7 +117,8 @@ def _answer_range(connection: Connection, space: int, asked: IdRange, limit: int
 
 
 def check_ranges(ranges: Sequence[IdRange], name: str) -> None:
-    """Whether ranges are in order and share no turn: so no question has the whole space read again and again.
+    """Check that ranges are in order and do not overlap, so that no question makes this store read the whole space
+    many times.
 
     Raises: InvalidBundle.
     """
@@ -126,33 +131,33 @@ def check_ranges(ranges: Sequence[IdRange], name: str) -> None:
 
 
 def find_different(backend: Backend, space: int, ask: AskAbout, name: str) -> Different | None:
-    """The turns that only one side has; None where those are more than ``DIFFERENT_LIMIT``.
+    """Return the turns that only one side has, or None if they are more than ``DIFFERENT_LIMIT``.
 
     Cost: reads the id and the seal of each turn of the space, and those of ranges that differ again at each cut.
     Raises: ForeignConflict, InvalidBundle.
     """
     found = Different([], [])
-    asked = [backend.read(lambda connection: measure_range(connection, space, FIRST, LAST))]
-    while asked:
-        part, asked = asked[:RANGES_AT_ONCE], asked[RANGES_AT_ONCE:]
+    questions = [backend.read(lambda connection: measure_range(connection, space, FIRST, LAST))]
+    while questions:
+        part, questions = questions[:RANGES_AT_ONCE], questions[RANGES_AT_ONCE:]
         answers = ask(part)
         if len(answers) != len(part):
             raise InvalidBundle(name, "it answers other ranges than it was asked about")
         for range, answer in zip(part, answers, strict=True):
             if answer.cut:
                 _check_cut(range, answer.cut, name)
-                asked += backend.read(partial(_go_on, space=space, parts=answer.cut, found=found))
+                questions += backend.read(partial(_go_on, space=space, parts=answer.cut, found=found))
             elif not answer.same:
                 _check_listed(range, answer.turns, name)
                 backend.read(partial(_compare, space=space, range=range, there=answer.turns, found=found))
-            if len(found.there) + len(found.here) + len(asked) > DIFFERENT_LIMIT:
+            if len(found.there) + len(found.here) + len(questions) > DIFFERENT_LIMIT:
                 return None
-        asked.sort(key=lambda each: each.low)
+        questions.sort(key=lambda each: each.low)  # the other store refuses ranges out of order
     return Different(sorted(set(found.there)), sorted(set(found.here)))
 
 
 def _check_cut(whole: IdRange, parts: Sequence[IdRange], name: str) -> None:
-    """Whether the parts are the whole, and each is less: else there would be no end of questions."""
+    """Check that the parts cover the whole and that there are at least two: otherwise the questions would never end."""
     bounds = [whole.low, *(each.high for each in parts)]
     is_joined = all(part.low == low for part, low in zip(parts, bounds, strict=False))
     if len(parts) < 2 or not is_joined or bounds[-1] != whole.high:
@@ -166,23 +171,24 @@ def _check_listed(range: IdRange, turns: Sequence[TurnMark], name: str) -> None:
 
 
 def _go_on(connection: Connection, space: int, parts: Sequence[IdRange], found: Different) -> list[IdRange]:
-    """What is asked next about the parts of a range there: those that differ here, cut where they hold many turns."""
-    asked: list[IdRange] = []
+    """Return the next questions about the parts of a range there: those that differ here, cut if they have many turns
+    here."""
+    questions: list[IdRange] = []
     for there in parts:
         here = measure_range(connection, space, there.low, there.high)
         if here == there:
             continue
-        if not there.count:
+        if not there.count:  # all turns here are missing there, so there is nothing to ask
             _compare(connection, space, here, (), found)
         elif here.count <= LEFT:
-            asked.append(here)
+            questions.append(here)
         else:
-            asked += cut_range(connection, space, here)
-    return asked
+            questions += cut_range(connection, space, here)
+    return questions
 
 
 def _compare(connection: Connection, space: int, range: IdRange, there: Sequence[TurnMark], found: Different) -> None:
-    """Take note of the turns of a range that only one side has, as far as they are not too many."""
+    """Add the turns of a range that only one side has to ``found``, until they are too many."""
     listed = {each.id: each for each in there}
     for turn in sealed_among(connection, space, range.low, range.high):
         other = listed.pop(turn.id, None)

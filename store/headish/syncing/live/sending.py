@@ -1,4 +1,4 @@
-"""Push to a store that answers: what it does not have, then names, each with what was seen of it there."""
+"""Push to a store that answers: the turns that it does not have, then names, each with the turn that it was seen at."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from headish.values.results.sharing import ArrivedName, Pushed
 
 
 class LivePush(NamedTuple):
-    """A push that goes on. ``allow_secrets``: what looks like a key may leave."""
+    """A running push. ``allow_secrets``: text that looks like a key may leave."""
 
     live: LiveSync
     wishes: NameWishes
@@ -46,14 +46,14 @@ class LivePush(NamedTuple):
 
 
 def send_all(given: LivePush) -> Pushed:
-    """Send all that is new here, then publish names and what is said of conversations.
+    """Send all that is new here, then publish names and records of conversations.
 
-    Cost: no round trip where nothing is new since the last time.
+    Cost: no round trip if nothing is new since the last time.
     Raises: RemoteRefused, RemoteUnavailable, SecretsFound, CorruptTurn.
     """
     live = given.live
     space, backend, state = live.target.space, live.target.backend, live.remote.state
-    # Of one moment: a signature goes with or behind its turn.
+    # In one transaction: otherwise a signature could be sent whose turn came later, and is not sent.
     end, signed = backend.read(lambda connection: (find_end(connection, space), last_signature(connection, space)))
     is_known = str(end.cursor) == state.pushed and live.welcome.holds and not given.wishes
     if is_known and signed == state.signed:
@@ -67,17 +67,20 @@ def send_all(given: LivePush) -> Pushed:
         receipts = backend.read(lambda connection: list(receipts_behind(connection, space, change)))
     turns = _send_turns(given, after, end.seq, receipts)
     if any(decode_receipt(each, 0).meta for each in receipts):
-        # Signatures went with it, and later ones may have got their numbers.
+        # The erasure of meta removed signatures too, and their numbers may be given again: send from the first one.
         live.note(replace(live.remote.state, signed=0))
     _send_signatures(live, signed)
-    names = _publish(given, end.seq)
+    names, waits = _publish(given, end.seq)
     state = live.remote.state
-    live.note(replace(state, pushed=str(end.cursor), met=state.met or live.welcome.cursor))
+    # What waits for a pull goes with the push after it. An unchanged ``pushed`` makes that push run even if the pull
+    # changes nothing here.
+    pushed = state.pushed if waits else str(end.cursor)
+    live.note(replace(state, pushed=pushed, met=state.met or live.welcome.cursor))
     return Pushed(live.label, turns, len(receipts), names=tuple(names))
 
 
 def _find_pushed(live: LiveSync) -> Cursor | None:
-    """Up to where this history is there, if both go on from there; else None."""
+    """The cursor up to which the other store has this history, if both histories go on from it; else None."""
     pushed, space = live.remote.state.pushed, live.target.space
     if pushed is None or not live.welcome.holds:
         return None
@@ -87,25 +90,25 @@ def _find_pushed(live: LiveSync) -> Cursor | None:
 
 
 def _send_turns(given: LivePush, after: Cursor | None, end: int, receipts: Sequence[bytes]) -> int:
-    """Send receipts, and the turns that are not there; how many turns those were."""
+    """Send receipts, and the turns that the other store does not have. Returns how many turns were sent."""
     sent = 0
     for seqs in _missing_there(given.live, after, end):
         while seqs:
-            done = _send(given, seqs, receipts)
-            sent, seqs, receipts = sent + done, seqs[done:], ()
-    if receipts:
+            count = _send(given, seqs, receipts)
+            sent, seqs, receipts = sent + count, seqs[count:], ()
+    if receipts:  # no turn was missing, so they have not gone with any
         _send(given, (), receipts)
     return sent
 
 
 def _missing_there(live: LiveSync, after: Cursor | None, end: int) -> Iterator[Sequence[int]]:
-    """The commit numbers of the turns that are not there, in parts and in order."""
+    """The commit numbers of the turns that the other store does not have, in parts and in order."""
     low, skips = (0, False) if after is None else (after.seq, True)
     different = live.compare() if after is None else None
     if different is not None:
         for first in range(0, len(different.here), LISTED_AT_ONCE):
             yield different.here[first : first + LISTED_AT_ONCE]
-        low, skips = live.compared_at or 0, True  # what was said or came since then
+        low, skips = live.compared_at or 0, True  # the turns that were added here since the comparison
     while low < end:
         offered, low = live.target.backend.read(partial(_own_behind, live=live, low=low, high=end, skips=skips))
         if not offered:
@@ -120,7 +123,8 @@ def _missing_there(live: LiveSync, after: Cursor | None, end: int) -> Iterator[S
 def _own_behind(
     connection: Connection, live: LiveSync, low: int, high: int, skips: bool
 ) -> tuple[Sequence[SealedTurn], int]:
-    """Turns behind a commit number, ``skips``: that did not come from there; and how far that is."""
+    """Return turns above a commit number, and the number up to which these are all. ``skips`` leaves out the turns that
+    came from the other store."""
     space = live.target.space
     turns = sealed_behind(connection, space, low, high, LISTED_AT_ONCE)
     reached = turns[-1].seq if len(turns) == LISTED_AT_ONCE else high
@@ -134,18 +138,19 @@ def _own_behind(
 
 
 def _send(given: LivePush, seqs: Sequence[int], receipts: Sequence[bytes]) -> int:
-    """Send receipts, and the first of some turns; how many turns went."""
+    """Send receipts, and the first of the turns in one bundle. Returns how many turns were sent."""
     live = given.live
-    told, pages = live.target.backend.read(partial(read_pages, space=live.target.space, seqs=seqs))
+    receipts_of_erased, pages = live.target.backend.read(partial(read_pages, space=live.target.space, seqs=seqs))
     keys = tuple(key for page in pages for key in find_keys(page))
     if keys and not given.allow_secrets:
         raise SecretsFound(keys, handles_of(live.target, keys))
-    sent = live.wire.send_bundle(dict.fromkeys([*receipts, *told]), pages)
-    done = live.wire.receive(Stored)
-    before, after = live.cursor(done.before), live.cursor(done.after)
-    is_ours = (after.seq, after.change) == (before.seq + done.stored, before.change)
-    state = live.moved_on(done.before, done.after, is_ours=is_ours)
-    if done.erases:
+    sent = live.wire.send_bundle(dict.fromkeys([*receipts, *receipts_of_erased]), pages)
+    answer = live.wire.receive(Stored)
+    before, after = live.cursor(answer.before), live.cursor(answer.after)
+    # If its counters grew by exactly what this bundle stored, nobody else wrote there, and nothing need be read back.
+    is_ours = (after.seq, after.change) == (before.seq + answer.stored, before.change)
+    state = live.moved_on(answer.before, answer.after, is_ours=is_ours)
+    if answer.erases:
         erased = {*live.seen().erased, *(decode_receipt(each, 0).id for each in receipts)}
         state = replace(state, seen=live.seen_with(tuple(sorted(erased))))
     live.note(state)
@@ -153,22 +158,24 @@ def _send(given: LivePush, seqs: Sequence[int], receipts: Sequence[bytes]) -> in
 
 
 def _send_signatures(live: LiveSync, last: int) -> None:
-    """Send the signatures up to a number that did not come from there, once their turns are there."""
+    """Send the signatures up to number ``last`` that did not come from the other store. Call it after their turns were
+    sent: signatures of turns that are missing there are dropped."""
     space, low = live.target.space, live.remote.state.signed
     while low < last:
-        found, low = live.target.backend.read(partial(signatures_between, space=space, after=low, until=last))
-        new = tuple(as_sent(each) for each in found if each.remote != live.remote.name)
+        signatures, low = live.target.backend.read(partial(signatures_between, space=space, after=low, until=last))
+        new = tuple(as_sent(each) for each in signatures if each.remote != live.remote.name)
         state = live.remote.state
         if new:
-            done = live.wire.ask(NewSignatures(new), SignaturesTaken)
-            # What came from here is not asked for.
-            there = done.after if done.before == state.signed_there and done.after else state.signed_there
-            state = replace(state, signed_there=there)
+            answer = live.wire.ask(NewSignatures(new), SignaturesTaken)
+            # The signatures sent just now need not be asked for at the next pull.
+            signed_there = answer.after if answer.before == state.signed_there and answer.after else state.signed_there
+            state = replace(state, signed_there=signed_there)
         live.note(replace(state, signed=low))
 
 
-def _publish(given: LivePush, end: int) -> list[ArrivedName]:
-    """Publish names of turns up to a commit number, and what is said of conversations; what became of the names."""
+def _publish(given: LivePush, end: int) -> tuple[list[ArrivedName], bool]:
+    """Publish the names of turns up to a commit number, and the records of conversations. Returns what became of the
+    names, and whether something waits for a pull."""
     live = given.live
     space, head, pattern = live.target.space, live.head(), live.welcome.names
     chosen = live.target.backend.read(
@@ -179,13 +186,13 @@ def _publish(given: LivePush, end: int) -> list[ArrivedName]:
     subjects = () if given.allow_secrets else tuple(find_said_keys(names_of(chosen), records_of(chosen)))
     if subjects:
         raise SecretsFound((), (), subjects)
-    told = chosen.apart
+    arrived = chosen.apart
     for asked, moved in send_moves(live.wire, chosen):
-        told += write_locked(live.target, partial(_note_moved, live=live, asked=asked, moved=moved))
-    return told
+        arrived += write_locked(live.target, partial(_note_moved, live=live, asked=asked, moved=moved))
+    return arrived, chosen.waits
 
 
 def _note_moved(connection: Connection, live: LiveSync, asked: NameLeases, moved: LeaseAnswers) -> list[ArrivedName]:
-    told = note_moved(connection, live.target.space, live.remote, asked, moved)
+    arrived = note_moved(connection, live.target.space, live.remote, asked, moved)
     live.keep(connection, live.moved_on(moved.before, moved.after, is_ours=True))
-    return told
+    return arrived

@@ -1,7 +1,7 @@
-"""Pull from a store that answers: receipts first, then turns, then names, each once what it needs is here.
+"""Pull from a store that answers: receipts first, then turns, then names, so that each finds what it needs here.
 
-Turns are found by cursor where the other history goes on from where it was, else by ranges, else by a list of all. What
-was taken stays: a pull goes on where the one before broke off.
+Turns are found by cursor if the other history goes on from the one last seen, else by ranges, else by a list of all.
+Turns that were taken stay: a pull continues where the one before broke off.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from headish.values.results.sharing import REMOVED, ArrivedName, Pulled
 
 
 def take_all(live: LiveSync, *, prune: bool) -> Pulled:
-    """Take all that is new there; then meet names and what is said of conversations.
+    """Take all that is new there; then merge names and records of conversations.
 
-    Cost: no round trip where nothing is new since the last time.
+    Cost: no round trip if nothing is new since the last time.
     Raises: RemoteRefused, RemoteUnavailable, InvalidBundle, ForeignConflict, MissingParents, QuotaExceeded.
     """
     state = live.remote.state
@@ -56,7 +56,8 @@ def take_all(live: LiveSync, *, prune: bool) -> Pulled:
     if is_known:
         _take_signatures(live)
         return Pulled(live.label)
-    if not state.seen:  # before its turns come: whether their options act is looked up there
+    # Before its turns arrive: whether their options act here is looked up by this entry.
+    if not state.seen:
         live.note(replace(state, seen=live.seen_with(())))
     erasures = ErasuresThere(live.target, live.remote.settings.erasures)
     erasures.come_from(live.origin)
@@ -65,7 +66,7 @@ def take_all(live: LiveSync, *, prune: bool) -> Pulled:
         receipts = _ask_receipts(live, after.change if after else 0)
         erasures.take(receipts)
         if any(each.meta for each in receipts):
-            # Signatures went with it, and later ones may have got their numbers.
+            # The erasure of meta removed signatures there, too, and their numbers may be given again.
             live.note(replace(live.remote.state, signed_there=0))
     low = max(after.seq if after else 0, live.remote.state.taken)
     different = None if low else live.compare()
@@ -86,15 +87,15 @@ def _ask_receipts(live: LiveSync, after: int) -> list[Receipt]:
 
 
 def _take_listed(live: LiveSync, low: int, erasures: ErasuresThere) -> tuple[int, int]:
-    """How many turns behind a commit number there are new here, and how many were here."""
+    """Take the turns above a commit number there. Returns how many are new here, and how many were here already."""
     stored = known = 0
     while low < live.there.seq:
         listed = live.wire.ask(AskTurns(low, live.there.seq), TurnMarks)
-        if not low < listed.reached <= live.there.seq:
+        if not low < listed.reached <= live.there.seq:  # without progress, this loop would not end
             raise InvalidBundle(live.wire.name, "it lists other turns than it was asked for")
-        wanted = _missing_here(live, listed.turns)
-        stored += _take(live, wanted, erasures)
-        known += len(listed.turns) - len(wanted)
+        missing = _missing_here(live, listed.turns)
+        stored += _take(live, missing, erasures)
+        known += len(listed.turns) - len(missing)
         low = listed.reached
         if low < live.there.seq:
             live.note(replace(live.remote.state, taken=low, met=live.welcome.cursor))
@@ -102,25 +103,25 @@ def _take_listed(live: LiveSync, low: int, erasures: ErasuresThere) -> tuple[int
 
 
 def _take_signatures(live: LiveSync) -> None:
-    """Take the signatures that are new there, once their turns are here."""
+    """Take the signatures that are new there. Call it after their turns came: one without its turn is dropped."""
     low, target = live.remote.state.signed_there, live.target
     while low < live.welcome.signed:
-        found = live.wire.ask(AskSigned(low, live.welcome.signed), SignedThere)
-        if not low < found.reached <= live.welcome.signed:
+        answer = live.wire.ask(AskSigned(low, live.welcome.signed), SignedThere)
+        if not low < answer.reached <= live.welcome.signed:
             raise InvalidBundle(live.wire.name, "it has other signatures than it was asked for")
-        store_arrived_signatures(target, found.signatures, live.wire.name, live.origin.bringer)
-        low = found.reached
+        store_arrived_signatures(target, answer.signatures, live.wire.name, live.origin.bringer)
+        low = answer.reached
         live.note(replace(live.remote.state, signed_there=low))
 
 
 def _missing_here(live: LiveSync, listed: Sequence[TurnMark]) -> list[int]:
-    """The commit numbers of those listed turns that are not here. Raises: ForeignConflict, InvalidBundle."""
+    """The commit numbers of the listed turns that are not here. Raises: ForeignConflict, InvalidBundle."""
     space = live.target.space
     ids = [each.id for each in listed]
     if any(as_turn_id(each) != each for each in ids):
         raise InvalidBundle(live.wire.name, "the id of a turn is none")
-    found = live.target.backend.read(lambda connection: sealed_with(connection, space, ids))
-    here: dict[str, SealedTurn] = {each.id: each for each in found.values()}
+    turns = live.target.backend.read(lambda connection: sealed_with(connection, space, ids))
+    here: dict[str, SealedTurn] = {each.id: each for each in turns.values()}
     for each in listed:
         if each.id in here:
             check_mark(here[each.id], each.mark)
@@ -128,13 +129,13 @@ def _missing_here(live: LiveSync, listed: Sequence[TurnMark]) -> list[int]:
 
 
 def _take(live: LiveSync, seqs: Sequence[int], erasures: ErasuresThere) -> int:
-    """Take turns by their commit numbers there; how many are new here."""
+    """Take turns by their commit numbers there. Returns how many are new here."""
     stored = 0
     while seqs:
         live.wire.send(AskPages(tuple(seqs[:LISTED_AT_ONCE])))
         applied = apply_bundle(live.target, live.wire.bundle(), live.origin, erasures=erasures)
         came = applied.stored + applied.known
-        if not came:
+        if not came:  # an empty bundle would be asked for again without end
             raise InvalidBundle(live.wire.name, "it sends none of the turns that it listed")
         stored, seqs = stored + applied.stored, seqs[came:]
     return stored
@@ -143,15 +144,15 @@ def _take(live: LiveSync, seqs: Sequence[int], erasures: ErasuresThere) -> int:
 def _meet(
     connection: Connection, live: LiveSync, head: LiveHead, prune: bool
 ) -> tuple[list[ArrivedName], int, list[str]]:
-    """Move names, and say of conversations what is said of them there; and keep how far this is."""
+    """Merge names and records of conversations, and store how far this pull is."""
     remote, space = live.remote, live.target.space
     met = _met(live, prune)
     names = meet_names(connection, space, met, head.names)
     records, kept = meet_records(connection, space, met, head.records)
-    there = {stored_name(each.name) for each in head.names}
+    names_there = {stored_name(each.name) for each in head.names}
     removed = {each.name: str(each.turn) for each in names if each.outcome == REMOVED}
-    gone = {name: turn for name, turn in {**remote.state.gone, **removed}.items() if name not in there}
-    # As far as was asked for: what came there meanwhile is taken by the next pull.
+    gone = {name: turn for name, turn in {**remote.state.gone, **removed}.items() if name not in names_there}
+    # Only up to the cursor of the greeting: the next pull takes what was added there meanwhile.
     at = live.welcome.cursor
     seen = live.seen_with(made_here(connection, space, head.erased))
     state = replace(remote.state, pulled=at, met=at, taken=0, gone=gone, seen=seen)
@@ -160,6 +161,6 @@ def _meet(
 
 
 def _met(live: LiveSync, prune: bool) -> Met:
-    """The store at the other end, which is called as the remote is."""
+    """The other side of a merge: the store that answers is a device with the name of the remote."""
     remote = live.remote
     return Met(remote.name, remote.name, remote.settings.names, prune)

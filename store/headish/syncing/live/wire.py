@@ -1,4 +1,4 @@
-"""A conversation between two stores: messages go out and come in, turns as bundles among them."""
+"""A conversation between two stores: send and receive messages, with turns as bundles among them."""
 
 from __future__ import annotations
 
@@ -22,35 +22,36 @@ from headish.remotes.commands import AT_WORK_SECONDS, Pipes, printable
 S = TypeVar("S", bound=Struct)
 _REASON_LENGTH = 1000
 BEAT_SECONDS = 15.0
-"""A store that is at work for longer says so: silence means that nobody is there."""
+"""The interval at which a store that is at work says so: silence means that nobody is there."""
 EXPLAIN_SECONDS = 10.0
-"""A store that takes nothing any more is listened to for so long: it may have said why."""
+"""The time to go on listening to a store that takes nothing any more: it may have said why."""
 _IN_BUNDLE = frozenset((LiveKind.HEADER, LiveKind.RECEIPT, LiveKind.PAGE, LiveKind.SIGNATURES, LiveKind.END))
-"""What a bundle on its way holds. Names are moved by messages of their own, which somebody may forbid."""
+"""The frames of a bundle in a conversation. Names move by messages of their own, which the other side may forbid."""
 
 
 class Talk(ABC):
-    """What one side of a conversation says and hears. ``name`` is the other store in errors."""
+    """One side of a conversation. ``name`` is the other store in errors."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._frames: Iterator[tuple[IntEnum, Any]] = iter(())
 
     def greet(self, hello: Hello) -> Welcome:
-        """Say who calls, once, before all else. One round trip."""
+        """Say who calls, once, before anything else. One round trip."""
         return self.ask(hello, Welcome)
 
     def send(self, message: Struct) -> None:
-        """Say something. Raises: RemoteUnavailable; RemoteRefused where the other store has said why it went."""
+        """Send a message. Raises: RemoteUnavailable; RemoteRefused if the other store said why it left."""
         with self._saying() as writer:
             writer.write(KINDS[type(message)], message)
 
     @abstractmethod
     def bye(self) -> None:
-        """Say that nothing else comes."""
+        """Say goodbye: nothing else follows."""
 
     def next(self) -> tuple[LiveKind, Any]:
-        """The next message. Raises: RemoteRefused, RemoteUnavailable, InvalidBundle."""
+        """Read the next message. Raises: RemoteRefused, RemoteUnavailable, InvalidBundle."""
+        # WAIT shows only that somebody is there: a store that hangs would send it without end.
         last = time.monotonic() + AT_WORK_SECONDS
         while (message := self._read())[0] is LiveKind.WAIT:
             if last <= time.monotonic():
@@ -58,19 +59,19 @@ class Talk(ABC):
         return message
 
     def receive(self, wanted: type[S]) -> S:
-        """The next message, which is of one kind. Raises: as ``next``."""
+        """Read the next message, which must be of this type. Raises: as ``next``."""
         kind, value = self.next()
         if BODIES.get(kind) is not wanted:
             raise InvalidBundle(self.name, f"it says {kind.name} where something else is to be said")
         return value  # type: ignore[no-any-return]
 
     def ask(self, question: Struct, answer: type[S]) -> S:
-        """What the other store answers. One round trip."""
+        """Send a question and read its answer. One round trip."""
         self.send(question)
         return self.receive(answer)
 
     def send_bundle(self, receipts: Iterable[bytes], pages: Iterable[Sequence[TurnRecord]]) -> int:
-        """Send turns, with receipts; how many turns that were."""
+        """Send receipts and turns as a bundle. Returns how many turns it has."""
         with self._saying() as frames:
             writer = BundleWriter(frames, BundleHeader())
             for receipt in receipts:
@@ -81,7 +82,7 @@ class Talk(ABC):
         return writer.turns
 
     def bundle(self, first: tuple[LiveKind, Any] | None = None) -> BundleReader:
-        """The bundle that comes next, or whose first frame was read. Raises: as ``next``."""
+        """Read the next bundle; ``first`` is its first frame if that was read already. Raises: as ``next``."""
         return BundleReader(self._bundle_frames(first or self.next()), self.name)
 
     def _bundle_frames(self, first: tuple[LiveKind, Any]) -> Generator[tuple[IntEnum, Any]]:
@@ -95,20 +96,21 @@ class Talk(ABC):
 
     @abstractmethod
     def _saying(self) -> AbstractContextManager[FrameWriter]:
-        """While this thread alone says something."""
+        """Give the writer to this thread alone, for one message."""
 
     @abstractmethod
     def _has_ended(self) -> bool:
-        """Whether nothing else comes from the other store."""
+        """Whether the other store has ended."""
 
     def _shown(self, text: str) -> str:
-        """What the other store says, as people may see it."""
+        """Text from the other store, made safe to show to people."""
         return printable(text)
 
     def _read(self) -> tuple[LiveKind, Any]:
         try:
             kind, value = next(self._frames)
         except InvalidBundle:
+            # A frame that was cut off by the end is no damage: the other side went away.
             if self._has_ended():
                 raise RemoteUnavailable(self.name, "it stopped in the middle of the conversation") from None
             raise
@@ -120,7 +122,7 @@ class Talk(ABC):
 
 
 class Wire(Talk):
-    """Both directions of a conversation over pipes, while it is entered."""
+    """Both directions of a conversation over pipes. A context manager; its thread beats until it is left."""
 
     def __init__(self, pipes: Pipes, name: str) -> None:
         super().__init__(name)
@@ -138,23 +140,26 @@ class Wire(Talk):
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
-        with self._writing:  # whoever closes the pipes now writes to nothing else
+        # Wait for a beat that is being written: the pipes are closed next, and their numbers may become other files'.
+        with self._writing:
             pass
 
     def bye(self) -> None:
-        """Say that nothing else comes."""
+        """Say goodbye: nothing else follows."""
         with self._saying() as writer:
             writer.write(LiveKind.BYE, Nothing())
 
     def refuse(self, error: Exception) -> None:
-        """Say why nothing else comes. What an error says that is not headish's own may be of this machine alone."""
+        """Say why nothing else follows. The text of an error that is not headish's own stays here: it may reveal
+        something about this machine."""
         reason = str(error) if isinstance(error, HeadishError) else "it failed; see its log"
         if not self._ended.is_set():
             self.send(LiveRefusal(type(error).__name__, reason[:_REASON_LENGTH]))
 
     @contextmanager
     def _saying(self) -> Iterator[FrameWriter]:
-        """What could not be written may end within a frame: nothing follows it."""
+        """Give the writer to this thread alone. After a failed write nothing else is written: the frame may be cut
+        off in the middle."""
         try:
             with self._writing:
                 try:
@@ -169,15 +174,16 @@ class Wire(Talk):
         return self._pipes.ended
 
     def _beat(self) -> None:
-        """Say from time to time that somebody is there. It never waits: where bytes of ours are still to be taken, they
-        say so."""
+        """Say every ``BEAT_SECONDS`` that this store is there. It skips a beat instead of waiting for the other side:
+        bytes that it has still to read show the same."""
         while not self._ended.wait(BEAT_SECONDS):
-            with self._writing, suppress(RemoteUnavailable):  # whoever asks or answers meets that, too
+            with self._writing, suppress(RemoteUnavailable):  # the thread that talks meets the same error
                 if not self._ended.is_set() and self._pipes.takes():
                     self._writer.write(LiveKind.WAIT, Nothing())
 
     def _explain(self, error: RemoteUnavailable) -> NoReturn:
-        """Raise why the other store takes nothing any more, if it has said so, or is no store; else the error."""
+        """Raise the reason why the other store takes nothing any more, if it sent one or is not a store; else
+        ``error``."""
         until = time.monotonic() + EXPLAIN_SECONDS
         with suppress(RemoteUnavailable):
             while time.monotonic() < until:

@@ -1,7 +1,7 @@
-"""Tool servers: list what they offer, and run the calls of a thread on them.
+"""Tool servers: list their tools, and run the calls of a thread on them.
 
-``read_config`` reads which servers there are, ``ToolServers`` starts them and calls. The package ``mcp``, which speaks
-the Model Context Protocol, is imported only when a server starts.
+``read_config`` reads the list of servers, ``ToolServers`` starts and calls them. The package ``mcp``, which speaks the
+Model Context Protocol, is imported only when a server starts.
 """
 
 from __future__ import annotations

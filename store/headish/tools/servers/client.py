@@ -1,7 +1,7 @@
-"""Tool servers for synchronous code: they start together, are called together, and stop at the end of the block.
+"""Tool servers for synchronous code: start them together, call them together, stop them at the end of the block.
 
-A failure while a call runs is the result of that call alone. A server that dies, hangs or answers nonsense costs the
-thread an error result, which the model reads, and never the answers of other servers.
+A failure while a call runs is the result of that call alone. A server that dies, hangs or answers nonsense gives an
+error result, which the model reads, and never affects the answers of other servers.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ToolServers:
         """``start_seconds`` limit starting and listing, ``call_seconds`` each call.
 
         The stderr of programs goes to ``errlog``, a real file, else to that of this process.
-        Raises: InvalidName for a server's name that could not be told from a tool's.
+        Raises: InvalidName for a server's name that could not be separated from a tool's.
         """
         for name in configs:
             reason = refusal(name)
@@ -66,8 +66,8 @@ class ToolServers:
     def __enter__(self) -> Self:
         """Start all servers and list their tools.
 
-        Raises: ServerFailed for one that does not start; those that did are stopped. InvalidArgument where the package
-        ``mcp`` is missing.
+        Raises: ServerFailed for a server that does not start; the others are stopped. InvalidArgument without the
+        package ``mcp``.
         """
         if self._running is not None:
             raise InvalidArgument("these tool servers are running already")
@@ -83,12 +83,12 @@ class ToolServers:
         """Stop all servers; their processes are gone when this returns."""
         running, self._running = self._running, None
         if running is not None:
-            # The stack is not told what was raised: a KeyboardInterrupt would end the event loop before the servers are
-            # stopped.
+            # ``close`` hides the exception from the stack: a KeyboardInterrupt would end the event loop before the
+            # servers are stopped.
             running.stack.close()
 
     def tools(self) -> dict[str, list[dict[str, Any]]]:
-        """The MCP ``tools/list`` of each server, all pages, as the server gave it when it started."""
+        """The MCP ``tools/list`` of each server, all pages, as listed when the server started."""
         return {name: [strictjson.plain(tool) for tool in each.tools] for name, each in self._now.sessions.items()}
 
     def call(
@@ -105,10 +105,10 @@ class ToolServers:
         """
         portal, together = self._now.portal, _Together(self._now.sessions)
         try:
-            waited = [portal.start_task_soon(together.answer, call) for call in calls]
-            return [future.result() for future in waited]
+            futures = [portal.start_task_soon(together.answer, call) for call in calls]
+            return [future.result() for future in futures]
         except BaseException:
-            with suppress(RuntimeError):  # they have been stopped meanwhile
+            with suppress(RuntimeError):  # the servers may have been stopped meanwhile
                 portal.start_task_soon(together.give_up)
             raise
 
@@ -120,10 +120,10 @@ class ToolServers:
 
 
 class _Together:
-    """Calls that somebody waits for together, on the thread of the servers.
+    """Calls of one caller, on the thread of the servers.
 
-    They are ended here, and not by what their start returned: an interrupt can come after a call has begun, and before
-    who began it is told of it.
+    ``give_up`` ends them all. Their futures could not: an interrupt can come after a call has begun, and before the
+    caller has its future.
     """
 
     def __init__(self, sessions: Mapping[str, ServerSession]) -> None:
@@ -132,7 +132,7 @@ class _Together:
         self._is_given_up = False
 
     async def answer(self, call: ToolUse) -> ToolResult:
-        from anyio import CancelScope  # late: it is there once servers run
+        from anyio import CancelScope  # late: it comes with the extra, and is installed if servers run
 
         with CancelScope() as scope:
             self._scopes.append(scope)

@@ -1,7 +1,7 @@
 """The list of tool servers: the JSON file that most programs with tools read (``{"mcpServers": {…}}``).
 
-The file needs no keys: ``${VARIABLE}`` and ``${VARIABLE:-default}`` in its strings are taken from the
-environment. Errors name the place and the variable, never the value, because a value may be a key.
+The file needs no keys: ``${VARIABLE}`` and ``${VARIABLE:-default}`` in its strings are replaced from the environment.
+Errors name the place and the variable, never the value, because a value may be a key.
 
 Source: the file as Claude Desktop and most clients after it read it; variables as in code.claude.com/docs/en/mcp,
 "Environment variable expansion".
@@ -28,7 +28,7 @@ _ADDRESS = re.compile(r"https?://[^\s/]\S*")
 
 
 class StdioServer(Struct, frozen=True):
-    """A program to start, spoken to over its standard input and output.
+    """A program to start, with messages over its standard input and output.
 
     It gets ``env`` beside the few variables that every program needs (PATH, HOME, …), not the whole environment.
     """
@@ -52,7 +52,7 @@ ServerConfig = StdioServer | HttpServer
 def read_config(path: str | os.PathLike[str]) -> dict[str, ServerConfig]:
     """The servers of a file by name, in its order. Unknown keys are ignored.
 
-    A default replaces a variable that is not set. A variable that is set to nothing gives nothing.
+    A default replaces a variable that is not set, but not one that is set to an empty text.
     Raises: InvalidConfig with the file, the server and the reason.
     """
     file = os.fspath(path)
@@ -63,7 +63,7 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, ServerConfig]:
 
 
 def refusal(name: str) -> str | None:
-    """Why a server cannot have the name, or None where it can."""
+    """The reason why a server cannot have the name; None if it can."""
     if not _NAME.fullmatch(name):
         return "a name is made of the letters A to Z, digits, - and _"
     if SEPARATOR in name:
@@ -78,7 +78,7 @@ def _read_file(file: str) -> dict[str, Any]:
         data = read_regular(file, MAPPING_LIMIT_BYTES)
         if len(data) > MAPPING_LIMIT_BYTES:
             raise InvalidConfig(file, None, f"it has more than {MAPPING_LIMIT_BYTES:,} bytes")
-        value = strictjson.decode(data.decode("utf-8-sig"), "the file")
+        value = strictjson.decode(data.decode("utf-8-sig"), "the file")  # some editors write a byte order mark
     except OSError as error:
         raise InvalidConfig(file, None, error.strerror or str(error)) from None
     except UnicodeDecodeError as error:
@@ -96,17 +96,17 @@ def _read_server(name: str, server: Any, file: str) -> ServerConfig:
         raise InvalidConfig(file, name, f"the name is refused: {reason}")
     if not isinstance(server, dict):
         raise InvalidConfig(file, name, "it is no JSON object")
-    found = [key for key in READERS if key in server]
-    if len(found) != 1:
+    kinds = [key for key in READERS if key in server]
+    if len(kinds) != 1:
         raise InvalidConfig(file, name, 'it needs either "command" or "url"')
     try:
-        return READERS[found[0]](server)
+        return READERS[kinds[0]](server)
     except _WrongShape as error:
         raise InvalidConfig(file, name, str(error)) from None
 
 
 class _WrongShape(ValueError):
-    """What is wrong with a server's entry, as the end of a sentence."""
+    """The problem of a server's entry, as the end of a sentence."""
 
 
 def _read_stdio(server: Mapping[str, Any]) -> StdioServer:

@@ -1,7 +1,7 @@
-"""Make a result block of a tool server's answer, and of a failure a result that says so.
+"""Make a result block from a tool server's answer, and an error result from a failure.
 
 Nothing is dropped. If a result block cannot hold the content, or it is too large to keep, the whole answer becomes an
-error result, which a model can read, instead of a shorter one.
+error result, which a model can read, and never a shorter result.
 
 Source: Model Context Protocol 2025-11-25 and 2026-07-28, "Tool Result"; their content blocks are the same.
 """
@@ -22,7 +22,7 @@ RESULT_LIMIT_BYTES = 8 * 1024 * 1024
 
 
 def make_result(call: ToolUse, answer: Mapping[str, Any]) -> ToolResult:
-    """The result block of a ``tools/call`` answer. Structured content counts only where there is no other.
+    """The result block of a ``tools/call`` answer. Structured content counts only if there is no other.
 
     Raises: InvalidContent for content that cannot be kept; TooLarge.
     """
@@ -40,18 +40,18 @@ def make_result(call: ToolUse, answer: Mapping[str, Any]) -> ToolResult:
 
 
 def make_failure(call: ToolUse, reason: str) -> ToolResult:
-    """The error result of a call that was not answered."""
+    """The error result of a call without an answer."""
     return ToolResult(call.id, call.name, (Text(reason),), True)
 
 
 def _read_block(block: Mapping[str, Any], what: str) -> ContentBlock:
-    made = BLOCKS[block["type"]](block)
-    if isinstance(made, Document):
+    content_block = BLOCKS[block["type"]](block)
+    if isinstance(content_block, Document):
         try:
-            decode_bytes(made)
+            decode_bytes(content_block)
         except NotDecodable as error:
             raise InvalidContent(what, f"it holds {error}") from None
-    return made
+    return content_block
 
 
 def _text(block: Mapping[str, Any]) -> Text:
@@ -66,6 +66,7 @@ def _resource(block: Mapping[str, Any]) -> ContentBlock:
     resource = block["resource"]
     if "text" in resource:
         return Text(resource["text"])
+    # A URI without a slash (``urn:…``) has no name in it.
     folder, _, name = resource["uri"].partition("?")[0].rpartition("/")
     source = Base64Source(resource.get("mimeType") or UNKNOWN, resource["blob"])
     return Document(source, unquote(name) if folder and name else None)

@@ -1,7 +1,7 @@
 """Connections to tool servers, on the event loop of a background thread.
 
-Invariant: a connection is entered and left by one task, ``Session.run``, which stays in it for as long as the server
-runs. Calls come from other tasks and only borrow the client, so a call that is cancelled leaves the connection whole.
+Invariant: one task, ``ServerSession.run``, enters and leaves a connection, and stays in it for as long as the server
+runs. Calls come from other tasks and only borrow the client, so a cancelled call leaves the connection whole.
 
 The package ``mcp`` takes half a second to import. This module and ``transports`` import it, so they are imported only
 when servers start.
@@ -28,13 +28,13 @@ from headish.version import __version__
 PAGES_LIMIT = 100
 """A server that lists its tools on more pages counts as one that never ends."""
 STOP_SECONDS = 5.0
-"""How long a server is given to say goodbye. The package then ends the process of one that we started."""
+"""The seconds that a server has to end its connection. After that, the package ends the process of a program."""
 _REASON_LIMIT = 300
 _ME = Implementation(name="headish", version=__version__)
 
 
 class ServerSession:
-    """One server: its tools as listed at the start, and its connection while it stands."""
+    """One server: its tools as listed at the start, and its connection while there is one."""
 
     def __init__(
         self, name: str, config: ServerConfig, start_seconds: float, call_seconds: float, errlog: TextIO | None
@@ -67,7 +67,7 @@ class ServerSession:
             raise ServerFailed(self.name, late if limit.cancel_called else self._ended)
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The server's answer, as JSON. Raises: ServerFailed, whatever went wrong."""
+        """Call a tool; return the server's answer as JSON. Raises: ServerFailed for every failure."""
         if self._client is None:
             raise ServerFailed(self.name, self._ended)
         with anyio.move_on_after(self._call_seconds):
@@ -83,7 +83,7 @@ class ServerSession:
         async with Client(cast("Transport", transport), client_info=_ME, cache=None) as client:
             self.tools = await list_tools(client)
             self._client = client
-            limit.deadline = math.inf
+            limit.deadline = math.inf  # the limit was for the start alone
             self.started.set()
             await self.stopping.wait()
             self._client = None
@@ -94,9 +94,9 @@ class ServerSession:
 async def open_sessions(
     configs: Mapping[str, ServerConfig], start_seconds: float, call_seconds: float, errlog: TextIO | None
 ) -> AsyncIterator[dict[str, ServerSession]]:
-    """All servers, started at the same time, and stopped at the end.
+    """Start all servers at the same time, and stop them at the end.
 
-    Raises: ServerFailed for the first that does not start, once those that did are stopped.
+    Raises: ServerFailed for the first that does not start, once the others are stopped.
     """
     sessions = {
         name: ServerSession(name, config, start_seconds, call_seconds, errlog) for name, config in configs.items()
@@ -115,11 +115,9 @@ async def open_sessions(
 
 
 async def list_tools(client: Client) -> list[dict[str, Any]]:
-    """What ``tools/list`` says, all pages, every key as the server gave it and in its order.
-
-    The client's own listing loses the keys that it does not know, so each page is asked for twice: the client learns
-    from its own what a call needs, and which tools the protocol says are not to be used.
-    """
+    """The tools of ``tools/list``, all pages, with every key as the server gave it and in its order."""
+    # Each page is requested twice. The client's own listing drops unknown keys, but from it the client learns what a
+    # call needs, and which tools the protocol forbids to use.
     if client.server_capabilities.tools is None:
         return []
     tools: list[dict[str, Any]] = []
@@ -127,9 +125,9 @@ async def list_tools(client: Client) -> list[dict[str, Any]]:
     for _ in range(PAGES_LIMIT):
         page = await client.list_tools(cursor=cursor)
         request = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
-        said = await client.session.send_request(request, _Said)
+        answer = await client.session.send_request(request, _Said)
         usable = {tool.name for tool in page.tools}
-        tools += [tool for tool in said.root["tools"] if tool["name"] in usable]
+        tools += [tool for tool in answer.root["tools"] if tool["name"] in usable]
         cursor = page.next_cursor
         if not cursor:
             return tools
@@ -137,18 +135,18 @@ async def list_tools(client: Client) -> list[dict[str, Any]]:
 
 
 def explain(error: BaseException, told: Told) -> str:
-    """Why something failed, on one line of bounded length."""
+    """The reason of a failure, on one line of bounded length."""
     error = _first(error)
     if isinstance(error, ValidationError):
         wrong = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in wrong["loc"])
         return f"its answer breaks the protocol: {wrong['msg']} (at {place})"
-    said = " ".join([*str(error).split(), *(f"({status})" for status in told)]) or type(error).__name__
-    return said if len(said) <= _REASON_LIMIT else said[: _REASON_LIMIT - 1] + "…"
+    reason = " ".join([*str(error).split(), *(f"({status})" for status in told)]) or type(error).__name__
+    return reason if len(reason) <= _REASON_LIMIT else reason[: _REASON_LIMIT - 1] + "…"
 
 
 class _Said(RootModel[dict[str, Any]]):
-    """A result as it came."""
+    """A result with every key that came."""
 
 
 def _first(error: BaseException) -> BaseException:

@@ -1,7 +1,7 @@
 """The two ways to a tool server: a program's standard input and output, and streamable HTTP.
 
-A program is ended with the connection, its descendants too (the package ``mcp`` does that). Requests stay at the origin
-of their address, so headers that hold a key go nowhere else. At most ``ANSWER_LIMIT_BYTES`` of each answer are read.
+The package ``mcp`` ends a program, with its descendants, when the connection ends. Requests stay at the origin of their
+address, so headers with a key go nowhere else. At most ``ANSWER_LIMIT_BYTES`` of each answer are read.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from headish.tools.servers.config import HttpServer, ServerConfig, StdioServer
 from headish.tools.servers.results import RESULT_LIMIT_BYTES
 
 ANSWER_LIMIT_BYTES = 2 * RESULT_LIMIT_BYTES
-"""The largest answer of an HTTP server that is read. A result that may be kept can be longer there, because it is
-escaped."""
+"""The largest answer of an HTTP server to read. It is more than the limit for a result, because escapes make the same
+result longer there."""
 CONNECT_SECONDS = 30.0
 
 Told = list[str]
-"""The HTTP status of the last answer where it was an error, else empty: the package's own errors leave it out."""
+"""The HTTP status of the last answer if that was an error, else empty. Errors of the package do not name it."""
 Streams = AbstractAsyncContextManager[Any]
 
 
@@ -35,19 +35,20 @@ def open_stdio(server: StdioServer, errlog: TextIO | None, told: Told) -> Stream
         args=list(server.args),
         env=dict(server.env),
         cwd=server.cwd,
-        # One byte that is not UTF-8 would otherwise end the reading, and every later call would wait for its time-out.
+        # Otherwise one byte that is not UTF-8 would end the reading, and every later call would wait for its time-out.
         encoding_error_handler="replace",
     )
-    # Not sys.stderr: in a test or a notebook that is no real file, and a child process needs one.
+    # Not sys.stderr: in a test or a notebook that is not a real file, which a child process needs.
     return stdio_client(parameters, cast("TextIO", errlog or sys.__stderr__))
 
 
 @asynccontextmanager
 async def open_http(server: HttpServer, errlog: TextIO | None, told: Told) -> AsyncIterator[Any]:
-    """Open the address. The caller decides how long an answer may take."""
+    """Open the address. The caller limits the time of an answer."""
 
     async def look(response: httpx2.Response) -> None:
         told[:] = [f"HTTP {response.status_code} {response.reason_phrase}".strip()] if response.is_error else []
+        # Of the other kind, an event stream, the package limits each event.
         if response.headers.get("content-type", "").lower().startswith("application/json"):
             response.stream = _Bounded(cast("httpx2.AsyncByteStream", response.stream))
 
@@ -68,10 +69,10 @@ class _Bounded(httpx2.AsyncByteStream):
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        read = 0
+        received = 0
         async for chunk in self._stream:
-            read += len(chunk)
-            if read > ANSWER_LIMIT_BYTES:
+            received += len(chunk)
+            if received > ANSWER_LIMIT_BYTES:
                 raise httpx2.StreamError(f"the answer exceeded the {ANSWER_LIMIT_BYTES} byte limit")
             yield chunk
 

@@ -1,6 +1,6 @@
-"""A transcript as Anthropic's messages, and back: the strict interchange, which refuses.
+"""A transcript as Anthropic's messages, and back, strictly: what does not fit is refused.
 
-The request that repairs what Anthropic would refuse is another thing: providers/anthropic.py.
+providers/anthropic makes requests instead, and repairs what Anthropic would refuse.
 
 Source: the types of the official SDK (read 2026-11-20); the RWKV template's table.
 """
@@ -34,6 +34,7 @@ def to_anthropic(transcript: Transcript) -> dict[str, Any]:
     system: Blocks = []
     messages: Blocks = []
     for step in read_steps(transcript, TARGET):
+        # The API takes system texts before the conversation only, and knows no developer.
         if step.role in ("system", "developer"):
             if step.role == "developer" or messages:
                 raise Unmappable(TARGET, f"a {step.role} message behind the first, or of role developer")
@@ -41,6 +42,7 @@ def to_anthropic(transcript: Transcript) -> dict[str, Any]:
             continue
         role = "assistant" if step.role == "assistant" else "user"
         block = _WRITERS[step.kind](step)
+        # Read back, each block is a message again, so joining loses nothing.
         if messages and messages[-1]["role"] == role:
             messages[-1]["content"].append(block)
         else:
@@ -59,6 +61,7 @@ def from_anthropic(data: Mapping[str, Any]) -> Transcript:
 
 
 def _write_text(step: ApiStep) -> dict[str, Any]:
+    # The API refuses such a block.
     if not step.text.strip():
         raise Unmappable(TARGET, "a blank text")
     return {"type": "text", "text": step.text}
@@ -78,7 +81,7 @@ def _write_result(step: ApiStep) -> dict[str, Any]:
 
 
 def _check_pairs(messages: Blocks) -> None:
-    """Calls end their turn, and are answered at the head of the next one."""
+    """Check that calls end their message, and that the next one begins with all their results, as the API wants."""
     for index, message in enumerate(messages):
         kinds = [block["type"] for block in message["content"]]
         if message["role"] == "assistant":
@@ -124,6 +127,7 @@ def _read_block(block: Any, role: str, path: str) -> ApiStep:
     if kind == "tool_result" and role == "user":
         refuse_keys(block, ANTHROPIC_RESULT.all, TARGET, path)
         text = text_of(block.get(ANTHROPIC_RESULT.body) or "", TARGET, f"{path}.{ANTHROPIC_RESULT.body}")
+        # The result names its call by id alone: ``to_transcript`` finds the name.
         call_id, failed = string(block, ANTHROPIC_RESULT.id, TARGET, path), block.get("is_error")
         if failed is not None and not isinstance(failed, bool):
             raise InvalidInterchange(TARGET, "is_error is true or false", f"{path}.is_error")

@@ -34,6 +34,7 @@ def to_chat(transcript: Transcript) -> dict[str, Any]:
     Raises: Unmappable (E-MAP-UNREPRESENTABLE) for what would not come back.
     """
     steps = read_steps(transcript, TARGET)
+    # A call that nothing answers waits for nothing.
     answered = {step.id for step in steps if step.kind == "result"}
     messages: list[dict[str, Any]] = []
     waiting: set[str | None] = set()
@@ -43,6 +44,7 @@ def to_chat(transcript: Transcript) -> dict[str, Any]:
             messages.append(chat_result(step.id, step.text))
             continue
         joins = step.kind == "call" and bool(messages) and messages[-1]["role"] == "assistant"
+        # The API wants the results directly after the message that calls.
         if waiting and not joins:
             raise Unmappable(TARGET, "a message between a call and its result")
         if step.kind == "text":
@@ -66,6 +68,7 @@ def from_chat(data: Mapping[str, Any]) -> Transcript:
 def _read_messages(messages: list[Mapping[str, Any]]) -> Iterator[ApiStep]:
     known: set[str] = set()
     legacy: list[int] = []
+    # A list, because a later result may give an earlier call its id.
     steps: list[ApiStep] = []
     for index, message in enumerate(messages):
         path = f"$.messages[{index}]"
@@ -118,7 +121,7 @@ def _read_text(message: Mapping[str, Any], path: str) -> ApiStep:
 def _read_result(
     message: Mapping[str, Any], path: str, steps: list[ApiStep], legacy: list[int], known: set[str]
 ) -> ApiStep:
-    """A result. One with no id, or with an unknown one, answers the earliest open call without an id."""
+    """Read a result. Without an id, or with an unknown one, it answers the earliest open call that has no id."""
     text = text_of(message.get("content"), TARGET, f"{path}.content")
     name = message.get("name")
     call_id = message.get("tool_call_id")
@@ -129,6 +132,7 @@ def _read_result(
         if place is None:
             raise InvalidInterchange(TARGET, "a result without its call", path)
         legacy.remove(place)
+        # An id like those that headish makes: it pairs the two steps, and ``to_transcript`` removes it.
         call_id = call_id or f"noid_{place + 1}"
         steps[place] = replace(steps[place], id=call_id)
     return ApiStep(kind="result", role="tool", text=text, name=name, id=call_id)

@@ -18,10 +18,11 @@ from headish.transcripts.shared.transcript import Transcript
 from headish.values.checks.doors import an, door
 
 TARGET = "Responses input"
+# Keys that the API adds to its items. They say nothing of the conversation, so reading leaves them out.
 _ITEM = ("id", "status", "type")
 _CALL_PART = BlockKeys("id", "arguments", ("type", "name"))
 _RESULT_PART = BlockKeys("tool_call_id", "output", ("type",))
-"""The parts of the RWKV template."""
+"""The keys of the RWKV template's own parts, ``tool_call`` and ``tool_result``."""
 
 
 @door(transcript=an(Transcript))
@@ -82,6 +83,7 @@ def _read_item(item: Mapping[str, Any], path: str) -> ApiStep:
 def _read_result(item: Mapping[str, Any], keys: BlockKeys, path: str, further: Sequence[str] = ()) -> ApiStep:
     refuse_keys(item, (*keys.all, *further), TARGET, path)
     output = item.get(keys.body)
+    # A list of content parts; any other list is a value that the tool returned.
     if isinstance(output, list) and output and isinstance(output[0], Mapping) and "type" in output[0]:
         output = text_of(output, TARGET, f"{path}.output", TEXTS)
     text = arguments_text(output, TARGET, f"{path}.output")

@@ -1,7 +1,7 @@
-"""What the three agent APIs share: a transcript as steps with ids, and steps back as messages.
+"""What the three agent APIs share: turn a transcript into steps with ids, and steps back into messages.
 
-A step is one text, call or result. Calls without an id get ``noid_n`` on the way out, taken away on the way in, so that
-every result names its call. It refuses anything that would not survive the round trip.
+A step is one text, call or result. Writing gives calls without an id ``noid_n``, so that every result names its call;
+reading removes these ids. Anything that would not survive the round trip is refused.
 
 Source: the RWKV template's "Mapping to major APIs"; what today's APIs take outranks its tables.
 """
@@ -30,7 +30,7 @@ _MADE_ID = re.compile(r"noid_[0-9]+")
 
 
 class ApiStep(Struct, frozen=True, kw_only=True):
-    """One text, call or result. ``id`` is the call's, in a result the one that it answers."""
+    """One text, call or result. ``id`` is that of the call; a result has the id of the call that it answers."""
 
     kind: str
     role: str
@@ -41,7 +41,7 @@ class ApiStep(Struct, frozen=True, kw_only=True):
 
 
 def read_steps(transcript: Transcript, target: str) -> list[ApiStep]:
-    """The steps of a transcript whose every message is one block. Raises: Unmappable."""
+    """The steps of a transcript. Raises: Unmappable, also for a message that is not exactly one block."""
     if transcript.header is not None or transcript.header_raw is not None or transcript.tail is not None:
         raise Unmappable(target, "a header, or the unread rest of a partial reading", drop="header")
     steps = [_read_message(message, target) for message in transcript.messages]
@@ -53,17 +53,17 @@ def to_transcript(steps: Iterable[ApiStep], target: str) -> Transcript:
     messages: list[Message] = []
     names: dict[str, str] = {}
     for step in steps:
-        kept = None if step.id is None or _MADE_ID.fullmatch(step.id) else step.id
+        call_id = None if step.id is None or _MADE_ID.fullmatch(step.id) else step.id
         if step.kind == "call":
             if step.id is not None:
                 names[step.id] = step.name or ""
-            messages.append(make_message("assistant", [make_call(step.name or "", step.text, id=kept)]))
+            messages.append(make_message("assistant", [make_call(step.name or "", step.text, id=call_id)]))
         elif step.kind == "result":
             name = names.get(step.id or "")
             if name is None or (step.name is not None and step.name != name):
                 raise InvalidInterchange(target, f"a result of the call {step.id!r}, which is not there")
             texts = (Text(step.text),) if step.text else ()
-            messages.append(make_message("tool", [ToolResult(kept, name, texts, step.is_error)]))
+            messages.append(make_message("tool", [ToolResult(call_id, name, texts, step.is_error)]))
         else:
             texts = (Text(step.text),) if step.text else ()
             messages.append(make_message(step.role, texts, speaker=step.name))
@@ -92,8 +92,8 @@ def read_call(
     id: str | None = None,
     further: Sequence[str] = (),
 ) -> ApiStep:
-    """A call as an API says it, with nothing besides but the ``further`` keys. ``id`` is that of a call which does not
-    say it beside its name. Raises: InvalidInterchange."""
+    """Read a call of an API; any key except its own and the ``further`` ones is refused. ``id`` is for APIs that keep
+    the call's id elsewhere than beside its name. Raises: InvalidInterchange."""
     refuse_keys(said, (*keys.all, *further), target, path)
     id = string(said, keys.id, target, path) if keys.id else id
     text = arguments_text(said.get(keys.body), target, f"{path}.{keys.body}")
@@ -101,7 +101,7 @@ def read_call(
 
 
 def arguments_text(value: Any, target: str, path: str) -> str:
-    """The text of arguments that came as text or as an object."""
+    """The text of arguments that came as text, an object or a list. Raises: InvalidInterchange."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict | list):
@@ -110,9 +110,9 @@ def arguments_text(value: Any, target: str, path: str) -> str:
 
 
 def as_object(raw: str) -> Any:
-    """The object of a call's arguments whose keys stand once each; UNSET for any other text."""
+    """The object of a call's arguments; UNSET if they are not a JSON object, or repeat a key."""
     try:
-        # A key that stands twice would come back once: such arguments stay a text.
+        # An API takes the object, so a repeated key would come back once.
         value = json.loads(raw, object_pairs_hook=_unique)
     except (ValueError, RecursionError):
         return UNSET
@@ -127,12 +127,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_message(message: Message, target: str) -> ApiStep:
-    given = replace(message.attributes, tight=False)
+    # ``tight`` is layout of OpenChatML 0.1 and says nothing.
+    attributes = replace(message.attributes, tight=False)
     stop = stop_of(message)
     if stop != usual_stop(message):
         what = "a message that was cut off" if stop == "none" else f"a message that ends in {stop!r}"
         raise Unmappable(target, what, turn=message.turn, drop="stop")
-    if replace(given, stop=None) != NO_ATTRIBUTES:
+    if replace(attributes, stop=None) != NO_ATTRIBUTES:
         raise Unmappable(target, "the attributes of a message, such as a speaker's name", turn=message.turn)
     block = only_block(message)
     if isinstance(block, ToolUse) and message.role == "assistant":
@@ -160,27 +161,28 @@ def _one_text(blocks: Sequence[Any], message: Message, target: str) -> str:
 
 
 def _with_ids(steps: list[ApiStep], messages: Sequence[Message], target: str) -> list[ApiStep]:
-    """Every call with an id of its own, every result with that of the call that it answers."""
+    """Give every call an id of its own, and every result the id of the call that it answers."""
     pairs = pair_replies(messages)
     ids: dict[int, str] = {}
-    taken: set[str] = set()
+    used_ids: set[str] = set()
     answered: set[int] = set()
-    made = 0
-    done: list[ApiStep] = []
+    count = 0
+    numbered: list[ApiStep] = []
     for index, step in enumerate(steps):
         turn = messages[index].turn
         if step.kind == "call":
-            made += step.id is None
-            ids[index] = f"noid_{made}" if step.id is None else step.id
-            if step.id is not None and (step.id in taken or step.id.startswith("noid_") or not step.id):
+            count += step.id is None
+            ids[index] = f"noid_{count}" if step.id is None else step.id
+            # Reading removes ``noid_`` ids as made ones, so a transcript's own cannot begin so.
+            if step.id is not None and (step.id in used_ids or step.id.startswith("noid_") or not step.id):
                 raise Unmappable(target, f"the call id {step.id!r}", turn=turn, drop="call_id")
-            taken.add(ids[index])
+            used_ids.add(ids[index])
             step = replace(step, id=ids[index])
         elif step.kind == "result":
-            call = pairs.get(index)
-            if call is None or call in answered or step.name not in (None, steps[call].name):
+            call_index = pairs.get(index)
+            if call_index is None or call_index in answered or step.name not in (None, steps[call_index].name):
                 raise Unmappable(target, "a result without its call", turn=turn)
-            answered.add(call)
-            step = replace(step, id=ids[call])
-        done.append(step)
-    return done
+            answered.add(call_index)
+            step = replace(step, id=ids[call_index])
+        numbered.append(step)
+    return numbered

@@ -1,11 +1,11 @@
-"""The tokens of OpenChatML 0.1, and the body of a message as blocks, and back.
+"""The tokens of OpenChatML 0.1; read the body of a message as blocks, and write blocks as a body.
 
-Thoughts stand between their tokens; a function token opens a block only in its role and only before JSON of the right
-shape. Whatever else stands there is kept as marks and exact text, so nothing is lost. Thoughts, calls, outputs and
-lists are parted from what stands beside them by one line break, which is no text.
+A thought is enclosed by its two tokens. A function token opens a block only in its role and only before JSON of the
+right shape. Everything else is kept as marks and exact text, so nothing is lost. One line break separates a thought,
+call, output or list from its neighbours; it is not part of the text.
 
 Source: README §2, §4, §8 (git 48037ee). Git 459e16e wrote the same token for ``<tools>`` and ``</tools>`` and dropped
-the other closing tags: a token behind a payload closes it, unless a payload follows.
+the other closing tags, so a token after a payload closes it, unless a payload follows.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from headish.transcripts.shared.transcript import arguments_of, make_call
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse, join_texts
 
 FRAMED = (Thinking, ToolUse, ToolResult, ToolDefinitions)
-"""Blocks that a line break parts from their neighbours."""
+"""Blocks that a line break separates from their neighbours."""
 
 
 class _Payload(Struct, frozen=True):
-    """What a function token opened, and where in the body it ends."""
+    """The block that a function token opened, and where its text ends."""
 
     block: ContentBlock
     end: int
 
 
 def read_body(body: str, role: str | None, *, has_crlf: bool) -> list[ContentBlock]:
-    """The blocks of a body in normal form; nothing of it is lost but the breaks beside framed blocks."""
+    """The blocks of a body in normal form. Only the line breaks beside framed blocks are left out."""
     tokens = list(BODY_TOKEN.finditer(body))
     blocks: list[ContentBlock] = []
     place, index = 0, 0
@@ -44,6 +44,7 @@ def read_body(body: str, role: str | None, *, has_crlf: bool) -> list[ContentBlo
         _add_text(blocks, body[place : token.start()])
         place, index = token.end(), index + 1
         kind = token.group(1).removeprefix("start_")
+        # Reasoning has no token inside: with one between, the start and the end are marks.
         if following and kind != token.group(1) and following.group(1) == f"end_{kind}":
             blocks.append(Thinking(body[place : following.start()], kind))
             place, index = following.end(), index + 1
@@ -62,13 +63,13 @@ def read_body(body: str, role: str | None, *, has_crlf: bool) -> list[ContentBlo
 
 
 def write_body(blocks: Sequence[ContentBlock]) -> str:
-    """The text of blocks: framed ones parted from their neighbours by a line break."""
-    written = ""
+    """The text of blocks, with a line break beside each framed one."""
+    body = ""
     for index, block in enumerate(blocks):
         if index and (isinstance(block, FRAMED) or isinstance(blocks[index - 1], FRAMED)):
-            written += "\n"
-        written += _WRITERS[type(block)](block)
-    return written
+            body += "\n"
+        body += _WRITERS[type(block)](block)
+    return body
 
 
 def _read_payload(
@@ -79,14 +80,14 @@ def _read_payload(
     if role is None or FUNCTIONS.get(role) != name:
         return None
     segment = body[token.end() : following.start() if following else len(body)]
-    found = _READERS[name](segment)
-    return None if found is None else _Payload(found.block, token.end() + found.end)
+    payload = _READERS[name](segment)
+    return None if payload is None else _Payload(payload.block, token.end() + payload.end)
 
 
 def _closes(
     body: str, end: int, token: re.Match[str], tokens: list[re.Match[str]], index: int, role: str | None
 ) -> bool:
-    """Whether the next token is the same one, directly behind the payload, and opens nothing itself."""
+    """Whether the next token closes a payload: it is the same one, directly after it, and opens no block itself."""
     following = tokens[index]
     if following.group(1) != token.group(1) or body[end : following.start()].strip(BLANKS):
         return False
@@ -104,7 +105,7 @@ def _read_call(segment: str) -> _Payload | None:
         return None
     raw = members["arguments"][1]
     call = make_call(name, raw, id=call_id if isinstance(call_id, str) else None)
-    # The exact JSON is kept only where the writer would write another one.
+    # The exact JSON is kept only if the writer would write it differently.
     source = segment[begin:end]
     return _Payload(call if _write_call_json(call) == source else replace(call, envelope=source), end)
 
@@ -147,8 +148,8 @@ def _add_text(blocks: list[ContentBlock], text: str) -> None:
 
 
 def _without_breaks(blocks: list[ContentBlock], line_break: str) -> list[ContentBlock]:
-    """The blocks without the one break on each side of a framed block."""
-    kept: list[ContentBlock] = []
+    """The blocks without the one line break on each side of a framed block."""
+    trimmed: list[ContentBlock] = []
     for index, block in enumerate(blocks):
         if isinstance(block, Text):
             text = block.text
@@ -157,14 +158,14 @@ def _without_breaks(blocks: list[ContentBlock], line_break: str) -> list[Content
             if index + 1 < len(blocks) and isinstance(blocks[index + 1], FRAMED):
                 text = _without(text, line_break, at_start=False)
             if text:
-                kept.append(Text(text))
+                trimmed.append(Text(text))
         else:
-            kept.append(block)
-    return kept
+            trimmed.append(block)
+    return trimmed
 
 
 def _without(text: str, line_break: str, *, at_start: bool) -> str:
-    # Also in a text with CRLF, single breaks may be bare line feeds.
+    # Even in a text with CRLF, some line breaks may be bare line feeds.
     for each in dict.fromkeys((line_break, "\n")):
         if at_start and text.startswith(each):
             return text.removeprefix(each)
@@ -180,6 +181,7 @@ def _write_call_json(call: ToolUse) -> str:
 
 def _write_output_json(result: ToolResult) -> str:
     text = join_texts(result.content)
+    # A tool's JSON is written as JSON, not as a string of JSON: reading makes the same text of both.
     value = text if _is_json_structure(text) else _quote(text)
     members = [f'"name": {_quote(result.name or "")}', f'"content": {value}']
     members += [] if result.tool_use_id is None else [f'"id": {_quote(result.tool_use_id)}']
@@ -223,7 +225,7 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
 IM_START, IM_END = "<|im_start|>", "<|im_end|>"
 THOUGHTS = ("reflect", "introspect", "reason")
 FUNCTIONS = {"assistant": "function_call", "tool": "function_output", "system": "function_list"}
-"""The function block that each role has; in another role the token is a mark."""
+"""The function token that opens a block in each role; in another role it is a mark."""
 NAMES = (
     "fim_prefix", "fim_suffix", "fim_middle", "file_separator", *THOUGHTS,
     *(f"{edge}_{kind}" for kind in THOUGHTS for edge in ("start", "end")),
@@ -235,7 +237,7 @@ BODY_TOKEN = re.compile(rf"<\|({'|'.join(NAMES)})\|>")
 
 
 def is_framed(text: str) -> bool:
-    """Whether a text is one of OpenChatML 2.x: a frame begins on a line before any token of 0.1 (2.2 §13)."""
+    """Whether a text is OpenChatML 2.x: a line begins with a frame before any token of 0.1 (2.2 §13)."""
     frame = _FRAME.search(text)
     if frame is None or "<|message|>" not in text:
         return False

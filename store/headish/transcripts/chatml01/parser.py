@@ -4,8 +4,8 @@
 
     outside ──▶ header line ──▶ body ──▶ outside …
 
-There is no escape: a token in a body is a token. A text with neither message token is a bare sequence (fill in the
-middle, many files): one message without a role, which is known only at its end. A message shows when it is complete.
+There is no escape: a token in a body is a token. A text without a message token is a bare sequence (fill in the middle,
+many files): one message without a role, which is known only at its end. A message shows only when it is complete.
 
 Source: the README of QuixiAI/OpenChatML at git 48037ee, §2–§9.
 """
@@ -37,15 +37,16 @@ class ChatMLParser(Parser):
         self._parts: list[str] = []
         self._state = self._read_front
         if start_role is not None:
+            # A completion goes on after these words of its prompt.
             self._source.add(IM_START + start_role)
 
     def _read_front(self) -> bool:
-        """All before the first message token: blanks and the base model's token, unless none ever comes."""
+        """Read the blanks and the base model's token before the first message token, once that has come."""
         source, text = self._source, self._source.text
-        # Nothing is taken yet: without a message token, the blanks and the base model's token are the text's own.
+        # Nothing is consumed yet: without a message token, blanks and the base model's token belong to the text.
         found = text.find("<|im_", self._scanned)
         while found >= 0 and not text.startswith((IM_START, IM_END), found):
-            # The next chunk may still make a message token of it.
+            # The next chunk may complete a message token.
             if len(text) - found < len(IM_START):
                 break
             found = text.find("<|im_", found + 1)
@@ -63,6 +64,7 @@ class ChatMLParser(Parser):
         source.skip_blanks()
         if source.begins_with(IM_START):
             return self._go(self._read_header)
+        # The end token follows messages, once; before the first it would be text outside a message.
         may_end = self.count and not self._eos and self._eos_text
         if may_end and source.begins_with(self._eos_text):
             self._eos = True
@@ -118,7 +120,7 @@ class ChatMLParser(Parser):
                 return self._go(self._read_between)
             if text.startswith(IM_START, found):
                 raise source.error("E-STREAM-TRUNCATED", "a message begins before the one before it has ended", found)
-            # The next chunk may still make a message token of it.
+            # The next chunk may complete a message token.
             if len(text) - found < len(IM_START):
                 break
             place = found + 1
@@ -131,12 +133,13 @@ class ChatMLParser(Parser):
         body = "".join(self._parts)
         tight = False
         if stop == "end":
+            # One break is syntax. It may be CRLF only if the header line ended so; else the CR is text.
             line_break = "\r\n" if self._has_crlf and body.endswith("\r\n") else "\n"
             tight = not body.endswith("\n")
             body = body if tight else body[: -len(line_break)]
         blocks = read_body(body, self._role, has_crlf=self._has_crlf)
-        said = {"stop": "none"} if stop == "none" else {}
-        message = make_message(self._role, blocks, speaker=self._name, tight=tight, **said)
+        ending = {"stop": "none"} if stop == "none" else {}
+        message = make_message(self._role, blocks, speaker=self._name, tight=tight, **ending)
         self._add_message(message)
 
     def _around(self) -> Transcript:
@@ -149,10 +152,10 @@ class ChatMLParser(Parser):
             return None
         if self._state == self._read_header:
             line = source.text[source.at :]
-            # A token in a header is an error of the header, not a text that ended early. Reading the line raises it.
+            # A token makes the header wrong, not incomplete: reading the line raises that error.
             if ANY_TOKEN.search(line):
                 self._read_line(line)
-            # A `<` may be the beginning of a token that was cut off.
+            # A `<` may begin a token that was cut off.
             if "<" not in line and self._is_line(line):
                 role, name = self._read_line(line)
                 return make_message(role, (), speaker=name)
@@ -171,7 +174,7 @@ class ChatMLParser(Parser):
         return True
 
     def _finish_bare(self) -> None:
-        """No message token came: one message without a role, or nothing at all."""
+        """Read a text without message tokens: one message without a role, or nothing if the text is blank."""
         source, text = self._source, self._source.text
         source.skip_blanks()
         self._bos = bool(self._bos_text) and source.begins_with(self._bos_text)
@@ -180,7 +183,7 @@ class ChatMLParser(Parser):
         source.skip_blanks()
         if source.at == len(text):
             return
-        # There is text, which is kept exactly, so the base model's tokens are part of it.
+        # The text is kept exactly, so the base model's tokens are part of it.
         self._bos = self._eos = False
         if is_framed(text):
             raise source.error("E-PARSE-FRAME", "this is OpenChatML 2.x, which a reader of 0.1 cannot read")
@@ -190,7 +193,7 @@ class ChatMLParser(Parser):
         source.at = len(text)
 
     def _finish_partially(self) -> str | None:
-        """What came of the last message; the raw rest where not even its header came."""
+        """Keep what came of the last message; return the raw rest if even its header is incomplete."""
         source = self._source
         if self._state == self._read_body:
             self._parts.append(source.rest())

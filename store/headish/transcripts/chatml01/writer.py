@@ -1,7 +1,6 @@
-"""OpenChatML 0.1: messages to text.
+"""Write messages as OpenChatML 0.1.
 
-There is no escape, so what a reader would take for something else is refused: every body is read again, and must come
-back as it was.
+There is no escape, so the writer reads every body again and refuses one that does not come back as it was.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ def write_chatml(transcript: Transcript, *, bos: str = "[BOS]", eos: str = "[EOS
     check_whole(transcript, TITLE, has_header=False)
     if any(message.role is None for message in transcript.messages):
         return _write_bare(transcript, bos, eos)
-    written = [_write_message(message) for message in transcript.messages]
+    messages = [_write_message(message) for message in transcript.messages]
     if transcript.pending is not None:
-        written.append(_write_pending(transcript.pending))
+        messages.append(_write_pending(transcript.pending))
     goes_on = is_open(transcript)
     if transcript.eos and goes_on:
         raise Unrepresentable(TITLE, f"{eos} behind an unfinished message")
-    text = (bos if transcript.bos else "") + "\n".join(written) + (eos if transcript.eos else "")
+    text = (bos if transcript.bos else "") + "\n".join(messages) + (eos if transcript.eos else "")
     return text if goes_on or not text else text + "\n"
 
 
@@ -57,6 +56,7 @@ def _write_bare(transcript: Transcript, bos: str, eos: str) -> str:
         raise _refused(message, "attributes of a bare sequence")
     _check_blocks(message)
     text = write_body(message.content)
+    # A reader would take such a text for messages, nothing at all, OpenChatML 2.x, or other blocks.
     rest = text.strip(BLANKS).removeprefix(bos).strip(BLANKS).removeprefix(eos)
     if (
         IM_START in text
@@ -81,15 +81,17 @@ def _write_message(message: Message) -> str:
         raise _refused(message, "content that a reader would take for something else, such as a token in a text")
     head = _write_header(message)
     if stop == "none":
+        # It would be read as an open header, which is a prompt.
         if not body:
             raise _refused(message, "an unfinished message without content", "stop")
         return head + body
+    # A reader takes a line break at the end for syntax, so a tight body that ends in one needs another.
     tight = message.attributes.tight and not body.endswith("\n")
     return f"{head}{body}{'' if tight else chr(10)}{IM_END}"
 
 
 def _as_read(message: Message) -> tuple[ContentBlock, ...]:
-    """The blocks as a reader has them: that a result is no error needs no words."""
+    """The blocks as a reader makes them: the text has no words for a result that is not an error."""
     return tuple(
         replace(block, is_error=block.is_error or None) if isinstance(block, ToolResult) else block
         for block in message.content
@@ -103,21 +105,22 @@ def _write_pending(message: Message) -> str:
 
 
 def _write_header(message: Message) -> str:
-    given = message.attributes
+    attributes = message.attributes
     if message.role not in ROLES:
         raise _refused(message, f"the role {message.role!r}")
     for key in _ATTRIBUTES:
-        if getattr(given, key) is not None:
+        if getattr(attributes, key) is not None:
             raise _refused(message, f"the attribute {key}", _DROPS.get(key, key))
-    if given.extra:
+    if attributes.extra:
         raise _refused(message, "further attributes", "extra")
-    if given.speaker is not None and len(given.speaker) > MESSAGE_HEADER_LIMIT - len("assistant name="):
+    # A reader limits the whole line: this is what the longest role leaves for the name.
+    if attributes.speaker is not None and len(attributes.speaker) > MESSAGE_HEADER_LIMIT - len("assistant name="):
         raise HeaderValue(
             TITLE, f"a message header of more than {MESSAGE_HEADER_LIMIT:,} characters", turn=message.turn
         )
-    if given.speaker is not None and not is_header_value(given.speaker):
-        raise HeaderValue(TITLE, f"name={given.speaker[:80]!r} in a message header", turn=message.turn)
-    return f"{IM_START}{message.role}{'' if given.speaker is None else f' name={given.speaker}'}\n"
+    if attributes.speaker is not None and not is_header_value(attributes.speaker):
+        raise HeaderValue(TITLE, f"name={attributes.speaker[:80]!r} in a message header", turn=message.turn)
+    return f"{IM_START}{message.role}{'' if attributes.speaker is None else f' name={attributes.speaker}'}\n"
 
 
 def _check_blocks(message: Message) -> None:

@@ -1,6 +1,6 @@
-"""Rows of data sets: one JSON object for each thread, in the words of three kinds of trainers.
+"""Rows of data sets: one JSON object for each thread, in the format of one of three kinds of trainers.
 
-All begin as messages of Chat Completions (``content/forms/chat``), so that an image or a call is spelt by one function.
+All begin as messages of Chat Completions (``content/forms/chat``), so that one function spells an image or a call.
 
 - ``openai-finetune``: ``{messages, tools?}`` of OpenAI's supervised fine-tuning, ``weight`` included.
 - ``hf``: ``{messages, tools?}`` as the chat templates of Hugging Face read it: arguments are objects, images are parts.
@@ -29,7 +29,7 @@ Entry = Mapping[str, Any]
 _SAYERS = {"system": "system", "developer": "system", "user": "human", "assistant": "gpt", "tool": "observation",
            "function": "observation"}  # fmt: skip
 _MEDIA = {"image_url": ("<image>", "images"), "video_url": ("<video>", "videos"), "audio_url": ("<audio>", "audios")}
-"""A medium of a chat message: the mark that stands for it in a text, and the list of the row that holds it."""
+"""For each medium of a chat message: its mark in the text, and the list of the row that gets its URL."""
 _FINETUNE = ("role", "content", "name", "tool_calls", "function_call", "tool_call_id", "refusal", WEIGHT)
 
 
@@ -42,7 +42,7 @@ def write_row(
     """
     try:
         entries = write_thread(CHAT, thread, drop).entries
-    except Unmappable as error:  # the row is what was asked for
+    except Unmappable as error:  # name the row: the caller never asked for chat messages
         raise Unmappable(format, error.what, turn=error.turn, drop=error.drop, more=error.more) from None
     return ROWS[format](entries, [_function(tool) for tool in tools], drop)
 
@@ -82,7 +82,7 @@ def _url_of(part: Mapping[str, Any]) -> str | None:
 
 
 def _with_object(function: Entry) -> Row:
-    """A function whose arguments are the object that their text says, where it says one."""
+    """The function with its arguments as an object, if their text is one."""
     try:
         arguments = json.loads(function["arguments"])
     except (KeyError, TypeError, ValueError):
@@ -92,14 +92,14 @@ def _with_object(function: Entry) -> Row:
 
 def _write_sharegpt(entries: Sequence[Entry], tools: Sequence[Row], drop: Collection[str]) -> Row:
     media: dict[str, list[str]] = {}
-    said = [turn for entry in entries for turn in _sharegpt_turns(entry, media, drop)]
+    turns = [turn for entry in entries for turn in _sharegpt_turns(entry, media, drop)]
     for mark, key in _MEDIA.values():
-        marks = sum(turn["value"].count(mark) for turn in said)
-        # A trainer takes each mark for the next medium of the list, also one that the text itself holds.
+        marks = sum(turn["value"].count(mark) for turn in turns)
+        # A trainer takes each mark for the next medium of the list, even a mark that somebody typed.
         if media.get(key) and marks != len(media[key]):
             raise Unmappable("sharegpt", f"a text that holds {mark} beside media")
     functions = [tool["function"] for tool in tools]
-    return {"conversations": said} | media | ({"tools": _json(functions)} if functions else {})
+    return {"conversations": turns} | media | ({"tools": _json(functions)} if functions else {})
 
 
 def _sharegpt_turns(entry: Entry, media: dict[str, list[str]], drop: Collection[str]) -> list[Row]:
@@ -120,7 +120,7 @@ def _sharegpt_turns(entry: Entry, media: dict[str, list[str]], drop: Collection[
 
 
 def _value(content: Any, media: dict[str, list[str]], drop: Collection[str]) -> str:
-    """What a message says as one text, with a mark for each medium, which joins the row's own list."""
+    """The text of a message, with a mark for each medium. The URLs of the media are added to ``media``."""
     if not isinstance(content, list):
         return content or ""
     pieces: list[str] = []
@@ -138,14 +138,14 @@ def _value(content: Any, media: dict[str, list[str]], drop: Collection[str]) -> 
 
 
 def _calls(entry: Entry) -> list[Entry]:
-    """The calls of an answer, the older spelling included."""
+    """The calls of an answer; ``function_call`` is the API's older spelling."""
     legacy = entry.get("function_call")
     calls = entry.get("tool_calls") or ([{"type": "function", "function": legacy}] if legacy else [])
     return [call if "function" in call else _as_function(call) for call in calls]
 
 
 def _as_function(call: Entry) -> Row:
-    """A call of a tool with a grammar of its own: its text is an argument."""
+    """A call of a tool with its own grammar as a call of a function: its text becomes the argument ``input``."""
     custom = call.get("custom", {})
     function = {"name": custom.get("name", ""), "arguments": _json({"input": custom.get("input", "")})}
     return {**({"id": call["id"]} if "id" in call else {}), "type": "function", "function": function}
@@ -179,7 +179,7 @@ _BREAKS = re.compile("[\x85\u2028\u2029]")
 
 
 def as_line(value: Any) -> str:
-    """JSON on a line of its own; also for readers that end a line at U+2028 and its like."""
+    """JSON as one line, even for readers that end lines at U+0085, U+2028 or U+2029."""
     return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", _json(value)) + "\n"
 
 
@@ -188,4 +188,4 @@ ROWS: dict[str, Callable[[Sequence[Entry], Sequence[Row], Collection[str]], Row]
     "hf": _write_hf,
     "openai-finetune": _write_finetune,
 }
-"""The kinds of rows, by the names that ``export --to`` takes."""
+"""The writer of each kind of row, by the name that ``export --to`` takes."""

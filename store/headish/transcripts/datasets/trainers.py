@@ -1,8 +1,8 @@
 """Reduce a thread to what a trainer may see: its content, without anything that a provider or a reader added.
 
-Left out are what is hidden from anybody, reasoning unless it is asked for, what was erased or cut off, blocks and ids
-of providers, and whatever looks like a key. The thread ends with an answer, because nothing is learnt from what follows
-it. Calls get ids of their own in order, so that a result stays with its call. Each thing left out is noted.
+It leaves out what is hidden from anybody, reasoning unless it is asked for, what was erased or cut off, blocks and ids
+of providers, and whatever looks like a key. The thread ends with an answer, because a trainer learns nothing from what
+follows it. Calls get new ids in order, so that a result stays with its call. A note reports each thing left out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from headish.values.messages import NO_ATTRIBUTES, Attributes, Message, Note
 from headish.values.results.threads import TranscriptMessage
 
 WEIGHT = "weight"
-"""What OpenAI's rows say of an answer: with 0 nothing is learnt from it."""
+"""The key of an answer's weight in OpenAI's rows: a trainer learns nothing from an answer of weight 0."""
 CHAT_PROVIDER = "openai"
 _MARKS = ("channel", "recipient", "intent", "content_type", "constrain", "extra")
 
@@ -46,8 +46,8 @@ def clean_thread(
 ) -> tuple[list[TranscriptMessage], list[Note]]:
     """A thread without what a trainer must not see, and a note for each thing that was left out.
 
-    ``thread`` is what the model sees, ``hidden`` the turns of it that people do not. ``provider`` is that of the form
-    that the thread will be written in; its reasoning goes out where ``reasoning`` is asked for.
+    ``thread`` is what the model sees; ``hidden`` are its turns that people do not see. ``provider`` is that of the form
+    in which the thread will be written. With ``reasoning``, reasoning stays, as that provider's.
     """
     cleaning = _Cleaning(provider, reasoning)
     cleaned = [made for kept in thread if (made := cleaning.message(kept.message, hidden)) is not None]
@@ -56,13 +56,13 @@ def clean_thread(
 
 
 def weight_of(block: ContentBlock) -> Any:
-    """The weight that a chat message was given, None where it has none."""
+    """The weight of a chat message, None if it has none."""
     data = block.data if isinstance(block, ProviderBlock) and block.provider == CHAT_PROVIDER else None
     return shapes.record(shapes.record(data).get("message")).get(WEIGHT)
 
 
 class _Cleaning:
-    """The ids of calls and the notes, while the messages of one thread are cleaned in order."""
+    """Cleans the messages of one thread, in order; holds the new ids of calls, and the notes."""
 
     def __init__(self, provider: str, reasoning: bool) -> None:
         self._provider, self._reasoning = provider, reasoning
@@ -75,7 +75,7 @@ class _Cleaning:
         self.notes.append(Note(what, turn if turn is not None else self._turn))
 
     def message(self, message: Message, hidden: Collection[TurnId]) -> Message | None:
-        """The message, None where nothing of it stays."""
+        """The cleaned message; None if nothing of it stays."""
         self._turn = message.turn
         reason = _why_not(message, hidden)
         if reason is not None:
@@ -102,9 +102,9 @@ class _Cleaning:
         for block in message.content:
             if is_thought and isinstance(block, Text):
                 block = Thinking(block.text)
-            made = self._block(block)
-            if made is not None:
-                yield made
+            cleaned = self._block(block)
+            if cleaned is not None:
+                yield cleaned
 
     def _block(self, block: ContentBlock) -> ContentBlock | None:
         clean = _CLEAN.get(type(block))
@@ -132,7 +132,7 @@ class _Cleaning:
         return Document(Base64Source(source.media_type, self._text_data(block, source.data)), block.name)
 
     def _text_data(self, block: Document, data: str) -> str:
-        """The bytes of a text, without keys; any other bytes as they are."""
+        """The data of a text document without keys; any other data as it is."""
         if not media_type_of(block).startswith(("text/", "application/json", "application/xml", "application/yaml")):
             return data
         try:
@@ -155,7 +155,7 @@ class _Cleaning:
         return ToolUse(block.name, id, input=self._without_keys(block.input))
 
     def _new_id(self, given: str | None) -> str | None:
-        """An id that says nothing. Some providers begin anew with each answer: the last call of an id has it."""
+        """A new id that reveals nothing. Some providers reuse ids in each answer: a result belongs to the last call."""
         if given is None:
             return None
         self._calls += 1
@@ -163,6 +163,7 @@ class _Cleaning:
         return self._ids[given]
 
     def _result(self, block: ToolResult) -> ToolResult:
+        # No call has the id "", so ``_without_unpaired`` drops a result whose call is gone.
         id = None if block.tool_use_id is None else self._ids.get(block.tool_use_id, "")
         content = tuple(made for each in block.content if (made := self._block(each)) is not None)
         return ToolResult(id, block.name, content, block.is_error)
@@ -190,11 +191,11 @@ _CLEAN: dict[type, Callable[[_Cleaning, Any], ContentBlock | None]] = {
     ToolResult: _Cleaning._result,
     ProviderBlock: _Cleaning._provider_block,
 }
-"""What stays of each kind of block; of any other nothing does."""
+"""How to clean each kind of block. Any other kind is left out."""
 
 
 def _why_not(message: Message, hidden: Collection[TurnId]) -> str | None:
-    """Why a message is no training data; None where it is."""
+    """Why a message is left out; None if it stays."""
     if erased_in(message.content) is not None:
         return "a message that was erased"
     if message.attributes.hidden is not None or message.turn in hidden:
@@ -205,8 +206,8 @@ def _why_not(message: Message, hidden: Collection[TurnId]) -> str | None:
 
 
 def _without_unpaired(messages: Sequence[Message], note: Callable[[str, str | None], None]) -> Iterator[Message]:
-    """The messages without the results whose call is gone, and without the calls that nothing answers, except those of
-    the last message."""
+    """The messages without results whose call is gone, and without calls that nothing answers. Calls of the last
+    message stay."""
     called = {block.id for message in messages for block in message.content if isinstance(block, ToolUse)}
     answered = {block.tool_use_id for each in messages for block in each.content if isinstance(block, ToolResult)}
     for message in messages:
@@ -228,6 +229,7 @@ def _without_unpaired(messages: Sequence[Message], note: Callable[[str, str | No
 
 def _to_last_answer(messages: Iterator[Message], note: Callable[[str, str | None], None]) -> list[Message]:
     listed = list(messages)
+    # A trainer learns the answers. What follows the last one teaches nothing.
     while listed and listed[-1].role != "assistant":
         note("a message that nothing answers", listed.pop().turn)
     return listed

@@ -1,4 +1,4 @@
-"""Messages of frameworks as plain data: what several of the importers and adapters read in one way.
+"""Map the messages of frameworks, as plain data, once for all importers and adapters.
 
 Nothing here imports a framework, opens a file or knows a store.
 """

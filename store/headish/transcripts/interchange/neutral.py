@@ -1,12 +1,12 @@
-"""The neutral model as JSON: what ``headish convert --to json`` prints, and what test cases are written in.
+"""The neutral model as JSON, which ``headish convert --to json`` prints and test cases use.
 
 ::
 
     {header?, header_raw?, bos?, eos?, messages: [message], pending?: message, tail?}
     message = {role, name?, channel?, to?, call_id?, intent?, content_type?, constrain?, extra?, tight?, content, stop?}
 
-What is absent has its default. A call always shows the exact text of its arguments as ``raw``, and ``input`` where that
-text is JSON; reading takes ``raw`` for the truth and derives the rest.
+A missing key has its default. A call always has the exact text of its arguments as ``raw``, and ``input`` if that text
+is JSON. If both are given, reading believes ``raw`` and derives ``input`` from it.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def from_json(data: Mapping[str, Any]) -> Transcript:
     if not isinstance(listed, list):
         raise InvalidContent(WHAT, "messages must be a list", "$.messages")
     header = _typed(data, "header", dict)
+    # A version is kept as the text of the file, so it is not a number (``yamlheader.read_header``).
     if header is not None and not isinstance(header.get("version"), str):
         raise InvalidContent(WHAT, "a header needs its version as a string", "$.header")
     pending = data.get("pending")
@@ -75,20 +76,20 @@ def write_block(block: ContentBlock) -> dict[str, Any]:
         raw = arguments_of(block)
         value = read_json(raw)
         rest = {"id": block.id, "closed": block.closed or None, "envelope": block.envelope}
-        shown = {"type": "tool_use", "name": block.name, "raw": raw, **({} if value is UNSET else {"input": value})}
-        return shown | {key: item for key, item in rest.items() if item is not None} | dict(block.extra)
+        record = {"type": "tool_use", "name": block.name, "raw": raw, **({} if value is UNSET else {"input": value})}
+        return record | {key: item for key, item in rest.items() if item is not None} | dict(block.extra)
     if isinstance(block, ToolResult):
         return to_mapping(block) | {"content": [write_block(part) for part in block.content]}
     return to_mapping(block)
 
 
 def _write(message: Message) -> dict[str, Any]:
-    shown: dict[str, Any] = {"role": message.role}
+    record: dict[str, Any] = {"role": message.role}
     for key, field in _ATTRIBUTES.items():
         value = getattr(message.attributes, field)
         if value not in (None, False) and value != {}:
-            shown[key] = value
-    return shown
+            record[key] = value
+    return record
 
 
 def _content(message: Message) -> list[dict[str, Any]]:
@@ -104,24 +105,25 @@ def _read(data: Any, path: str) -> Message:
     role = data["role"]
     if role is not None and not isinstance(role, str):
         raise InvalidContent(WHAT, "a role is a string, or null for a bare sequence", f"{path}.role")
-    said = {}
+    attributes = {}
     for key, field in _ATTRIBUTES.items():
         kind = dict if key == "extra" else bool if key == "tight" else str
-        said[field] = _typed(data, key, kind, path)
-    if said["stop"] is not None and said["stop"] not in _STOPS:
+        attributes[field] = _typed(data, key, kind, path)
+    if attributes["stop"] is not None and attributes["stop"] not in _STOPS:
         raise InvalidContent(WHAT, f"stop is one of {', '.join(_STOPS)}", f"{path}.stop")
-    if not all(isinstance(value, str) for value in (said["extra"] or {}).values()):
+    if not all(isinstance(value, str) for value in (attributes["extra"] or {}).values()):
         raise InvalidContent(WHAT, "the values of extra are strings", f"{path}.extra")
     content = data.get("content", [])
     if not isinstance(content, list):
         raise InvalidContent(WHAT, "content must be a list of blocks", f"{path}.content")
     blocks = [_read_block(block, f"{path}.content[{index}]") for index, block in enumerate(content)]
-    return make_message(role, blocks, **said)
+    return make_message(role, blocks, **attributes)
 
 
 def _read_block(data: Any, path: str) -> ContentBlock:
     if isinstance(data, Mapping) and data.get("type") == "tool_use" and isinstance(data.get("raw"), str):
         rest = {key: value for key, value in data.items() if key not in ("raw", "input")}
+        # With any arguments, only to check the rest: ``raw`` says the real ones.
         checked = read_block({**rest, "input": {}}, path)
         assert isinstance(checked, ToolUse)
         return make_call(checked.name, data["raw"], id=checked.id, closed=checked.closed, envelope=checked.envelope)

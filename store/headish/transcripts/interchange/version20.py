@@ -1,7 +1,8 @@
-"""The JSON interchange of OpenChatML 2.0 (§10): messages as chat APIs have them, with ``thinking`` beside.
+"""The JSON interchange of OpenChatML 2.0 (§10): messages as chat APIs have them, with reasoning as ``thinking``.
 
-An assistant's envelope has either ``content`` or ``tool_calls``; reasoning rides on it. The text has no call ids, so
-they are made by position (``call_1``, …), and others cannot be read. Whatever would not come back the same is refused.
+An assistant's envelope has ``content`` or ``tool_calls``, and the reasoning before it. The text has no call ids, so
+writing makes them by position (``call_1``, …), and reading refuses any others. What would not come back the same is
+refused.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def from_interchange20(data: Mapping[str, Any]) -> Transcript:
 
 
 class _Writer:
-    """Gathers calls in a row, and puts reasoning beside what follows it."""
+    """Writes envelopes: calls in a row share one, and reasoning goes into the next one."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._messages = transcript.messages
@@ -90,13 +91,14 @@ class _Writer:
         if name == call.name or not name:
             raise Unmappable(TARGET, f"a tool outside functions: {call.name!r}", turn=message.turn)
         self._ids[index] = f"call_{len(self._ids) + 1}"
-        written = chat_call(self._ids[index], name, _body(message))
+        entry = chat_call(self._ids[index], name, _body(message))
         last = self._envelopes[-1] if self._envelopes else {}
+        # ``stop`` is that of the last call, so no call may follow it in the same envelope.
         if self._thinking is None and "tool_calls" in last and "stop" not in last:
-            last["tool_calls"].append(written)
+            last["tool_calls"].append(entry)
             last |= _stop(message)
         else:
-            self._add({"role": "assistant", **self._take_thinking(), "tool_calls": [written]}, message)
+            self._add({"role": "assistant", **self._take_thinking(), "tool_calls": [entry]}, message)
 
     def _write_result(self, index: int, result: ToolResult, message: Message) -> None:
         _check(message, Attributes(channel="commentary", recipient="assistant", stop=message.attributes.stop))
@@ -118,7 +120,7 @@ class _Writer:
 
 
 class _EnvelopeReader:
-    """Takes envelopes apart; ids are checked against their positions."""
+    """Reads envelopes as messages, and checks ids against their positions."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
@@ -141,7 +143,7 @@ class _EnvelopeReader:
             raise InvalidInterchange(TARGET, f"a message of role {role!r}", path)
 
     def finish(self) -> list[Message]:
-        """All messages; every reply must answer the call that its id names."""
+        """All messages. Raises: InvalidInterchange if a reply, without its id, would answer another call."""
         pairs = pair_replies(self._messages)
         if any(pairs.get(reply) != call for reply, call in self._replies.items()):
             raise InvalidInterchange(TARGET, "replies whose order, without ids, would answer other calls")
@@ -204,9 +206,10 @@ def _stop(message: Message) -> dict[str, str]:
 
 
 def _make(header: Header, body: str, stop: str | None) -> Message:
+    # Read twice: an envelope leaves out the usual stop, which depends on the message.
     message = read_message(header, (Text(body),) if body else (), "end")
-    said = stop or usual_stop(message)
-    return read_message(header, (Text(body),) if body else (), said)
+    ending = stop or usual_stop(message)
+    return read_message(header, (Text(body),) if body else (), ending)
 
 
 def _optional(envelope: Mapping[str, Any], key: str, path: str) -> str | None:

@@ -1,6 +1,6 @@
-"""The JSON interchange of OpenChatML 2.2 (§10): one envelope a frame, and nothing that the text could not say.
+"""The JSON interchange of OpenChatML 2.2 (§10): one envelope per frame, and nothing that the text cannot say.
 
-Reasoning without attributes rides on the answer or call directly behind it, as ``thinking``; all other reasoning is an
+Reasoning without attributes is the ``thinking`` of the answer or call directly after it; any other reasoning is an
 envelope of its own. Literal blocks and the exact text of the header are not carried.
 """
 
@@ -64,7 +64,7 @@ def write_around(transcript: Transcript, target: str) -> dict[str, Any]:
 
 
 def read_around(data: Mapping[str, Any], messages: list[Message], target: str) -> Transcript:
-    """A transcript of messages with the header and the open message of an interchange."""
+    """The transcript of some messages with the header and the open message of an interchange."""
     refuse_keys(data, ("header", "messages", "pending"), target, "$")
     header, pending = data.get("header"), data.get("pending")
     if header is not None and not (isinstance(header, dict) and isinstance(header.get("version"), str)):
@@ -88,15 +88,16 @@ def _write(message: Message) -> dict[str, Any]:
     if not is_call(header):
         return {**_write_header(header), "content": body, **ended}
     envelope = _write_header(header)
+    # In a call, ``content_type`` is what the header calls its constraint.
     call = {"id": envelope.pop("call_id", None), "recipient": envelope.pop("to")}
     call |= {"content_type": envelope.pop("constrain", None), "arguments": body}
     return {**envelope, "tool_call": {key: value for key, value in call.items() if value is not None}, **ended}
 
 
 def _write_header(header: Header) -> dict[str, Any]:
-    given = {key: getattr(header, key) for key in _ATTRIBUTES}
-    written = {"role": header.role, **{key: value for key, value in given.items() if value is not None}}
-    return written | ({"extra": dict(header.extra)} if header.extra else {})
+    attributes = {key: getattr(header, key) for key in _ATTRIBUTES}
+    envelope = {"role": header.role, **{key: value for key, value in attributes.items() if value is not None}}
+    return envelope | ({"extra": dict(header.extra)} if header.extra else {})
 
 
 def _is_bare_thought(envelope: Mapping[str, Any]) -> bool:
@@ -136,12 +137,12 @@ def _read_call(envelope: Mapping[str, Any], header: Header, call: Any, path: str
     if not isinstance(call, Mapping) or header.role != "assistant" or header.to or header.call_id or header.constrain:
         raise InvalidInterchange(TARGET, "a tool_call is an object, and holds its own recipient and id", where)
     refuse_keys(call, ("id", "recipient", "content_type", "arguments"), TARGET, where)
-    given = {key: call.get(key) for key in ("id", "content_type")}
-    if not all(value is None or isinstance(value, str) for value in given.values()):
+    texts = {key: call.get(key) for key in ("id", "content_type")}
+    if not all(value is None or isinstance(value, str) for value in texts.values()):
         raise InvalidInterchange(TARGET, "id and content_type are strings", where)
     called = Header(
         role="assistant", name=header.name, channel=header.channel, to=string(call, "recipient", TARGET, where),
-        call_id=given["id"], intent=header.intent, content_type=header.content_type, constrain=given["content_type"],
+        call_id=texts["id"], intent=header.intent, content_type=header.content_type, constrain=texts["content_type"],
         extra=header.extra,
     )  # fmt: skip
     if not is_call(called):

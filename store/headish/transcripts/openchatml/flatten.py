@@ -1,7 +1,7 @@
-"""From a program's messages of many blocks to messages that a frame of OpenChatML 2.x can carry, one block each.
+"""Split a program's messages of many blocks into messages of one block each, which frames of OpenChatML 2.x can carry.
 
-Who may see a text is decided for each block, so reasoning never stands in one frame with the answer. What a frame says
-and a program leaves unsaid is filled in as the form wants it: channels, the recipient of a result, and where the form
+The channel of a frame decides who may see its text, so reasoning never shares a frame with the answer. What a frame
+says and a program leaves unsaid is filled in as the form wants it: channels, the recipient of a result and, if the form
 has them, the constraint of a call and the intent of the plan before it.
 """
 
@@ -25,7 +25,7 @@ _TAKERS = {name: Taker(form.title) for name, form in FORMS.items()}
 
 
 class FrameContext(Struct, frozen=True):
-    """What a frame depends on beside its block."""
+    """What a frame depends on in addition to its block."""
 
     step: BlockStep
     form: FrameForm
@@ -38,7 +38,7 @@ def flatten(
     """The messages of a window, in order, each as one frame of a form carries it.
 
     ``call_names`` are the tools of calls that came before, by id.
-    Raises: Unrepresentable where a block does not fit a frame.
+    Raises: Unrepresentable if a block does not fit a frame.
     """
     known = {} if call_names is None else call_names
     for message in window.messages:
@@ -47,6 +47,7 @@ def flatten(
 
 
 def _flatten_message(step: BlockStep, form: FrameForm) -> Iterator[Message]:
+    # A message without content is an empty frame.
     runs = take_runs(step) if step.message.content else [(Text(""),)]
     flat: list[Message] = []
     for index, run in enumerate(runs):
@@ -55,12 +56,13 @@ def _flatten_message(step: BlockStep, form: FrameForm) -> Iterator[Message]:
         flat.append(replace(made, content=_merged(run, form)) if isinstance(run[0], Text) else made)
     yield from flat[:-1]
     if flat:
+        # How the message ended is how its last frame does; the others end as usual.
         stop = step.message.attributes.stop
         yield flat[-1] if stop is None else replace(flat[-1], attributes=replace(flat[-1].attributes, stop=stop))
 
 
 def _merged(run: Run, form: FrameForm) -> tuple[ContentBlock, ...]:
-    """Texts in normal form: a literal one that no block can hold is plain, and plain ones side by side are one."""
+    """Texts in normal form: one that no literal block can hold becomes plain, and adjacent plain ones are joined."""
     merged: list[Text] = []
     for block in run:
         assert isinstance(block, Text)
@@ -73,7 +75,8 @@ def _merged(run: Run, form: FrameForm) -> tuple[ContentBlock, ...]:
 
 
 def _can_stand_literally(text: str) -> bool:
-    """A reader ends the block at its first end token, and takes one that holds only ``<`` for plain text."""
+    """Whether a literal block can hold a text. A reader ends it at the first end token, and takes angles alone for
+    plain text."""
     return bool(text.strip("<")) and "<|endliteral|>" not in text
 
 
@@ -88,6 +91,7 @@ def _write_text(block: Text, frame: FrameContext) -> Message:
         # 2.0 has no word that shows a plan on commentary, so it would hide the text from the user.
         plans = frame.before_call and channel is None and frame.form.name != "2.0"
         channel = channel or ("commentary" if plans else "final")
+        # Harmony can read an intent but not write one; 2.2 alone has escapes.
         intent = intent or ("preamble" if plans and "intent" in frame.form.known and frame.form.escapes else None)
     return _made(
         frame, (block,) if block.text else (), recipient=given.recipient, call_id=given.call_id, speaker=given.speaker,
@@ -126,7 +130,7 @@ def _write_result(block: ToolResult, frame: FrameContext) -> Message:
 
 
 def _made(frame: FrameContext, content: Sequence[ContentBlock], *, role: str | None = None, **said: Any) -> Message:
-    """A message in normal form; the constraint, content type and further attributes ride on every frame."""
+    """Make a message in normal form; every frame gets the constraint, content type and further attributes."""
     message = frame.step.message
     given = message.attributes
     said = {"content_type": given.content_type, "constrain": given.constrain, "extra": given.extra, **said}

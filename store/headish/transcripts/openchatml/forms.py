@@ -1,4 +1,4 @@
-"""The forms of OpenChatML 2.x, as a table: what one parser and one writer need to know of each.
+"""A table of the forms of OpenChatML 2.x: what the one parser and the one writer need to know of each.
 
 ``2.2`` and ``2.0`` are files; ``harmony`` is the wire form that gpt-oss reads and writes. Where the three differ, and
 why: docs/reference/formats/.
@@ -14,7 +14,7 @@ from headish.values.checks.attributes import CHANNELS as CHANNELS
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 PEOPLE = ("user", "assistant", "system", "developer", "all")
-"""Recipients that are no tool."""
+"""Recipients that are not tools."""
 START = "<|start|>"
 FUNCTIONS = "functions."
 TERMINATORS = {"end": "<|end|>", "call": "<|call|>", "return": "<|return|>", "none": ""}
@@ -24,8 +24,9 @@ ATTRIBUTE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 class FrameForm(Struct, frozen=True, kw_only=True):
     """One form of OpenChatML 2.x.
 
-    ``known``: the attributes that have a meaning, in canonical order; ``reply_order`` the same for role tool.
-    ``separator`` stands between frames. ``opaque``: in a body only the terminators are tokens.
+    ``known``: the attributes that have a meaning, in canonical order; ``reply_order``: those of role tool.
+    ``separator``: the text between frames. ``bare_words``: how many words without a key a header may have. ``opaque``:
+    in a body only the terminators are tokens. ``replies_by_role``: a reply has its tool's name in place of the role.
     """
 
     name: str
@@ -44,7 +45,7 @@ class FrameForm(Struct, frozen=True, kw_only=True):
 
     @property
     def token(self) -> re.Pattern[str]:
-        """Any control token of this form, taken apart."""
+        """The pattern of any control token of this form; its group is the token's name."""
         return TOKEN[self.name]
 
 
@@ -62,6 +63,7 @@ FORMS = {
         known=("to", "name"), reply_order=("to", "name"),
         separator="\n\n", ends_in_line_break=True,
     ),
+    # Harmony's own parser fails at a line break between frames, and reads only terminators as tokens in a body.
     "harmony": FrameForm(
         name="harmony", title="Harmony",
         tokens=("start", "channel", "message", "call", "constrain", "return", "end"),
@@ -82,7 +84,7 @@ def form_of_version(version: str) -> str | None:
 
 
 def is_builtin(name: str) -> bool:
-    """Whether a tool is one of those that need no ``functions.`` before their names."""
+    """Whether a tool is built in: its name needs no ``functions.`` before it."""
     return name in ("python", "browser") or (name.startswith("browser.") and len(name) > len("browser."))
 
 

@@ -1,4 +1,4 @@
-"""A frame of OpenChatML 2.x as a message, and back: which kind of block a header and its channel make of a body.
+"""Read a frame of OpenChatML 2.x as a message, and write it back. The header decides what kind of block a body is.
 
 =================================  =========================================
 header                             content
@@ -9,7 +9,8 @@ assistant on ``analysis``          one thinking block
 any other                          texts
 =================================  =========================================
 
-A frame carries just that, so writing refuses every other message; nothing is flattened unasked (flatten.py).
+A frame carries nothing else, so writing refuses every other message. flatten.py splits messages for callers that ask
+for it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def is_call(header: Header) -> bool:
 
 def read_message(header: Header, pieces: Sequence[Text], stop: str) -> Message:
     """The message of a frame; ``pieces`` are its text in normal form."""
-    said = {
+    attributes = {
         "speaker": header.name, "channel": header.channel, "recipient": header.to, "call_id": header.call_id,
         "intent": header.intent, "content_type": header.content_type, "constrain": header.constrain,
         "extra": dict(header.extra), "stop": stop,
@@ -45,20 +46,20 @@ def read_message(header: Header, pieces: Sequence[Text], stop: str) -> Message:
     content: list[ContentBlock] = list(pieces)
     if is_call(header):
         assert header.to is not None
-        said |= {"recipient": None, "call_id": None}
+        attributes |= {"recipient": None, "call_id": None}
         content = [make_call(header.to, join_texts(pieces), id=header.call_id)]
     elif header.role == "tool":
-        said |= {"speaker": None, "call_id": None}
+        attributes |= {"speaker": None, "call_id": None}
         # A frame has no flag for errors: only the envelope in its text says so.
         failed = True if says_error(join_texts(pieces)) else None
         content = [ToolResult(header.call_id, header.name, tuple(pieces), failed)]
     elif header.role == "assistant" and header.channel == "analysis":
         content = [read_thinking(join_texts(pieces))]
-    return make_message(header.role, content, **said)
+    return make_message(header.role, content, **attributes)
 
 
 def open_message(header: Header) -> Message:
-    """The message of an open header: no content yet, so all that the header says stands in its attributes."""
+    """The message of an open header. It has no content yet, so its attributes hold all that the header says."""
     return make_message(
         header.role, (), speaker=header.name, recipient=header.to, call_id=header.call_id, intent=header.intent,
         content_type=header.content_type, extra=dict(header.extra),
@@ -77,7 +78,7 @@ def open_header(message: Message, target: str) -> Header:
 
 
 def read_thinking(body: str) -> Thinking:
-    """Reasoning: of a kind where it begins with that start marker and holds no other marker."""
+    """Read reasoning. It has a kind if it begins with that kind's start marker and holds no other marker."""
     for kind in KINDS:
         marker = f"<|start_{kind}|>"
         if body.startswith(marker):
@@ -88,13 +89,15 @@ def read_thinking(body: str) -> Thinking:
 
 
 def breaks_constraint(constrain: str | None, body: str) -> bool:
-    """Whether a whole body is not what its header says: ``json`` is the only constraint that is looked at."""
+    """Whether a complete body breaks the constraint of its header. Only ``json`` is checked."""
     return (constrain or "").lower() == "json" and read_json(body) is UNSET
 
 
 def broken_promises(message: Message, yaml_header: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
-    """What a strict reader refuses of a message: the code, and the word of ``drop`` that takes the promise back."""
+    """The errors that a strict reader finds in a message: each code, with the word of ``drop`` that removes the
+    broken promise."""
     bodies = [_body(block) for block in message.content]
+    # A body that was cut off breaks nothing: the rest of its JSON is missing.
     if stop_of(message) != "none" and breaks_constraint(message.attributes.constrain, "".join(bodies)):
         yield "E-BODY-CONSTRAINT-VIOLATION", "constrain"
     missing = message.role == "assistant" and message.attributes.channel is None
@@ -111,7 +114,7 @@ def _body(block: ContentBlock) -> str:
 def write_message(message: Message, form: FrameForm) -> tuple[Header, tuple[Text, ...], str]:
     """The header, the texts and the stop of a message, as this form says them.
 
-    Raises: Unrepresentable for a message that is no single frame; HeaderValue for a tool named like a role.
+    Raises: Unrepresentable for a message that does not fit one frame; HeaderValue for a tool named like a role.
     """
     given, content = message.attributes, message.content
     header = Header(
@@ -150,7 +153,7 @@ def _check_texts(message: Message, header: Header, form: FrameForm) -> None:
     if is_call(header):
         raise _refused(message, form, "plain text where a reader expects a call")
     texts = [block for block in message.content if isinstance(block, Text)]
-    # A reader joins texts that lie beside each other, and makes nothing of an empty one: they would not come back.
+    # A reader joins adjacent texts and makes no block of an empty one, so these would not come back.
     beside = any(not (one.literal or other.literal) for one, other in pairwise(texts))
     if beside or any(not block.text for block in texts):
         raise _refused(message, form, "an empty text, or two that stand side by side")
@@ -159,6 +162,7 @@ def _check_texts(message: Message, header: Header, form: FrameForm) -> None:
 def _write_call(block: ToolUse, message: Message, header: Header, form: FrameForm) -> Header:
     if header.role != "assistant" or header.to is not None or header.call_id is not None:
         raise _refused(message, form, "a tool call of another role, or one with a recipient beside its own")
+    # A frame to one of these is read as a text, not as a call.
     if block.name in PEOPLE:
         raise HeaderValue(form.title, f"a tool named {block.name!r}", turn=message.turn)
     if says_more(block):
@@ -184,15 +188,17 @@ def _write_result(block: ToolResult, message: Message, header: Header, form: Fra
 
 
 def check_reply(header: Header, form: FrameForm, message: Message) -> None:
-    """Whether a form that writes a reply under its tool's name can say whose it is.
+    """Check that a form which writes a reply under its tool's name can say whose it is.
 
-    Raises: HeaderValue for a tool named like a role; Unrepresentable where a reader would not take it for a tool.
+    Raises: HeaderValue for a tool named like a role; Unrepresentable if a reader would not take it for a tool.
     """
     name = header.name
     if not form.replies_by_role or name is None:
+        # Harmony writes the tool's name in place of the role, so it needs one.
         if not form.has_header and name is None:
             raise _refused(message, form, "a tool reply without the tool's name")
         return
+    # ``user:x`` in place of the role is a speaker of that role.
     role, colon, _ = name.partition(":")
     if name in ROLES or (colon and role in ROLES and role != "tool"):
         raise HeaderValue(form.title, f"a tool named {name!r}", turn=message.turn)
@@ -208,7 +214,7 @@ def _result_texts(block: ToolResult, message: Message, form: FrameForm) -> tuple
 
 
 def _thinking_body(block: Thinking, message: Message, header: Header, form: FrameForm) -> str:
-    """The text behind its start marker; what a reader would take for another kind is refused."""
+    """The body: the start marker of the kind, and the text. Refuses one that a reader would take for another kind."""
     if header.role != "assistant" or header.channel != "analysis" or is_call(header):
         raise _refused(message, form, "reasoning outside the assistant's analysis")
     if block.signature is not None or block.provider is not None:

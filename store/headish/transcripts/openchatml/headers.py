@@ -4,8 +4,8 @@
 
     <|start|>ROLE[ key=value …][<|channel|>CHANNEL[ key=value …]][<|constrain|>TYPE]<|message|>
 
-Sections stand in this order, once each; words are parted by any run of blanks. Attributes are read in any order, before
-or behind the channel. What does not fit is refused, reading and writing, never escaped: no reader would undo it.
+Sections come in this order, each at most once; any run of blanks separates words. Attributes are read in any order,
+before or after the channel. Reading and writing refuse what does not fit: no reader would undo an escape.
 
 Source: OpenChatML 2.2 §6, §12, §15; 2.0 §6; Harmony's docs/format.md and its own parser, where they differ.
 """
@@ -21,11 +21,11 @@ from headish.transcripts.openchatml.forms import ATTRIBUTE_NAME, CHANNELS, FORMS
 from headish.transcripts.shared.transcript import Header, is_header_value
 
 REMEMBERED = 120
-"""The longest header, in characters, that is remembered when it is read."""
+"""The longest header, in characters, whose reading is remembered."""
 
 
 class BadFrame(ValueError):
-    """A header that the grammar refuses; ``at`` is where, in characters behind its start token."""
+    """A header that the grammar refuses; ``at`` is where, in characters after its start token."""
 
     def __init__(self, reason: str, at: int) -> None:
         self.reason, self.at = reason, at
@@ -33,7 +33,7 @@ class BadFrame(ValueError):
 
 
 class HeaderWord(Struct, frozen=True):
-    """One word of a header and where it stands."""
+    """One word of a header, and its position."""
 
     text: str
     at: int
@@ -44,7 +44,7 @@ def read_frame_header(text: str, form: FrameForm) -> Header:
     return _read_short(text, form.name) if len(text) <= REMEMBERED else _read(text, form)
 
 
-# A conversation says the same few headers again and again.
+# A conversation has the same few headers again and again. Only short ones are kept, so the cache stays small.
 @lru_cache(maxsize=256)
 def _read_short(text: str, form: str) -> Header:
     return _read(text, FORMS[form])
@@ -71,20 +71,20 @@ def _read(text: str, form: FrameForm) -> Header:
 def _split_sections(
     text: str, form: FrameForm
 ) -> tuple[tuple[str, int], tuple[str, int] | None, tuple[str, int] | None]:
-    """Each section with its place: the start part, what stands behind the channel token, and behind the constrain."""
-    found: dict[str, tuple[int, int]] = {}
+    """The sections, each with its position: the start, and those after the channel and the constrain token."""
+    spans: dict[str, tuple[int, int]] = {}
     for token in form.token.finditer(text):
         name = token.group(1)
-        if name not in ("channel", "constrain") or name in found or (name == "channel" and "constrain" in found):
+        if name not in ("channel", "constrain") or name in spans or (name == "channel" and "constrain" in spans):
             raise BadFrame(f"{token.group()} has no place here", token.start())
-        found[name] = token.span()
-    ends = sorted([begin for begin, _ in found.values()] + [len(text)])
-    sections = {name: (text[end : next(each for each in ends if each >= end)], end) for name, (_, end) in found.items()}
+        spans[name] = token.span()
+    ends = sorted([begin for begin, _ in spans.values()] + [len(text)])
+    sections = {name: (text[end : next(each for each in ends if each >= end)], end) for name, (_, end) in spans.items()}
     return (text[: ends[0]], 0), sections.get("channel"), sections.get("constrain")
 
 
 def _split_words(text: str, at: int) -> list[HeaderWord]:
-    """Words between blanks: space, tab, line feed, carriage return, and no other character."""
+    """The words between blanks. Only space, tab, line feed and carriage return are blanks."""
     words: list[HeaderWord] = []
     place = 0
     for piece in text.replace("\t", " ").replace("\n", " ").replace("\r", " ").split(" "):
@@ -110,14 +110,14 @@ def _read_constrain(text: str, at: int) -> str:
 
 
 def _read_role(word: HeaderWord, attributes: _Attributes) -> str:
-    """The role; a name that came with it is one of the attributes."""
+    """The role. A name that is written with it, or in its place, becomes an attribute."""
     role, colon, name = word.text.partition(":")
     if word.text in ROLES:
         return word.text
     if colon and role in ROLES and role != "tool":
         attributes.set("name", HeaderWord(name, word.at))
         return role
-    # Harmony writes a tool's name in the place of the role. By a recipient, any other word is known to be one, too.
+    # Harmony writes a tool's name in place of the role. Beside a recipient, any other word is a tool's name, too.
     if is_tool_role(word.text) or attributes.to_was_written:
         attributes.set("name", word)
         return "tool"
@@ -145,7 +145,7 @@ class _Attributes:
         return True
 
     def read_bare(self, words: list[HeaderWord]) -> None:
-        """Bare words: Harmony's content type, and without ``to=`` its recipient before that."""
+        """Take Harmony's bare words: the content type and, unless ``to=`` is written, the recipient before it."""
         keys = ("content_type",) if self.to_was_written else ("to", "content_type")[: self._form.bare_words]
         if not self._form.constrains or len(words) > len(keys):
             keys = ()
@@ -157,15 +157,16 @@ class _Attributes:
     def set(self, key: str, word: HeaderWord) -> None:
         if not is_header_value(word.text):
             raise BadFrame(f"the value of {key} holds what no header may hold", word.at)
+        # One value written twice does no harm; of two, nobody could tell which one counts.
         into = self.known if key in self._form.known else self.extra
         if into.setdefault(key, word.text) != word.text:
             raise BadFrame(f"{key} stands twice, with two values", word.at)
 
 
 def write_attributes(header: Header, form: FrameForm, turn: str | None = None) -> str:
-    """The attributes of a header in canonical order, each behind a blank.
+    """The attributes of a header in canonical order, each after a blank.
 
-    Raises: HeaderValue where a name or value would break the header.
+    Raises: HeaderValue if a name or value would break the header.
     """
     order = form.reply_order if header.role == "tool" else form.known
     known = [(key, value) for key in order if (value := getattr(header, key)) is not None]
@@ -176,14 +177,14 @@ def write_attributes(header: Header, form: FrameForm, turn: str | None = None) -
 
 
 def check_value(key: str, value: str, form: FrameForm, turn: str | None = None) -> str:
-    """The value itself. Raises: HeaderValue."""
+    """Return the value, checked for a header. Raises: HeaderValue."""
     if not is_header_value(value):
         raise HeaderValue(form.title, f"{key}={value[:80]!r} in a message header", turn=turn)
     return value
 
 
 def check_channel(channel: str | None, form: FrameForm, turn: str | None = None) -> str | None:
-    """One of the three channels, or None. It decides who sees the text, so another one is refused."""
+    """Return the channel, one of three or None. It decides who sees the text, so any other is refused."""
     if channel is not None and channel not in CHANNELS:
         raise Unrepresentable(form.title, f"the channel {channel[:80]!r}", turn=turn)
     return channel

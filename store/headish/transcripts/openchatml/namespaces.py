@@ -53,6 +53,7 @@ def _write_type(schema: Any, depth: int) -> str:
         return " | ".join(_write_type({**schema, "type": each}, depth + 1) for each in kind)
     if kind == "array":
         inner = _write_type(schema.get("items"), depth + 1)
+        # Without the parentheses only the last choice would be an array.
         return f"({inner})[]" if " | " in inner else f"{inner}[]"
     if kind == "object" or "properties" in schema:
         return _write_object(schema, depth)
@@ -78,6 +79,7 @@ def _default(schema: Mapping[str, Any]) -> str:
     if "default" not in schema:
         return ""
     value = schema["default"]
+    # Harmony's renderer writes the default of an enum without quotes. A line break would end the comment.
     bare = isinstance(value, str) and "enum" in schema and "\n" not in value
     return f" // default: {value if bare else _quote(value)}"
 

@@ -1,7 +1,7 @@
 """The parser of OpenChatML 2.x: one machine for the 2.2 and 2.0 files and for Harmony's wire form.
 
-Text goes in by chunks of any size, and comes out the same however it was cut; reading a whole text is one chunk. The
-machine waits for no more than a token, a message header or the YAML header. Its states::
+It takes text in chunks of any size, and gives the same however the text is cut; a whole text is one chunk. It waits for
+no more than a token, a message header or the YAML header. Its states::
 
     preamble ──▶ between ──▶ header ──▶ body ⇄ literal
                     ▲                    │
@@ -43,13 +43,14 @@ class FrameParser(Parser):
         self._state = self._read_preamble if self._form.has_header else self._read_between
         if start_role is not None:
             self._state = self._read_between
+            # A completion goes on inside the header that its prompt ended with.
             self._source.add(START + start_role)
 
     def _read_preamble(self) -> bool:
         return self._preamble.read() and self._begin_frames()
 
     def _begin_frames(self) -> bool:
-        """The header's version picks the grammar of what follows."""
+        """Go on to the frames, in the grammar that the header's version picks."""
         if self._preamble.form is not None:
             self._form = FORMS[self._preamble.form]
             self._source.format = self._form.name
@@ -79,7 +80,7 @@ class FrameParser(Parser):
         if (token.start() if token else len(text)) - source.at > MESSAGE_HEADER_LIMIT:
             raise source.error("E-PARSE-HEADER", f"a message header of more than {MESSAGE_HEADER_LIMIT} characters")
         if token is None:
-            # What was searched is not searched again, except for its end, where a token may have begun.
+            # Searched text is not searched again, except its end, where a token may have begun.
             self._scanned = max(0, len(text) - source.at - _LONGEST)
             return False
         if token.group(1) != "message":
@@ -104,7 +105,7 @@ class FrameParser(Parser):
     # --- bodies
 
     def _read_body(self) -> bool:
-        """Text up to the next token that counts; what may be the beginning of one is waited for."""
+        """Read text up to the next token that counts. What may begin a token waits for more text."""
         source, form = self._source, self._form
         text, begin = source.text, source.at
         place = begin
@@ -139,6 +140,7 @@ class FrameParser(Parser):
         self._after_angle = False
         if name in _STOPS:
             self._close(name)
+            # An <|end|> directly after another terminator belongs to it.
             self._may_end_again = name != "end"
             return self._go(self._read_between)
         if name == "literal":
@@ -149,7 +151,7 @@ class FrameParser(Parser):
         raise source.error("E-PARSE-FRAME", f"<|{name}|> in the body of a message", at)
 
     def _read_literal(self) -> bool:
-        """Opaque text up to the first end of the block."""
+        """Read opaque text up to the first end token of the block."""
         source, text = self._source, self._source.text
         found = text.find(_LITERAL_END, source.at)
         end = found if found >= 0 else max(source.at, len(text) - _LONGEST + 1)
@@ -169,6 +171,7 @@ class FrameParser(Parser):
     def _close(self, stop: str) -> None:
         assert self._header is not None
         texts = self._body.end()
+        # A partial reading keeps a body that was cut off, and half of JSON is no JSON.
         if stop != "none" and self._strict and breaks_constraint(self._header.constrain, join_texts(texts)):
             raise self._source.error("E-BODY-CONSTRAINT-VIOLATION", "the body is not the JSON that its header says")
         message = read_message(self._header, texts, stop)
@@ -194,7 +197,7 @@ class FrameParser(Parser):
         raise source.error("E-STREAM-TRUNCATED", "the text ends before its last message does", len(source.text))
 
     def _read_pending(self) -> Message | None:
-        """An open header without a channel is a generation prompt."""
+        """Read the open header at the end. Without a channel it is a generation prompt, else the text was cut off."""
         source = self._source
         text = source.text[source.at :]
         try:
@@ -206,7 +209,7 @@ class FrameParser(Parser):
         return open_message(header)
 
     def _finish_partially(self) -> str | None:
-        """What came of the last message; the raw rest where not even its header came."""
+        """Keep what came of the last message; return the raw rest if even its header is incomplete."""
         source = self._source
         if self._state == self._read_header:
             return START + source.rest()
@@ -230,15 +233,15 @@ class BodyBlocks:
         self._literal: list[str] | None = None
 
     def add(self, text: str) -> None:
-        """More text, literal inside a literal block."""
+        """Add text; inside a literal block it is literal."""
         (self._plain if self._literal is None else self._literal).append(text)
 
     def begin_literal(self) -> None:
-        """A literal block begins."""
+        """Begin a literal block."""
         self._literal = []
 
     def end_literal(self) -> None:
-        """It ends. One that holds only angles is how a text that ends in them is written: plain text."""
+        """End the literal block. One of angles alone is plain text: so a text that ends in them is written."""
         text, self._literal = "".join(self._literal or ()), None
         if not text.strip("<"):
             self._plain.append(text)
@@ -247,7 +250,7 @@ class BodyBlocks:
         self._texts.append(Text(text, True))
 
     def end(self) -> tuple[Text, ...]:
-        """The texts, when no more come."""
+        """Return the texts, when no more come."""
         if self._literal is not None:
             self.end_literal()
         self._end_plain()

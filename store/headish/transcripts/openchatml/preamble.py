@@ -1,5 +1,5 @@
 """The text before the first frame of a 2.x file: blanks, or the YAML header, which ends at the first line that begins
-with a start token. The specification's own header holds that token inside a list, so the first token is not it.
+with a start token. The specification's own header holds that token inside a list, so the first token does not end it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ class Preamble:
         self.requires_channels = False
 
     def read(self) -> bool:
-        """Whether the first frame was reached; else more input is needed. Raises: InvalidTranscript."""
+        """Read on. True once the first frame is reached, False if more input is needed. Raises: InvalidTranscript."""
         source, text = self._source, self._source.text
         begin = self._first = next((at for at in range(self._first, len(text)) if text[at] not in BLANKS), len(text))
         if text.startswith(START, begin):
             source.at = begin
             return True
         found = text.find("\n" + START, max(self._scanned, begin - 1))
+        # The next chunk may complete a start token.
         self._scanned = max(0, len(text) - len(START))
         if found >= 0:
             self._take(text[: found + 1])
@@ -46,7 +47,7 @@ class Preamble:
         return found >= 0
 
     def finish(self) -> None:
-        """Take a header that nothing follows; the beginning of a start token behind it is left."""
+        """Take a header that no frame follows. The beginning of a start token after it is left unread."""
         source = self._source
         line = source.text[source.text.rfind("\n") + 1 :]
         if self._first + len(line) > len(source.text):

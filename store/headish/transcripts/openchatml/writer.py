@@ -1,8 +1,8 @@
-"""OpenChatML 2.x: messages to text, faithfully, in canonical form.
+"""Write messages as OpenChatML 2.x, faithfully and in canonical form.
 
 Escaping is the defence against injected frames (2.2 §3): every control token in a body is written with one more ``<``,
-and a body that ends in ``<`` puts that run into a literal block, since it would swallow the terminator otherwise. The
-forms without escapes refuse a body that holds a token.
+and the run of ``<`` that ends a body is put into a literal block, because it would swallow the terminator. The forms
+without escapes refuse a body that holds a token.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def write_frame(message: Message, form: FrameForm) -> str:
 
 
 def escape(body: str) -> str:
-    """A body of 2.2 in which no control token stands but our own."""
+    """Escape a body of 2.2, so that its only control tokens are those written here."""
     doubled = _NINE.sub(lambda token: "<" + token.group(), body)
     kept = doubled.rstrip("<")  # a pattern for the run at the end would look for it at each of its angles
     run = doubled[len(kept) :]
@@ -82,6 +82,7 @@ def _write_start(header: Header, form: FrameForm, turn: str | None) -> str:
     if not form.escapes:
         _refuse_attributes(header, form, turn)
     role = header.role
+    # Harmony has no keys for these: a name goes to the role, a content type after the channel.
     header_left = header
     if role == "tool" and form.replies_by_role and header.name is not None:
         role = check_value("name", header.name, form, turn)
@@ -101,14 +102,14 @@ def _write_start(header: Header, form: FrameForm, turn: str | None) -> str:
     if header.constrain is not None:
         blank = " " if form.name == "harmony" else ""
         parts.append(f"{blank}<|constrain|>{check_value('constrain', header.constrain, form, turn)}")
-    written = "".join(parts)
-    if len(written) - len("<|start|>") > MESSAGE_HEADER_LIMIT:
+    start = "".join(parts)
+    if len(start) - len("<|start|>") > MESSAGE_HEADER_LIMIT:
         raise HeaderValue(form.title, f"a message header of more than {MESSAGE_HEADER_LIMIT:,} characters", turn=turn)
-    return written
+    return start
 
 
 def _refuse_attributes(header: Header, form: FrameForm, turn: str | None) -> None:
-    """What 2.0 and Harmony have no words for."""
+    """Refuse attributes that 2.0 or Harmony has no words for. Raises: Unrepresentable."""
     absent = ["call_id", "intent"] + ([] if form.constrains else ["content_type", "constrain"])
     for key in absent:
         if getattr(header, key) is not None:
@@ -119,6 +120,7 @@ def _refuse_attributes(header: Header, form: FrameForm, turn: str | None) -> Non
         raise Unrepresentable(form.title, "further attributes", turn=turn, drop="extra")
     if header.content_type is not None and header.constrain is not None:
         raise Unrepresentable(form.title, "both a content type and a constraint", turn=turn, drop="content_type")
+    # The first bare word of a header without a recipient is the recipient.
     if header.content_type is not None and header.to is None:
         raise Unrepresentable(form.title, "a content type without a recipient", turn=turn, drop="content_type")
     if header.constrain is not None and header.to is None:
@@ -149,7 +151,7 @@ def _write_literal(piece: Text, form: FrameForm, turn: str | None) -> str:
 
 
 def _write_yaml(transcript: Transcript, form: FrameForm) -> str:
-    """The YAML header, verbatim where its text is known. It is read again: what does not come back is refused."""
+    """The YAML header, verbatim if its text is known. It is read again, and refused if it does not come back."""
     header = transcript.header
     if header is None:
         if transcript.header_raw is not None:
@@ -160,11 +162,11 @@ def _write_yaml(transcript: Transcript, form: FrameForm) -> str:
     if form_of_version(str(header.get("version", ""))) != form.name:
         raise Unrepresentable(form.title, f"a header of version {header.get('version')!r}", drop="header")
     raw = transcript.header_raw
-    if raw is None and header == {"version": form.name}:
+    if raw is None and header == {"version": form.name}:  # the usual header is known to come back
         return write_header(header)
     text = write_header(header) if raw is None else raw
     follows = bool(transcript.messages) or transcript.pending is not None
-    # Where a header ends depends on what follows it.
+    # What follows a header decides where it ends, so the check writes the beginning of a frame after it.
     if _reads_as(text + "<|start|>user" if follows else text) != header:
         raise Unrepresentable(form.title, "a header that a reader would not read as it is", drop="header")
     return text

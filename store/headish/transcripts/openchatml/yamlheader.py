@@ -1,8 +1,8 @@
 """The YAML header of a 2.x transcript: read as data, safely, and written canonically.
 
-Read by YAML's own parser, as events: no aliases, anchors, tags, merge keys, duplicate or complex keys come through, and
-size and depth are limited, so that a header cannot be made to blow up memory. Plain scalars follow the core schema of
-YAML 1.2 (§10.3), in which ``no`` and ``12:30`` are strings. A number that JSON cannot say stays a string.
+PyYAML parses it into events. Aliases, anchors, tags, merge keys and duplicate or complex keys are refused, and size and
+depth are limited, so that no header can blow up memory. Plain scalars follow the core schema of YAML 1.2 (§10.3), in
+which ``no`` and ``12:30`` are strings. A number that JSON cannot say stays a string.
 
 Source: OpenChatML 2.2 §2, 2.0 §2; YAML 1.2.2 §10.3.2.
 """
@@ -29,7 +29,7 @@ _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 class BadHeader(ValueError):
-    """Text that is no header; the sentence says why."""
+    """Text that is not a header; the message says why."""
 
 
 class TextBehindHeader(ValueError):
@@ -67,9 +67,9 @@ def write_header(header: Mapping[str, Any]) -> str:
 
 
 def find_yaml(raw: str) -> str:
-    """The YAML of a header: all of it, or what stands between ``---`` and the next ``---`` or ``...``.
+    """The YAML of a header: all of it, or the part between ``---`` and the next ``---`` or ``...``.
 
-    Raises: TextBehindHeader where more than blanks follow.
+    Raises: TextBehindHeader if more than blanks follow.
     """
     lead = len(raw) - len(raw.lstrip(BLANKS))
     first, _, _ = raw[lead:].partition("\n")
@@ -93,8 +93,9 @@ def requires_channels(header: Mapping[str, Any]) -> bool:
 
 
 def _hide_breaks(text: str) -> tuple[str, dict[int, str]]:
-    """The text without the characters that YAML 1.1 takes for line ends and 1.2 does not, and how they come back."""
-    # Characters for private use: YAML takes them for text, and this header holds none of those that are chosen.
+    """Replace the characters that end lines in YAML 1.1 but not in 1.2; return the text, and the table that restores
+    them."""
+    # Characters for private use are text to YAML. Only ones that this header does not hold are chosen.
     free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
     stand_ins = {mark: next(free) for mark in "\x85\u2028\u2029" if mark in text}
     hidden = text.translate({ord(mark): stand_in for mark, stand_in in stand_ins.items()})
@@ -102,11 +103,11 @@ def _hide_breaks(text: str) -> tuple[str, dict[int, str]]:
 
 
 def _events(events: Iterator[Any], breaks: Mapping[int, str]) -> Iterator[Any]:
-    """The events of one document, less those that only frame it; what is not allowed anywhere is refused here."""
+    """Yield the events, with hidden characters restored. Refuses what is allowed nowhere in a header."""
     for event in events:
         if type(event).__name__ == "ScalarEvent":
             event.value = event.value.translate(breaks)
-            # An escape in a quoted scalar can make one.
+            # An escape in a quoted scalar can make a lone surrogate, which no database can hold.
             if any("\ud800" <= character <= "\udfff" for character in event.value):
                 raise BadHeader("the YAML header holds a lone surrogate")
         if getattr(event, "anchor", None) is not None:
@@ -136,6 +137,7 @@ def _read_value(event: Any, events: Iterator[Any], depth: int, *, is_version: bo
         raise BadHeader(f"the YAML header nests deeper than {HEADER_DEPTH} levels")
     kind = type(event).__name__
     if kind == "ScalarEvent":
+        # A version stays text: as numbers, 2 and 2.0 are the same. ``implicit[0]`` is false for a quoted scalar.
         return event.value if is_version or not event.implicit[0] else _read_plain(event.value)
     if kind == "SequenceStartEvent":
         return list(_read_items(events, depth))
@@ -182,10 +184,10 @@ def _read_number(read: Callable[[str], Any]) -> Callable[[str], Any]:
     def number(text: str) -> Any:
         try:
             value = read(text)
-        except ValueError:  # Python converts no integer of over 4,300 digits
+        except ValueError:  # Python refuses to convert an integer of over 4,300 digits
             return text
         if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
-            return text  # the same limit for hexadecimal digits, whose conversion has none
+            return text  # the same limit for hexadecimal and octal digits, whose conversion has none
         return text if isinstance(value, float) and not math.isfinite(value) else value
 
     return number

@@ -5,7 +5,7 @@
     between ──▶ opening tag ──▶ body ──▶ rest of the line ──▶ between …
 
 Only a block's own end tag ends it, at its first occurrence anywhere: the tags are meant to be special tokens, not
-lines. No escape is defined. One line break behind the opening tag and one before the end tag are syntax.
+lines. No escape is defined. One line break after the opening tag and one before the end tag are syntax.
 
 Source: the template's page, "Canonical transcript syntax" and "Tool / function conventions".
 """
@@ -31,6 +31,7 @@ STATUS = {"ok": False, "error": True}
 ATTRIBUTE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _NAME = re.compile(r"[A-Za-z_]*")
 _ATTRIBUTE = re.compile(rf'[ \t]+({ATTRIBUTE_NAME.pattern})="([^"<>\\]*)"')
+# Control, format, surrogate and separator characters, as in the headers of other formats.
 _REFUSED = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"})
 
 
@@ -46,7 +47,7 @@ class RWKVParser(Parser):
         self._parts: list[str] = []
         self._state = self._read_between
         if start_role is not None:
-            # Two tags have the role `assistant`. An answer is meant, not a call.
+            # Two tags have the role `assistant`: take that of an answer, not of a call.
             tag = next((tag for tag, role in ROLES.items() if role == start_role and tag[:4] != "TOOL"), start_role)
             self._source.add(f"<<{tag}>>\n")
 
@@ -66,6 +67,7 @@ class RWKVParser(Parser):
         if (end if end >= 0 else len(text)) - source.at > MESSAGE_HEADER_LIMIT:
             raise source.error("E-PARSE-FRAME", f"a tag of more than {MESSAGE_HEADER_LIMIT} characters")
         if end < 0:
+            # The next chunk may bring the second angle of the end.
             self._scanned = max(2, len(text) - source.at - 1)
             return False
         self._take_tag(text[source.at + 2 : end])
@@ -99,7 +101,7 @@ class RWKVParser(Parser):
         return attributes
 
     def _read_break(self) -> bool:
-        """The line break behind the opening tag, where there is one."""
+        """Skip the line break after the opening tag, if there is one."""
         source = self._source
         # The line feed may come in the next chunk.
         if source.may_become("\r\n"):
@@ -110,7 +112,7 @@ class RWKVParser(Parser):
         return self._go(self._read_body)
 
     def _read_body(self) -> bool:
-        """Text up to the end tag; a break that may be the one before it is waited for."""
+        """Read text up to the end tag. A line break that may be the one before it waits for more text."""
         source, text, end_tag = self._source, self._source.text, END_TAGS[self._tag]
         found = text.find(end_tag, source.at)
         held = found if found >= 0 else _hold_back(text, source.at, end_tag)
@@ -137,27 +139,27 @@ class RWKVParser(Parser):
     def _add(self, text: str) -> None:
         if text:
             self._parts.append(text)
-            if not self._is_tool():
+            if not self._is_tool():  # calls and results are not shown
                 self.events.append(MessagePiece(text))
 
     def _close(self, stop: str) -> None:
         body = "".join(self._parts)
-        said = {"stop": "none"} if stop == "none" else {}
-        message = self._read_message(body, said)
+        ending = {"stop": "none"} if stop == "none" else {}
+        message = self._read_message(body, ending)
         self._add_message(message)
 
     def _read_message(self, body: str, said: Mapping[str, str]) -> Message:
         texts: tuple[ContentBlock, ...] = (Text(body),) if body else ()
         if not self._is_tool():
             return make_message(self._role(), texts, **said)
-        given = dict(self._attributes)
-        name, block_id = given.pop("name", None), given.pop("id", None)
+        attributes = dict(self._attributes)
+        name, block_id = attributes.pop("name", None), attributes.pop("id", None)
         if self._tag == "TOOL_CALL":
-            return make_message("assistant", [make_call(name or "", body, id=block_id)], extra=given, **said)
-        status = given.pop("status", None)
+            return make_message("assistant", [make_call(name or "", body, id=block_id)], extra=attributes, **said)
+        status = attributes.pop("status", None)
         failed = STATUS.get(status or "")
         result = ToolResult(block_id, name, texts, is_error=failed, status=status if failed is None else None)
-        return make_message("tool", [result], extra=given, **said)
+        return make_message("tool", [result], extra=attributes, **said)
 
     def _finish(self) -> Message | None:
         source = self._source
@@ -170,7 +172,7 @@ class RWKVParser(Parser):
         raise source.error("E-STREAM-TRUNCATED", "the text ends before its last block does", len(source.text))
 
     def _finish_partially(self) -> str | None:
-        """What came of the last block; the raw rest where not even its tag came."""
+        """Keep the part of the last block that came; return the raw rest if even its tag is incomplete."""
         if not self._is_in_body():
             return self._source.rest()
         self._add(self._source.rest())
@@ -188,7 +190,7 @@ class RWKVParser(Parser):
 
 
 def is_attribute_value(value: str) -> bool:
-    """Whether a value can stand between the quotes of an attribute; a space may."""
+    """Whether a value can be written between the quotes of an attribute. Spaces are allowed."""
     return not any(
         character in '"<>\\' or (character != " " and unicodedata.category(character) in _REFUSED)
         for character in value
@@ -197,6 +199,7 @@ def is_attribute_value(value: str) -> bool:
 
 def _before_break(text: str, begin: int, end: int, has_crlf: bool) -> int:
     """The end of a body: before the line break in front of its end tag."""
+    # A CR is part of that break only if the opening line ended in CRLF; else it is text.
     if end > begin and text[end - 1] == "\n":
         return end - 2 if has_crlf and end - 1 > begin and text[end - 2] == "\r" else end - 1
     return end

@@ -1,4 +1,4 @@
-"""The RWKV Universal Chat Template: messages to text. No escape is defined, so what would end a block is refused."""
+"""Write messages as the RWKV Universal Chat Template. It has no escape: a text that would end its block is refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ATTRIBUTES = ("speaker", "channel", "recipient", "call_id", "intent", "content_
 
 
 def write_rwkv(transcript: Transcript) -> str:
-    """The text of a transcript: blocks parted by a blank line.
+    """The text of a transcript: blocks separated by a blank line.
 
     Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE), HeaderValue (E-EMIT-HEADER-VALUE).
     """
@@ -71,7 +71,7 @@ def _take_apart(message: Message) -> tuple[str, str, str]:
 
 
 def _text_of(content: tuple[ContentBlock, ...], message: Message) -> str:
-    """The one text of a block; none at all is an empty body."""
+    """The one text of a block; an empty body if there is none."""
     if not content:
         return ""
     [block, *more] = content
@@ -93,6 +93,7 @@ def _write_call_attributes(call: ToolUse, message: Message) -> str:
 
 
 def _write_result_attributes(result: ToolResult, message: Message) -> str:
+    # A block has one status. ``ok`` and ``error`` would be read as the flag.
     if result.status in STATUS or (result.status is not None and result.is_error is not None):
         raise _refused(message, f"the status {result.status!r} beside an error flag", "status")
     if says_more(result):

@@ -1,4 +1,4 @@
-"""JSON whose exact text matters: whether a text is JSON, and what stands where in it; an API's JSON, key by key.
+"""JSON whose exact text matters: check a text, and find the exact text of its members; read an API's JSON by keys.
 
 RFC 8259 as Python reads it, less NaN, infinities and numbers that overflow, at most ``JSON_DEPTH`` levels deep.
 Duplicate keys and escaped lone surrogates are JSON here; what the store keeps is stricter (strictjson.py).
@@ -19,13 +19,14 @@ from headish.errors import InvalidInterchange
 from headish.values.blocks import ToolResult, ToolUse
 
 JSON_DEPTH = 512
-"""More arrays and objects inside each other are no JSON here."""
+"""A text that nests arrays and objects deeper is not JSON here."""
 _BLANK = re.compile(r"[ \t\r\n]*")
 _BRACKET_OR_STRING = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 def read_json(text: str) -> Any:
-    """The value of a text that is JSON, else UNSET."""
+    """The value of a JSON text; UNSET if it is not JSON."""
+    # Python's own limit depends on how deep the caller's stack is.
     if _looks_too_deep(text):
         return UNSET
     try:
@@ -41,7 +42,7 @@ def is_object(text: str) -> bool:
 
 def says_error(body: str) -> bool:
     """Whether the body of a reply is the envelope of 2.2 §8.2 with ``ok`` false."""
-    # Most replies are no envelope, and need not be parsed to see that.
+    # Most replies are not envelopes: this tells without parsing them.
     if '"ok"' not in body or not is_object(body):
         return False
     value = read_json(body)
@@ -49,7 +50,7 @@ def says_error(body: str) -> bool:
 
 
 def _looks_too_deep(text: str) -> bool:
-    """Whether brackets outside strings lie deeper than ``JSON_DEPTH``; counted only where there are enough of them."""
+    """Whether brackets outside strings nest deeper than ``JSON_DEPTH``. A text with fewer brackets is not searched."""
     if text.count("[") + text.count("{") <= JSON_DEPTH:
         return False
     depth = 0
@@ -73,9 +74,10 @@ def _finite(digits: str) -> float:
 
 
 def read_members(text: str) -> tuple[dict[str, tuple[Any, str]], int, int] | None:
-    """The members of the JSON object that a text begins with, behind blanks, and where it begins and ends.
+    """The members of the JSON object at the beginning of a text, after blanks, and where the object begins and ends.
 
-    Each member is its value and the exact text of it; of a key that stands twice the last one counts.
+    Each member is its value and that value's exact text. If a key is repeated, the last one counts. None if the text
+    does not begin with an object.
     """
     begin = skip_blanks(text, 0)
     whole = scan_value(text, begin) if text[begin : begin + 1] == "{" else None
@@ -101,12 +103,12 @@ def scan_value(text: str, place: int) -> tuple[Any, int] | None:
         value, end = _scan(text, place)
     except (ValueError, RecursionError):
         return None
-    # The scanner knows no limit of depth; the reader does.
+    # The scanner has no limit of depth; ``read_json`` has.
     return None if read_json(text[place:end]) is UNSET else (value, end)
 
 
 def skip_blanks(text: str, place: int) -> int:
-    """The first place that holds no blank."""
+    """The first place from ``place`` on that is not blank."""
     found = _BLANK.match(text, place)
     assert found is not None
     return found.end()
@@ -125,7 +127,7 @@ _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_constant=_
 
 
 def refuse_keys(record: Mapping[str, Any], known: Iterable[str], target: str, path: str) -> None:
-    """Refuse what a transcript does not carry. Raises: InvalidInterchange."""
+    """Refuse keys that a transcript does not carry, unless they are null. Raises: InvalidInterchange."""
     for key, value in record.items():
         # OpenAI's answers always have a list of annotations, mostly an empty one.
         if key not in known and value is not None and not (key == "annotations" and value == []):

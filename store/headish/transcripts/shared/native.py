@@ -1,9 +1,9 @@
-"""Messages that a program or a provider made, brought to the blocks that a transcript can hold.
+"""Turn the blocks of a program's or a provider's messages into those that a transcript can hold.
 
-Text documents become text, a result becomes one text under the name of its tool, and what no transcript holds (another
-provider's block, half a call, a signature) is refused with the word that gives it up. Nothing is left out unasked.
+Text documents become text, and a result becomes one text under the name of its tool. Parts that no transcript can carry
+(another provider's block, half a call, a signature) are refused, unless ``drop`` has the word that leaves them out.
 
-Which frame or block of a format then carries what is left is said in openchatml/flatten.py and plain.py.
+openchatml/flatten.py and plain.py then put these blocks into the frames or messages of a format.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from headish.values.blocks import (
 from headish.values.messages import Message
 
 DROPPABLE = ("document", "is_error", "mark", "partial", "provider", "signature", "status", "tools", "unknown")
-"""What can be given up by name."""
+"""The words of ``drop`` that this module knows."""
 Run = tuple[ContentBlock, ...]
 
 
 class Taker(Struct, frozen=True):
-    """What a format takes of a program's blocks.
+    """The blocks of a program that a format takes.
 
     ``keeps``: kinds of blocks that are this format's own. ``thoughts``: the kinds of reasoning that it can write; its
     writer refuses all others, whatever signature they have.
@@ -48,7 +48,7 @@ class Taker(Struct, frozen=True):
 
 
 class BlockStep(Struct, frozen=True):
-    """What becomes of a block depends on these, beside the block itself."""
+    """What decides how a block is converted, in addition to the block itself."""
 
     message: Message
     taker: Taker
@@ -56,24 +56,24 @@ class BlockStep(Struct, frozen=True):
     call_names: Mapping[str, str]
 
     def refuse(self, what: str, drop: str | None = None) -> Unrepresentable:
-        """The error that this format cannot carry something of this message."""
+        """Make the error that this format cannot carry ``what`` of this message."""
         return Unrepresentable(self.taker.title, what, turn=self.message.turn, drop=drop)
 
 
 def take_runs(step: BlockStep) -> list[Run]:
-    """The blocks of a message as a transcript holds them, each alone.
+    """The blocks of a message as a transcript holds them, each in a run of its own.
 
-    Texts of which one is literal stay together: they stood in one frame, and do again.
+    Adjacent texts of which one is literal share a run: they came from one frame and go into one.
     Raises: Unrepresentable, with the word for ``drop`` where there is one.
     """
-    taken: list[Run] = []
+    runs: list[Run] = []
     for run in _runs(step.message.content):
         _check_opaque(run, step)
         block = run[0]
-        made = _TAKERS[type(block)](block, step)
-        if made is not None:
-            taken.append(run if isinstance(block, Text) else (made,))
-    return taken
+        converted = _TAKERS[type(block)](block, step)
+        if converted is not None:
+            runs.append(run if isinstance(block, Text) else (converted,))
+    return runs
 
 
 def note_calls(message: Message, call_names: dict[str, str]) -> None:
@@ -95,8 +95,8 @@ def _runs(blocks: Sequence[ContentBlock]) -> list[Run]:
 
 
 def _check_opaque(run: Run, step: BlockStep) -> None:
-    """What only a provider understands stands in no transcript; it would be lost in silence."""
-    # Reasoning that is dropped, or refused for its kind, needs no word about its signature.
+    """Refuse what only a provider understands: no transcript can carry it, so it would be lost silently."""
+    # Reasoning that is dropped, or refused for its kind, needs no word for its signature.
     if "signature" in step.drop or (isinstance(run[0], Thinking) and not _takes_thought(run[0], step)):
         return
     if any(getattr(block, "opaque", None) for block in run):
@@ -131,6 +131,7 @@ def _take_call(block: ToolUse, step: BlockStep) -> ToolUse | None:
 def _take_result(block: ToolResult, step: BlockStep) -> ToolResult:
     if step.message.role not in ("user", "tool"):
         raise step.refuse(f"a tool result of role {step.message.role}")
+    # A transcript's result is one text.
     body = "\n".join(text for part in block.content if (text := _result_text(part, step)) is not None)
     name = block.name or step.call_names.get(block.tool_use_id or "")
     is_error = None if "is_error" in step.drop else block.is_error

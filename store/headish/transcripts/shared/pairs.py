@@ -1,7 +1,7 @@
-"""Calls and their replies, among the messages that are exactly one block (OpenChatML 2.2 §8.2).
+"""Pair calls and their replies, among the messages that are exactly one block (OpenChatML 2.2 §8.2).
 
-A reply with an id answers the first call with that id; one without answers the earliest unanswered call without an id
-of its name, of any name if it has none. Harmony has no ids at all, so a missing one is no error.
+A reply with an id answers the first call with that id. A reply without an id answers the earliest unanswered call
+without an id: one of its name or, if it has no name, any. Harmony has no ids at all, so a missing id is no error.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from headish.values.messages import Message
 
 
 def only_block(message: Message) -> object:
-    """The block of a message that has exactly one."""
+    """The block of a message that has exactly one; None for any other message."""
     return message.content[0] if len(message.content) == 1 else None
 
 
 def pair_replies(messages: Sequence[Message]) -> dict[int, int]:
-    """Which call each reply answers, by the indexes of their messages; an orphan is missing.
+    """Map each reply to the call that it answers, by the indexes of their messages; orphans are left out.
 
     Two replies may answer one call: the second is a duplicate.
     """
@@ -27,8 +27,9 @@ def pair_replies(messages: Sequence[Message]) -> dict[int, int]:
 
 
 def pair_blocks(blocks: Sequence[object]) -> dict[int, int]:
-    """``pair_replies`` for blocks in order, wherever they stand; other blocks count for nothing."""
+    """``pair_replies`` for blocks in order, whatever messages they are in. Other kinds of blocks are skipped."""
     by_id: dict[str, int] = {}
+    # A call without an id waits in both queues: for a reply that names its tool, and for one that names none.
     nameless: deque[int] = deque()
     by_name: defaultdict[str, deque[int]] = defaultdict(deque)
     answered: set[int] = set()

@@ -1,4 +1,4 @@
-"""What all parsers of transcripts share: chunks in, messages and events out, an end.
+"""The base of all parsers of transcripts: they take chunks, and give messages and events.
 
 Reading a whole text loops over the incremental parser, so there is one parser for each family of formats.
 """
@@ -19,7 +19,7 @@ from headish.values.messages import Message
 
 
 class MessageOpened(NamedTuple):
-    """A message begins; what its header says decides who may see it."""
+    """A message begins. Its header decides who may see it."""
 
     number: int
     header: Header
@@ -42,13 +42,13 @@ ParserEvent = MessageOpened | MessagePiece | MessageClosed
 
 
 class Parser(ABC):
-    """An incremental parser: ``messages`` that are complete, the ``events`` since they were taken last.
+    """An incremental parser. ``messages`` and ``events`` are those since they were last taken; messages are complete.
 
-    ``count`` is the number of all messages so far, also of those that were taken.
+    ``count`` is the number of all complete messages so far, taken ones included.
     """
 
     _state: Callable[[], bool]
-    """Reads on by one token or so; False where more input is needed."""
+    """Reads on by about one token. False if more input is needed."""
 
     def __init__(self, format: str) -> None:
         self._source = SourceText(format)
@@ -59,12 +59,13 @@ class Parser(ABC):
         self._is_first = True
 
     def feed(self, chunk: str | bytes) -> None:
-        """More of the text. Raises: InvalidTranscript."""
+        """Read more of the text. Raises: InvalidTranscript."""
         text, broken = (chunk, None) if isinstance(chunk, str) else self._decode_bytes(chunk)
         if self._is_first and text:
             # A byte order mark at the very start is dropped; elsewhere it is text.
             self._is_first, text = False, text.removeprefix("\ufeff")
         surrogate = _first_surrogate(text)
+        # What comes before a bad character is read first, so that any chunking gives the same messages and error.
         self._source.add(text if surrogate is None else text[:surrogate])
         while self._state():
             pass
@@ -78,17 +79,17 @@ class Parser(ABC):
         return self._source.format
 
     def take_messages(self) -> list[Message]:
-        """The messages that are complete since the last time; ``finish`` gives only those that were not taken."""
+        """Take the messages that are complete; ``finish`` gives only those that were not taken."""
         messages, self.messages = self.messages, []
         return messages
 
     def take_events(self) -> list[ParserEvent]:
-        """What happened since the last time."""
+        """Take the events since the last time."""
         events, self.events = self.events, []
         return events
 
     def end_input(self) -> None:
-        """No more bytes come: a character that was cut off is an error."""
+        """Tell the parser that no more bytes come. Raises: InvalidTranscript for a character that was cut off."""
         try:
             self._decode(b"", True)
         except UnicodeDecodeError:
@@ -111,6 +112,7 @@ class Parser(ABC):
         try:
             pending = self._finish()
         except InvalidTranscript as error:
+            # Any other error is one of what came, and stays an error.
             if not partial or error.code != "E-STREAM-TRUNCATED":
                 raise
             tail = self._finish_partially()
@@ -118,21 +120,22 @@ class Parser(ABC):
 
     @abstractmethod
     def _finish(self) -> Message | None:
-        """The open header at the end, if there is one. Raises: InvalidTranscript where a message is cut off."""
+        """The open header at the end, if there is one. Raises: InvalidTranscript if a message is cut off."""
 
     @abstractmethod
     def _finish_partially(self) -> str | None:
-        """Close the message that was cut off; the raw rest where not even its header came."""
+        """Close the message that was cut off, or return the raw rest if even its header is incomplete."""
 
     def _around(self) -> Transcript:
-        """What stood around the messages."""
+        """The parts of the text around the messages, as a transcript without messages."""
         return Transcript()
 
     def _decode_bytes(self, chunk: bytes) -> tuple[str, str | None]:
-        """The text of a chunk, and what is wrong behind it."""
+        """The text of a chunk up to the first bad byte, and what is wrong there."""
         try:
             return self._decode(chunk), None
         except UnicodeDecodeError as error:
+            # ``object`` also holds the bytes of a character that the chunk before left incomplete.
             held = error.object[: error.start]
             return held.decode(), f"this is not UTF-8 ({error.reason})"
 

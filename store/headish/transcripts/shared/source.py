@@ -1,4 +1,4 @@
-"""The text that a parser has not consumed yet, and where in the whole input it stands.
+"""The text that a parser has not consumed yet, and its position in the whole input.
 
 Input comes in any chunks. A parser reads ``text`` from ``at`` on and moves ``at``; what lies before it is dropped when
 the next chunk comes, so memory is bounded by what a format makes a parser wait for.
@@ -21,14 +21,14 @@ class SourceText:
         self._line, self._column = 1, 1
 
     def add(self, chunk: str) -> None:
-        """More input, behind what is left."""
+        """Add input after what is left."""
         if self.at:
             self._line, self._column = self._position(self.at)
         self.text = self.text[self.at :] + chunk
         self.at = 0
 
     def rest(self) -> str:
-        """All that is left, consumed."""
+        """Consume and return all that is left."""
         rest, self.at = self.text[self.at :], len(self.text)
         return rest
 
@@ -40,14 +40,14 @@ class SourceText:
         self.at = at
 
     def begins_with(self, token: str) -> bool:
-        """Whether the token is next; it is consumed."""
+        """Whether the token is next; if so, it is consumed."""
         if not self.text.startswith(token, self.at):
             return False
         self.at += len(token)
         return True
 
     def may_become(self, token: str) -> bool:
-        """Whether what is left is the beginning of a token and no more."""
+        """Whether what is left may become the token: it is a beginning of it, and too short to tell."""
         return len(self.text) - self.at < len(token) and token.startswith(self.text[self.at :])
 
     def error(self, code: str, reason: str, at: int | None = None) -> InvalidTranscript:

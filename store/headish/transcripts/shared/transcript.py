@@ -1,12 +1,12 @@
-"""The neutral model of a transcript: the messages of any format, with what stood around them.
+"""The neutral model of a transcript: the messages of any format, with the parts of the text around them.
 
 Messages and blocks are the store's own (rule R7, one message type; rule R8, block kinds): a transcript adds the header,
 an open header at the end, and the layout that a format needs to write back the same bytes. Normal form, as every reader
 gives it:
 
-- an empty body has no block, and two texts stand side by side only where one of them is ``literal``;
-- the name and id of a call or reply stand in its block, not in the message's attributes;
-- ``stop`` is absent where it is the usual one: ``call`` behind a message that is one call, else ``end``.
+- an empty body has no block, and two adjacent texts occur only if one of them is ``literal``;
+- the name and id of a call or reply are in its block, not in the message's attributes;
+- ``stop`` is absent if it is the usual one: ``call`` after a message that is one call, else ``end``.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ UNREAD = "the unread rest of a partial reading"
 class Transcript(Struct, frozen=True, kw_only=True, eq=False):
     """A conversation as an outside format wrote it; equal to another one that says the same, whatever its ``format``.
 
-    ``header`` is the YAML header as data, ``header_raw`` its exact text with all that stood before the first message.
-    ``bos`` and ``eos``: the base model's tokens stood around the messages. ``pending`` is an open header at the end (a
+    ``header`` is the YAML header as data, ``header_raw`` its exact text with everything before the first message.
+    ``bos`` and ``eos``: the base model's tokens were around the messages. ``pending`` is an open header at the end (a
     generation prompt), ``tail`` what a partial reading could not read yet. ``format`` is what the text was read as: a
     header's version picks the grammar of a 2.x file.
     """
@@ -51,7 +51,7 @@ class Transcript(Struct, frozen=True, kw_only=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Transcript) and _less_format(self) == _less_format(other)
 
-    __hash__ = None  # type: ignore[assignment]  # a header is no key
+    __hash__ = None  # type: ignore[assignment]  # a header is not hashable
 
 
 def _less_format(transcript: Transcript) -> list[Any]:
@@ -64,18 +64,18 @@ def usual_stop(message: Message) -> str:
 
 
 def stop_of(message: Message) -> str:
-    """How a message ends: ``end``, ``call``, ``return`` or ``none``."""
+    """The way in which a message ends: ``end``, ``call``, ``return`` or ``none``."""
     return message.attributes.stop or usual_stop(message)
 
 
 def is_open(transcript: Transcript) -> bool:
-    """Whether the text of a transcript goes on: by an open header, or by a message without its end."""
+    """Whether the text of a transcript is unfinished: it ends in an open header or in a message without its end."""
     last = transcript.messages[-1:]
     return transcript.pending is not None or any(stop_of(message) == "none" for message in last)
 
 
 def check_whole(transcript: Transcript, title: str, *, has_header: bool) -> None:
-    """Refuse what no writer of a format can say of a whole transcript. Raises: Unrepresentable."""
+    """Refuse what no writer can write of the transcript as a whole. Raises: Unrepresentable."""
     if transcript.tail is not None:
         raise Unrepresentable(title, UNREAD, drop="tail")
     if not has_header and (transcript.header is not None or transcript.header_raw is not None):
@@ -88,12 +88,12 @@ def check_whole(transcript: Transcript, title: str, *, has_header: bool) -> None
 
 
 def make_message(role: str | None, content: Sequence[ContentBlock], **said: Any) -> Message:
-    """A message from what was read; attributes that say nothing are left out, and so is the usual ``stop``."""
-    given = {key: value for key, value in said.items() if value not in _NOTHING}
+    """Make a message in normal form: without attributes that say nothing, and without the usual ``stop``."""
+    attributes = {key: value for key, value in said.items() if value not in _NOTHING}
     blocks = tuple(content)
-    if given.get("stop") == _usual_stop(blocks):
-        del given["stop"]
-    return Message(role=role, content=blocks, attributes=Attributes(**given) if given else NO_ATTRIBUTES)
+    if attributes.get("stop") == _usual_stop(blocks):
+        del attributes["stop"]
+    return Message(role=role, content=blocks, attributes=Attributes(**attributes) if attributes else NO_ATTRIBUTES)
 
 
 def tightened(message: Message) -> Message:
@@ -104,14 +104,15 @@ def tightened(message: Message) -> Message:
 def make_call(
     name: str, raw: str, *, id: str | None = None, closed: bool = False, envelope: str | None = None
 ) -> ToolUse:
-    """A call from the exact text of its arguments; ``raw`` is kept where ``input`` would not give it back (rule R8,
+    """Make a call from the exact text of its arguments; ``raw`` is kept if ``input`` would not give it back (rule R8,
     block kinds)."""
     try:
         value = strictjson.decode(raw, "arguments")
     except InvalidContent:
+        # Not JSON that the store keeps as data: the text is all there is.
         return ToolUse(name, id, raw=raw, closed=closed, envelope=envelope)
-    kept = None if strictjson.encode(value) == raw.encode() else raw
-    return ToolUse(name, id, value, raw=kept, closed=closed, envelope=envelope)
+    exact = None if strictjson.encode(value) == raw.encode() else raw
+    return ToolUse(name, id, value, raw=exact, closed=closed, envelope=envelope)
 
 
 def arguments_of(call: ToolUse) -> str:
@@ -126,7 +127,7 @@ def _usual_stop(blocks: tuple[ContentBlock, ...]) -> str:
 
 
 class Header(Struct, frozen=True, kw_only=True):
-    """What a message header says."""
+    """The fields of a message header."""
 
     role: str
     name: str | None = None

@@ -1,7 +1,8 @@
-"""Tokens: what a program shows a server of headish. ``hdsh_``, 43 characters of chance, and a checksum of six.
+"""Tokens: what a program shows a server of headish. ``hdsh_``, 43 random characters, and a checksum of six.
 
-A checksum lets a typing error be told from a wrong token without a look into any store, and scanners of leaked keys
-find few others. Only the BLAKE3 of a token is kept; it is too long to be guessed, so no slow hash is needed.
+The checksum tells a typing error from a wrong token without a look into any store, and lets scanners for leaked keys
+pass over texts that only look like one. Only the BLAKE3 of a token is kept. A token is too long to be guessed, so no
+slow hash is needed.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ def make_token() -> str:
 
 
 def is_token(text: str) -> bool:
-    """Whether a text is a token, typed without an error; not whether anybody knows it."""
+    """Whether a text is a token typed without an error, whether or not a server knows it."""
     return TOKEN.fullmatch(text) is not None and hmac.compare_digest(text[-6:], _checksum(text[:-6]))
 
 
 def token_hash(token: str) -> bytes:
-    """What is kept of a token."""
+    """The hash that is kept instead of a token."""
     return blake3(token.encode()).digest()
 
 
@@ -75,9 +76,9 @@ class Token(Struct, frozen=True):
 
 
 def find_token(tokens: Iterable[Token], text: str, now: int) -> Token | None:
-    """The token that a text is, if it is known and has not expired.
+    """The token of a text, if it is known and has not expired.
 
-    Every hash is compared, each in constant time: how long it takes says nothing of which are known.
+    Every hash is compared, each in constant time, so the duration tells nothing about the known ones.
     """
     if not is_token(text):
         return None

@@ -1,7 +1,7 @@
 """Count wrong tokens, so that a caller who tries many must wait.
 
-A right token is taken all the same: programs of one machine share an address, and one of them with an old token must
-not lock the others out. Nobody guesses 256 bits, however often he may try.
+A right token is always accepted: programs of one machine share an address, and one of them with an old token must not
+lock the others out. Nobody guesses 256 bits, however often they try.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ class WrongTries:
         self._by_peer: dict[str, deque[float]] = {}
 
     def add(self, peer: str, now: float) -> None:
-        """Count a wrong one at ``now``, in seconds of a clock that only goes on."""
+        """Count a wrong one at ``now``, in seconds of a monotonic clock."""
+        # Taken out and put in again: the first of the dict is then the peer that was quiet for longest.
         tries = self._by_peer.pop(peer, None) or deque(maxlen=WRONG_LIMIT)
         tries.append(now)
         self._by_peer[peer] = tries
@@ -30,7 +31,7 @@ class WrongTries:
             del self._by_peer[next(iter(self._by_peer))]
 
     def wait_seconds(self, peer: str, now: float) -> float:
-        """How long the peer has to wait with a further wrong one; 0 if it need not."""
+        """How long the peer must wait before it may show another wrong one; 0 if it need not."""
         tries = self._by_peer.get(peer)
         if tries is None or len(tries) < WRONG_LIMIT:
             return 0.0

@@ -1,4 +1,4 @@
-"""What a caller may read of an error: words of a database can name a path, a server or a statement."""
+"""Word errors for callers: the words of a database can name a path, a server or a statement."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ def words_for_callers(error: HeadishError) -> str:
     if isinstance(error, errors.UnknownSpace):
         return f"there is no space {error.space!r}"
     if isinstance(error, DatabaseError):
+        # The nearest class decides, so that each kind of error can have words of its own.
         return next(_WORDS[kind] for kind in type(error).__mro__ if kind in _WORDS)
     return str(error)
 

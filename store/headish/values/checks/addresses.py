@@ -48,23 +48,24 @@ class Address(Struct, frozen=True):
 
     @property
     def is_in_the_clear(self) -> bool:
-        """Whether it is asked without TLS, on this machine: without a proxy, then, and without certificates."""
+        """Whether it is on this machine and called without TLS; then it is called without a proxy and certificates."""
         return self.scheme == "http" and self.is_loopback
 
     @property
     def is_private(self) -> bool:
-        """Whether what is sent cannot be read on the way."""
+        """Whether nobody on the way can read what is sent."""
         return self.scheme == "https" or self.is_loopback
 
 
 def parse_address(base_url: str) -> Address:
-    """A base URL, checked. Raises: InvalidAddress."""
-    found = _ADDRESS.fullmatch(base_url)
-    if found is None:
+    """Check and parse a base URL. Raises: InvalidAddress."""
+    match = _ADDRESS.fullmatch(base_url)
+    if match is None:
+        # The error is printed and logged: it must not repeat a password or a key.
         shown = _HIDDEN.sub(lambda hidden: "***@" if hidden[0].endswith("@") else f"{hidden[0][0]}***", base_url)
         raise InvalidAddress(shown[:200], "a base URL is http(s)://host[:port][/path], with no user, query or fragment")
-    scheme = found["scheme"].lower()
-    port = int(found["port"]) if found["port"] else _DEFAULT_PORTS[scheme]
+    scheme = match["scheme"].lower()
+    port = int(match["port"]) if match["port"] else _DEFAULT_PORTS[scheme]
     if not 0 < port < 65536:
         raise InvalidAddress(base_url[:200], f"there is no port {port}")
-    return Address(scheme, found["host"].lower(), port, found["path"].rstrip("/"))
+    return Address(scheme, match["host"].lower(), port, match["path"].rstrip("/"))

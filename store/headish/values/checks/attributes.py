@@ -9,14 +9,14 @@ from typing import Any
 from headish.values.messages import VIEWERS
 
 CHANNELS = ("analysis", "commentary", "final")
-"""Who sees a message depends on its channel, so there is no other one."""
+"""The channels. Who sees a message depends on its channel, so no other one is taken."""
 STOPS = ("end", "call", "return", "none")
 _WORDS = ("speaker", "recipient", "call_id", "intent", "content_type", "constrain")
 _REFUSED = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"})
 
 
 def is_header_value(value: str) -> bool:
-    """Whether a value can stand in a header without ending it.
+    """Whether a value can be part of a header without ending it.
 
     One or more characters, none of ``< > |``, none that is a control, format, surrogate or separator character. The
     specification's ``1*VCHAR`` would swallow ``<|channel|>`` and forbid ``é`` (OpenChatML 2.2 §15).
@@ -27,15 +27,15 @@ def is_header_value(value: str) -> bool:
 
 
 def refused_attribute(attributes: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The first attribute that no transcript can carry, and why; None where all are fine."""
+    """The first attribute that no transcript can carry, and why; None if all are fine."""
     if attributes.get("overlay") is not None:
         return "overlay", "an overlay is made by summarize, hide, replace, keep, unhide or original"
     for name, allowed in (("channel", CHANNELS), ("stop", STOPS), ("hidden", VIEWERS)):
-        given = attributes.get(name)
-        if given is not None and given not in allowed:
-            return name, f"it is one of {', '.join(allowed)}, not {given[:80]!r}"
+        value = attributes.get(name)
+        if value is not None and value not in allowed:
+            return name, f"it is one of {', '.join(allowed)}, not {value[:80]!r}"
     for name in _WORDS:
-        given = attributes.get(name)
-        if given is not None and not is_header_value(given):
-            return name, f"{given[:80]!r} is no single word without < > |"
+        value = attributes.get(name)
+        if value is not None and not is_header_value(value):
+            return name, f"{value[:80]!r} is no single word without < > |"
     return None

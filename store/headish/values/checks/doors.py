@@ -1,8 +1,8 @@
 """Check the arguments of public functions: refuse one of the wrong kind, by name, before anything is done.
 
-The annotation of a parameter tells its kind: an ``int`` is a count, a ``Collection[str]`` a list of words. Text is
+The annotation of a parameter decides its kind: an ``int`` is a count, a ``Collection[str]`` a list of words. Text is
 checked here only if nothing else checks it: a headish, a name or a key has a grammar of its own. What an annotation
-does not say (a count from 1 on) stands in the decorator.
+does not say (a count from 1 on) is given to the decorator.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Scalar = str | bytes | bytearray | memoryview
 
 
 class Kind(msgspec.Struct, frozen=True, gc=False):
-    """Whether a value is of a kind, and how the kind is called in an error."""
+    """A kind of values: the test for it, and its name in errors."""
 
     fits: Callable[[Any], bool]
     words: str
@@ -39,10 +39,10 @@ def an(kind: type) -> Kind:
 
 
 def door(*further: Any, **own: Kind) -> Callable[[F], F]:
-    """Refuse arguments of the wrong kind; None is taken where it is the default, or the annotation says it.
+    """Refuse arguments of the wrong kind. None is accepted if it is the default, or if the annotation allows it.
 
     ``own`` are the kinds of parameters whose annotation does not say them. ``further`` are the functions, or classes
-    with annotated fields, whose parameters a function takes behind ``**``.
+    with annotated fields, whose parameters a function takes as ``**``; for these, None is always accepted.
     Cost: the annotations are read at the first call of each function, so that an import pays nothing for them.
     Raises, on each call: InvalidArgument with the parameter and what it takes.
     """
@@ -56,7 +56,7 @@ def door(*further: Any, **own: Kind) -> Callable[[F], F]:
         @wraps(function)
         def checked(*arguments: Any, **named: Any) -> Any:
             nonlocal is_read
-            if not is_read:
+            if not is_read:  # needs no lock: two threads that read at once find the same
                 kinds.update(_kinds_of(function, further, own))
                 is_read = True
             for name, value in (*zip(places, arguments, strict=False), *named.items()):
@@ -75,20 +75,22 @@ def _kinds_of(
     function: Callable[..., Any], further: Iterable[Any], own: dict[str, Kind]
 ) -> dict[str, tuple[Kind, bool]]:
     """The kinds of the parameters that a door checks, and whether each may be None."""
-    taken = {name: kind_of(name, said) for each in further for name, said in each.__annotations__.items()}
-    found = {name: (kind, True) for name, kind in (taken | own).items() if kind}
+    further_kinds = {
+        name: kind_of(name, annotation) for each in further for name, annotation in each.__annotations__.items()
+    }
+    kinds = {name: (kind, True) for name, kind in (further_kinds | own).items() if kind}
     places = function.__code__.co_varnames[: function.__code__.co_argcount]
     defaults = dict(zip(reversed(places), reversed(function.__defaults__ or ()), strict=False))
     defaults |= function.__kwdefaults__ or {}
     for name, annotation in function.__annotations__.items():
         kind = own.get(name) or kind_of(name, annotation)
         if kind:
-            found[name] = (kind, defaults.get(name, kind) is None or annotation.endswith(" | None"))
-    return found
+            kinds[name] = (kind, defaults.get(name, kind) is None or annotation.endswith(" | None"))
+    return kinds
 
 
 def kind_of(name: str, annotation: str | ForwardRef) -> Kind | None:
-    """The kind that an annotation says; None where nothing is checked here."""
+    """The kind of an annotation; None if nothing is checked here."""
     if name in GRAMMARS:
         return GRAMMARS[name]
     text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
@@ -103,7 +105,7 @@ def kind_of(name: str, annotation: str | ForwardRef) -> Kind | None:
 def check(name: str, value: object, kind: Kind) -> None:
     """Refuse a value that is not of a kind. Raises: InvalidArgument."""
     if not kind.fits(value):
-        # What might be a key is not repeated.
+        # These may hold a key, which no error repeats.
         what = f", not {shown(value)}" if name not in ("key_env", "headers", "base_url") else ""
         raise InvalidArgument(f"{name} is {kind.words}{what}")
 
@@ -129,19 +131,21 @@ def _is_text(value: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
+    # True is an int to Python, but not a count.
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNT_LIMIT
 
 
 def _is_seconds(value: object) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
+    # Only a float may be infinite, and ``isfinite`` fails for an int that no float can hold.
     return isfinite(value) and 0 < value <= SECONDS_LIMIT if isinstance(value, float) else 0 < value <= SECONDS_LIMIT
 
 
 def _is_words(value: object) -> bool:
     if isinstance(value, str):
         return True
-    # A collection, not any iterable: what can be read once only would be used up here.
+    # A collection, not any iterable: the test would use up one that can be read only once.
     return isinstance(value, Collection) and not isinstance(value, Mapping | _Scalar) and all(map(_is_text, value))
 
 
@@ -207,7 +211,7 @@ KINDS: dict[str, Kind] = {
     "Callable": CALLABLE,
     **dict.fromkeys(("Approve", "Count", "NoteListener", "OnDelta", "Progress", "Run", "Told"), CALLABLE),
 }
-"""The kinds that annotations say: the whole annotation, without ``| None``, or without what is in brackets."""
+"""The kinds by annotation: the whole of it, or without ``| None``, or without what is in brackets."""
 GRAMMARS: dict[str, Kind | None] = {
     **dict.fromkeys(("author", "bookmark", "continues", "cursor", "first", "form", "headish", "inherited", "key")),
     **dict.fromkeys(("kind", "last", "name", "new", "old", "ptr", "reason", "space", "subject", "system", "target")),
@@ -215,4 +219,4 @@ GRAMMARS: dict[str, Kind | None] = {
     "after": _STRING,
     "prefix": _STRING,
 }
-"""Words that are checked where they are read: they have a grammar of their own, and errors that quote it."""
+"""Parameters that are checked where they are read, with a grammar of their own and errors that quote it."""

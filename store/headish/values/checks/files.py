@@ -1,9 +1,9 @@
 """Open files that a person names, to read or to write: regular files only, opened without waiting.
 
-A pipe without a writer, a terminal or a device would be waited for without end, or never ends; what the kernel shows
-under ``/proc`` and ``/sys`` is no file that somebody keeps, and to write there changes the machine. So a path is looked
-at before it is opened, and what was opened again: it may be another by then. Standard input and output have no path;
-they are used only where the user named them.
+Opening a pipe without a writer, a terminal or a device may wait for ever, and reading it may never end. What the kernel
+shows under ``/proc`` and ``/sys`` is not a file that somebody keeps, and writing there changes the machine. So the path
+is checked before it is opened, and the open file again, since the path may lead to another file by then. Standard input
+and output have no path; they are used only if the user named them.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ _KINDS = {
     stat.S_IFBLK: "a device",
 }
 _KERNEL = ("/proc", "/sys")
+# Not every system has each of these flags.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-"""Without O_NONBLOCK the opening itself would wait for the other end of a pipe. A regular file does not mind it."""
+"""Without O_NONBLOCK, opening a pipe would wait for its other end. A regular file ignores the flag."""
 
 
 class Unfit(OSError):
-    """A path that is no regular file; ``strerror`` says what it is."""
+    """The path is not that of a regular file; ``strerror`` says what it is."""
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """A regular file, open for reading bytes; anything else is not waited for.
+    """Open a regular file for reading bytes, without waiting for anything else.
 
-    Raises: Unfit; OSError where the file cannot be opened.
+    Raises: Unfit; OSError if the file cannot be opened.
     """
-    _check_kind(path, os.stat(path).st_mode)  # first: to open a device may do something to it
+    _check_kind(path, os.stat(path).st_mode)  # first: opening a device may do something to it
     return os.fdopen(_opened(path, os.O_RDONLY), "rb")
 
 
 def read_regular(path: str | os.PathLike[str], limit_bytes: int) -> bytes:
-    """The bytes of a regular file; of one that is larger than the limit, one byte more than the limit.
+    """Read a regular file. From one that is larger than the limit, read one byte more than the limit.
 
     Raises: as ``open_regular``.
     """
@@ -47,20 +48,20 @@ def read_regular(path: str | os.PathLike[str], limit_bytes: int) -> bytes:
 
 
 def open_target(path: str | os.PathLike[str]) -> TextIO:
-    """A regular file, made or emptied, open for writing UTF-8 line by line.
+    """Create or empty a regular file, and open it for writing UTF-8 line by line.
 
-    Raises: Unfit; OSError where it cannot be written.
+    Raises: Unfit; OSError if it cannot be written.
     """
     check_target(path)
     opened = _opened(path, os.O_WRONLY | os.O_CREAT)
-    os.ftruncate(opened, 0)  # only now it is known to be a file
+    os.ftruncate(opened, 0)  # not with O_TRUNC, which would empty a file before this knows that it is a regular one
     return os.fdopen(opened, "w", encoding="utf-8", buffering=1)
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """Refuse a path at which no file can be made, and none stands. A link to nothing is as good as nothing.
+    """Refuse a path that is neither free nor that of a regular file. A link to nothing counts as free.
 
-    Raises: Unfit; OSError for a path that cannot be looked at.
+    Raises: Unfit; OSError for a path that cannot be examined.
     """
     try:
         mode = os.stat(path).st_mode
@@ -70,7 +71,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 
 def is_kernels(path: str | os.PathLike[str]) -> bool:
-    """Whether a path leads to what the kernel makes up, links followed."""
+    """Whether a path leads into the kernel's own file systems, links followed."""
     real = os.path.realpath(path)
     return any(real == each or real.startswith(f"{each}/") for each in _KERNEL)
 

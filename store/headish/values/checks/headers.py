@@ -1,7 +1,7 @@
 """The headers of a request: their grammar, and which may be kept with a provider pointer.
 
-What a pointer keeps stands in the database. So a header that carries a key is refused, by its name or by the shape of
-its value, and so is one that frames the request or says where it goes.
+The headers of a pointer are stored in the database. So a header that carries a key is refused, by its name or by the
+shape of its value. So is one that frames the request or says where it goes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FRAMING = frozenset({
     "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "date", "expect", "host",
     "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "x-amz-date",
 })  # fmt: skip
-"""Headers that headish or its client must say themselves."""
+"""Headers that headish or its client must set themselves."""
 _LIKE_A_KEY = re.compile(
     r"(?:(?:Basic|Bearer|Token) +)?"
     r"(?:eyJ[\w-]+\.[\w-]+\.[\w-]*"  # a JSON web token
@@ -34,11 +34,11 @@ _LIKE_A_KEY = re.compile(
     r"|[0-9a-f]{32,}|[0-9A-F]{32,})"
     r"|(?:Basic|Bearer) +\S{8,}",
 )
-"""Long runs of random characters. The ids that belong into headers (an organization's, a project's) are shorter."""
+"""Long runs of random characters. The ids that belong in headers (of an organization, a project) are shorter."""
 
 
 def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers that can be sent, names in lower case.
+    """Check that headers can be sent, and return them with names in lower case.
 
     Raises: InvalidArgument, which does not repeat a value: it may be a key.
     """
@@ -51,20 +51,23 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def lower_names(headers: Mapping[str, str] | None) -> dict[str, str]:
-    """The headers with names in lower case, as they were given otherwise."""
+    """The headers with names in lower case, otherwise unchanged."""
     return {name.lower(): value for name, value in (headers or {}).items()}
 
 
 def check_kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers that may be kept with a pointer, names in lower case. Raises: InvalidArgument, as above."""
-    kept = check_headers(headers)
-    if len(kept) > HEADERS_LIMIT:
+    """Check that headers may be kept with a pointer, and return them with names in lower case.
+
+    Raises: as ``check_headers``.
+    """
+    checked = check_headers(headers)
+    if len(checked) > HEADERS_LIMIT:
         raise InvalidArgument(f"a pointer has at most {HEADERS_LIMIT} headers")
-    for name, value in kept.items():
+    for name, value in checked.items():
         if name in SECRET_HEADERS or _NAMED_LIKE_A_KEY.fullmatch(name):
             raise InvalidArgument(f"the header {name[:80]} carries a key: name the key's variable with key_env instead")
         if name in _FRAMING:
             raise InvalidArgument(f"the header {name[:80]} is headish's own to send: a pointer cannot set it")
         if _LIKE_A_KEY.fullmatch(value):
             raise InvalidArgument(f"the value of the header {name[:80]} looks like a key: keys stay in the environment")
-    return kept
+    return checked

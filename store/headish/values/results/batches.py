@@ -12,7 +12,7 @@ from headish.values.ids import TurnId
 from headish.values.results.plain import PlainResult
 
 State = Literal["uncertain", "open", "collected"]
-"""``uncertain``: its creation was cut off, the provider may have it or not. ``open``: not all of it is collected."""
+"""``uncertain``: its creation was cut off, so the provider may have it or not. ``open``: not all of it is collected."""
 
 
 class BatchEntry(PlainResult, frozen=True):
@@ -43,8 +43,8 @@ class Batch(Struct, frozen=True):
     @property
     def counts(self) -> dict[str, int]:
         """How many entries are ``answered``, ``failed`` and ``waiting``."""
-        found = Counter(_word(each) for each in self.entries)
-        return {word: found[word] for word in ("answered", "failed", "waiting")}
+        counter = Counter(_word(each) for each in self.entries)
+        return {word: counter[word] for word in ("answered", "failed", "waiting")}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, the entries last."""
@@ -54,7 +54,7 @@ class Batch(Struct, frozen=True):
 
 
 class BatchStatus(Struct, frozen=True):
-    """How far a batch is at the provider: its own word for it, whether it has ended, and its counts."""
+    """The state of a batch at its provider: the provider's word for it, whether the batch has ended, and its counts."""
 
     batch: Batch
     status: str
@@ -69,7 +69,7 @@ class BatchStatus(Struct, frozen=True):
 
 class CollectedBatch(Struct, frozen=True):
     """What collecting a batch did: the answers that it stored now, and all that it could not use. ``batch`` is its
-    present state. ``problems`` are results that are no answer to any of its requests, and lines that cannot be read.
+    present state. ``problems`` are results that answer none of its requests, and lines that cannot be read.
     """
 
     batch: Batch

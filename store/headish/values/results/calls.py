@@ -1,4 +1,4 @@
-"""Calls: what passed the gateway, a row for each request."""
+"""Calls that passed the gateway: a row for each request."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from headish.values.ids import TurnId
 from headish.values.results.plain import PlainResult
 
 ENVELOPE = "headish/envelope"
-"""The kind of the objects that hold what requests say beside their messages, under the BLAKE3 of their bytes."""
+"""The kind of the objects that hold the rest of requests, without their messages, under the BLAKE3 of their bytes."""
 UNREAD = "headish/unread-call"
-"""The kind of the objects that hold bodies which nobody could read, under the id of their call, for a week."""
+"""The kind of the objects that hold unreadable bodies, under the id of their call, for a week."""
 
 
 class PrefixBreak(PlainResult, frozen=True, omit_defaults=True):
     """The place at which a request differs from the one before it in its lane: a provider's prompt cache ends there.
 
-    ``what`` is ``message``, ``system`` or ``tools``. ``index`` is that of the first message that differs, from 0, those
-    of the system counted; ``turn`` is the turn that stood there before. ``tokens`` estimates how many tokens the
+    ``what`` is ``message``, ``system`` or ``tools``. ``index`` is the number of the first message that differs, from 0,
+    system messages included; ``turn`` is the turn that was there before. ``tokens`` estimates how many tokens the
     request before had from there on, from its usage and the sizes of its messages.
     """
 
@@ -32,15 +32,15 @@ class PrefixBreak(PlainResult, frozen=True, omit_defaults=True):
 
 
 class CallFacts(PlainResult, frozen=True, omit_defaults=True):
-    """What the row of a call says beside its columns. It holds nothing that was said.
+    """The facts of a call beside the columns of its row. They hold nothing that was said.
 
-    ``entries`` is how many messages the request had, ``begins`` how many turns of its thread stand before them (where
-    the provider kept those), ``added`` how many turns were new. ``is_text`` says that the list was the text of its only
-    message, ``has_system`` that the first message stood beside the list. ``system`` names turns that stand in the place
-    of the first ones. ``patches`` say by index, ``volatile`` by position in the system prompt, ``resent`` for the
-    answer to this very call, how the client wrote what its turns do not say. ``envelope`` and ``tools`` are addresses
-    of objects; ``tools_bytes`` is how large the tools are. ``sizes`` are the bytes of request and answer that passed,
-    ``first_byte`` and ``end`` milliseconds since the call came.
+    ``entries`` counts the messages of the request, ``begins`` the turns of its thread before them (if the provider
+    kept those), ``added`` the new turns. ``is_text``: in place of a list, the request had the text of its only message.
+    ``has_system``: the first message was beside the list. ``system`` names turns that take the place of the first ones.
+    ``patches`` (by index), ``volatile`` (by position in the system prompt) and ``resent`` (for the answer to this very
+    call) say how the client wrote what its turns do not say. ``envelope`` and ``tools`` are addresses of objects;
+    ``tools_bytes`` is the size of the tools. ``sizes`` are the bytes of request and answer that passed, ``first_byte``
+    and ``end`` milliseconds since the call came.
     """
 
     api: str
@@ -75,7 +75,7 @@ class PassedCall(PlainResult, frozen=True):
     """A call that passed the gateway.
 
     ``lane`` is the key of its conversation, ``tip`` the last turn that the request sent, ``answer`` the turn of its
-    answer, ``response`` the id that the provider gave that. Each is None where there is none.
+    answer, ``response`` the id that the provider gave that. Each is None if there is none.
     """
 
     id: str
@@ -99,5 +99,5 @@ decode_facts = msgspec.json.Decoder(CallFacts).decode
 
 
 def time_of(milliseconds: int) -> datetime:
-    """A moment of a row."""
+    """The time of a row, in UTC."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -41,9 +41,9 @@ class MoveChange(PlainResult, frozen=True):
 class RecordChange(PlainResult, frozen=True):
     """A conversation's record changed: its title, its tags and so on.
 
-    ``subject`` is the bookmark, or the id of the first turn of a conversation without one. ``record`` is what is said
-    of it now, which may be newer than this change; None where nothing is said under this subject any more. It also
-    changes when a bookmark is renamed, or a conversation gets its first one.
+    ``subject`` is the bookmark, or the id of the first turn of a conversation without one. ``record`` is its present
+    record, which may be newer than this change; None if the subject no longer has one. This change also comes when a
+    bookmark is renamed, or a conversation gets its first one.
     """
 
     kind: ClassVar[Literal["record"]] = "record"
@@ -93,4 +93,4 @@ class Pulse(PlainResult, frozen=True):
 
 Change = TurnChange | MoveChange | RecordChange | DefinitionChange | ErasureChange | Live | Pulse
 KINDS = ("turn", "move", "record", "definition", "erasure")
-"""What can be asked for. ``live`` and ``pulse`` come whatever is asked for."""
+"""The kinds that a reader can choose. ``live`` and ``pulse`` always come."""

@@ -30,7 +30,7 @@ class Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 def read_record(data: bytes) -> Record:
-    """What is said of a conversation, as it is stored. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
+    """Decode the stored record of a conversation. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
     return msgspec.json.decode(data, type=Record)
 
 
@@ -38,7 +38,7 @@ class Conversation(Struct, frozen=True):
     """A conversation: a bookmark or, without one, everything that grew from a first turn.
 
     ``first`` is the id of that turn, None for a bookmark. ``turn`` is what was said last: the turn that the bookmark
-    names, or the end of the newest branch. ``revision`` is None where nothing was said of it yet.
+    names, or the end of the newest branch. ``revision`` is None if the conversation has no record yet.
     """
 
     name: str | None
@@ -49,25 +49,25 @@ class Conversation(Struct, frozen=True):
 
     @property
     def subject(self) -> str:
-        """What names it: the bookmark, or the id of its first turn."""
+        """Its name for other verbs: the bookmark, or the id of its first turn."""
         return self.name or self.first or self.turn
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data: ``{name, first, turn, revision}`` and what ``record.to_dict`` says."""
-        named = {"name": self.name, "first": self.first, "turn": self.turn, "revision": self.revision}
-        return named | self.record.to_dict()
+        names = {"name": self.name, "first": self.first, "turn": self.turn, "revision": self.revision}
+        return names | self.record.to_dict()
 
 
 class Entry(Struct, frozen=True):
     """A conversation in a list.
 
-    ``title`` is what it was given, else the first words of the first user turn; ``last`` are the first words of its
-    last turn, ``role`` is that turn's, and ``model`` is the one that said it. A system or developer turn counts as the
-    last only where nobody else spoke. Of a turn without words these say in parentheses what it is: ``(call
-    read_file)``, ``(erased)``, ``(overlay: hides 1 turn from people)``. ``time`` is
-    when its name moved last; of one without a name, when its last turn was stored. ``branches`` are the ends of one
-    without a name; None for a bookmark, which names one. ``turns`` are those that lead to a bookmark along first
-    parents, or all that grew from the first turn.
+    ``title`` is its title, else the first words of the first user turn. ``last`` are the first words of its last turn,
+    ``role`` is the role of that turn, and ``model`` the model that said it. A system or developer turn counts as the
+    last only if nobody else spoke. For a turn without words, ``title`` and ``last`` say in parentheses what it is:
+    ``(call read_file)``, ``(erased)``, ``(overlay: hides 1 turn from people)``. ``time`` is when its name moved last;
+    without a name, when its last turn was stored. ``branches`` counts the ends of a conversation without a name; it is
+    None for a bookmark, which names one. ``turns`` counts the turns that lead to a bookmark along first parents, or all
+    that grew from the first turn.
     """
 
     conversation: Conversation
@@ -82,12 +82,12 @@ class Entry(Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """As plain data: ``{name, first, turn, title, last, role, model, time, branches, turns, tags, archived, pinned,
         key, revision}``."""
-        said = {"title": self.title, "last": self.last, "role": self.role, "model": self.model}
+        heading = {"title": self.title, "last": self.last, "role": self.role, "model": self.model}
         facts = {"time": self.time.isoformat(), "branches": self.branches, "turns": self.turns}
-        found, record = self.conversation, self.conversation.record
-        names = {"name": found.name, "first": found.first, "turn": found.turn}
+        conversation, record = self.conversation, self.conversation.record
+        names = {"name": conversation.name, "first": conversation.first, "turn": conversation.turn}
         flags = {"tags": list(record.tags), "archived": record.archived, "pinned": record.pinned}
-        return {**names, **said, **facts, **flags, "key": record.key, "revision": found.revision}
+        return {**names, **heading, **facts, **flags, "key": record.key, "revision": conversation.revision}
 
 
 class Filter(Struct, frozen=True):
@@ -104,7 +104,7 @@ class Filter(Struct, frozen=True):
     role: str | None = None
 
     def takes(self, entry: Entry) -> bool:
-        """Whether an entry is one of those."""
+        """Whether the list shows an entry."""
         name, model = entry.conversation.name, entry.model
         return (
             (self.since is None or entry.time >= self.since)

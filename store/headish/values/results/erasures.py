@@ -9,14 +9,15 @@ from headish.values.ids import TurnId
 from headish.values.results.plain import PlainResult
 
 SCOPES = ("turn", "thread", "branch")
-"""What ``erase`` takes: the named turns, all that lead to them, or those of them that lead nowhere else."""
+"""The scopes of ``erase``: the named turns, all that lead to them, or those of them that lead nowhere else."""
 ARRIVED, SPACE, SCRUB, BOOKMARK = "arrived", "space", "scrub", "bookmark"
-"""The scopes that ``erase`` does not take: tombstones that came with a copy, a whole space, what was taken off the
-disk, and the name of a bookmark."""
+"""The scopes of other receipts: tombstones that came with a copy, a whole space, bytes that were taken off the disk,
+and the name of a bookmark."""
 
 
 class ErasedTurn(PlainResult, frozen=True, omit_defaults=True):
-    """A turn in a receipt: its id, and its hashes in hex. ``rest`` covers what stays of a record that lost its meta."""
+    """A turn in a receipt: its id, and its hashes in hex. ``rest`` is the hash of what remains of a record without its
+    meta."""
 
     id: TurnId
     hash: str
@@ -33,8 +34,8 @@ class Barred(PlainResult, frozen=True):
 
 
 class ErasedName(PlainResult, frozen=True):
-    """The name of a bookmark that went, and what it ``became``. ``marks`` tell it in a backup from before: for each
-    name that the bookmark had a hash over that name and the first move of its log."""
+    """A name of a bookmark that was erased; ``became`` is what the bookmark is called since. ``marks`` recognise the
+    bookmark in an older backup: for each name that it had, a hash over that name and the first move of its log."""
 
     became: str
     marks: tuple[str, ...]
@@ -68,7 +69,7 @@ class Receipt(PlainResult, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Kept(PlainResult, frozen=True):
-    """A turn of a thread that ``branch`` leaves with all that lead to it, and why."""
+    """A turn of a thread that the scope ``branch`` leaves, with all turns that lead to it, and why."""
 
     turn: TurnId
     why: str

@@ -24,7 +24,7 @@ class Exported(PlainResult, frozen=True):
     refused: HeadishError | None = None
 
     def refuse(self, error: HeadishError) -> Exported:
-        """The same, refused."""
+        """Return the conversation marked as refused, without text."""
         return replace(self, text="", refused=error)
 
 
@@ -39,7 +39,7 @@ class Folder(PlainResult, frozen=True):
     notes: int = 0
 
     def plus(self, *, written: bool | None = None, refused: bool = False, notes: int = 0) -> Folder:
-        """One conversation more; ``written`` None for one that has no file."""
+        """Count one more conversation; ``written`` is None if it has no file."""
         return replace(
             self,
             written=self.written + (written is True),

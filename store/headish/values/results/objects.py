@@ -13,8 +13,8 @@ from headish.errors import InvalidArgument, shown
 from headish.values.limits import OBJECT_KEY_LIMIT_BYTES, OBJECT_KIND_LIMIT
 
 USAGE = "headish/usage"
-"""The kind of the objects that say later what an answer used, under the id of its turn: JSON with ``provider``,
-``model`` and ``usage``. ``usage`` and ``cost`` count it as if the turn said so itself."""
+"""The kind of objects that hold the usage of an answer if it came later, under the id of its turn: JSON with
+``provider``, ``model`` and ``usage``. ``usage`` and ``cost`` count it as if the turn had it."""
 _KIND = re.compile(rf"[a-z0-9][a-z0-9._/-]{{0,{OBJECT_KIND_LIMIT - 1}}}", re.ASCII)
 
 
@@ -35,7 +35,7 @@ class Object(Struct, frozen=True):
 
 
 def check_kind(kind: object) -> str:
-    """A kind that objects may have: small letters and digits, with ``.``, ``_``, ``-`` and ``/`` between them.
+    """Check a kind of objects: small letters and digits, with ``.``, ``_``, ``-`` and ``/`` after the first.
 
     Raises: InvalidArgument.
     """
@@ -48,7 +48,7 @@ def check_kind(kind: object) -> str:
 
 
 def check_key(key: object) -> bytes:
-    """The key of an object, any text, as the bytes that are stored. Raises: InvalidArgument."""
+    """Check the key of an object, which may be any text, and return the stored bytes. Raises: InvalidArgument."""
     encoded = encode_key(key)
     if not encoded:
         raise InvalidArgument("the key of an object is empty")
@@ -56,7 +56,7 @@ def check_key(key: object) -> bytes:
 
 
 def encode_key(key: object) -> bytes:
-    """The beginning of a key, or a whole one, as bytes. Raises: InvalidArgument."""
+    """The bytes of a key, or of the beginning of one. Raises: InvalidArgument."""
     if not isinstance(key, str):
         raise InvalidArgument(f"the key of an object is text, not {type(key).__name__}")
     try:

@@ -15,7 +15,7 @@ from headish.errors import HeadishError
 
 
 class PlainResult(Struct, frozen=True):
-    """A result that gives itself as plain data, field by field."""
+    """A result with a ``to_dict`` that takes field by field."""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data: the fields by their names, after the ``kind`` of a change; times in RFC 3339.

@@ -1,4 +1,4 @@
-"""What went into a bundle or to a remote, what arrived from one, and how remotes stand."""
+"""Results of bundles and remotes: what was sent, what arrived, and the state of remotes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from headish.values.results.plain import PlainResult
 
 MADE, MOVED, SAME, AHEAD = "made", "moved", "same", "ahead"
 DIVERGED, UNKNOWN, REFUSED, REMOVED = "diverged", "unknown", "refused", "removed"
-"""What became of a name that arrived: it is new here, went forward, or is where it was; here it is further; the two
-sides go apart; its turn did not come; it is no name that may be given here; a device has it no more."""
+"""What became of a name that arrived: it was made here, it moved forward, or it is where it was; it is ahead here; the
+two sides diverged; its turn did not come; it may not be given here; a device removed it."""
 
 
 class Bundled(PlainResult, frozen=True):
     """A bundle that was written: how many turns, receipts of erasures and names are in it, its size, and ``cursor``,
-    behind which the next one begins. ``paths`` counts the documents that say where they lay on this machine."""
+    after which the next one begins. ``paths`` counts the documents that tell their path on this machine."""
 
     path: str
     turns: int
@@ -27,9 +27,9 @@ class Bundled(PlainResult, frozen=True):
 
 
 class BundleChecked(PlainResult, frozen=True):
-    """A bundle that is whole. ``turns`` are in it; ``proven`` of them derive from what is in it alone, the others
-    continue ``requires``. ``signatures`` counts those of its turns. ``signed`` says who signed the whole; it is empty
-    where nobody did."""
+    """A bundle that is whole. ``turns`` counts its turns; the digests of ``proven`` of them follow from the bundle
+    alone, and the others continue the turns ``requires``. ``signatures`` counts those of its turns. ``signed`` says who
+    signed the whole bundle; it is empty if nobody did."""
 
     path: str
     turns: int
@@ -55,8 +55,8 @@ class BundleRewritten(PlainResult, frozen=True):
 
 class ArrivedName(PlainResult, frozen=True):
     """A name that arrived, the turn that it names there, and what became of it here: one of ``made``, ``moved``,
-    ``same``, ``ahead``, ``diverged``, ``unknown``, ``refused`` and ``removed``. Of one that diverged: how many turns
-    only this side has, and how many only the other."""
+    ``same``, ``ahead``, ``diverged``, ``unknown``, ``refused`` and ``removed``. If it diverged, ``here`` and ``there``
+    count the turns that only this side has, and only the other."""
 
     name: str
     turn: TurnId
@@ -66,9 +66,9 @@ class ArrivedName(PlainResult, frozen=True):
 
 
 class NameElsewhere(PlainResult, frozen=True):
-    """Where a device had a bookmark of here when it was last read, as ``laptop/main``. ``outcome``: ``same``; ``moved``
-    where its thread goes on from the turn of here, ``ahead`` where the thread of here goes on from its turn, and
-    ``diverged`` where neither holds the other."""
+    """Where a device had a bookmark of this store when the device was last read, as ``laptop/main``. ``outcome``:
+    ``same``; ``moved`` if its thread continues the turn here; ``ahead`` if the thread here continues its turn;
+    ``diverged`` if neither thread contains the other's turn."""
 
     name: str
     turn: TurnId
@@ -76,8 +76,8 @@ class NameElsewhere(PlainResult, frozen=True):
 
 
 class Applied(PlainResult, frozen=True):
-    """What a bundle brought: ``stored`` turns are new here, ``known`` were here already; names, what is said of so
-    many conversations, and so many signatures. ``signed`` says who signed the bundle."""
+    """What a bundle brought: ``stored`` turns are new here, ``known`` were here already. ``records`` counts the records
+    of conversations, ``signatures`` the signatures. ``signed`` says who signed the bundle."""
 
     stored: int
     known: int
@@ -90,12 +90,12 @@ class Applied(PlainResult, frozen=True):
 class RemotePlace(PlainResult, frozen=True):
     """Another place that holds the same space.
 
-    ``encrypted``: nobody reads it without its key, whose ``fingerprint`` is None where this machine does not have it
-    yet; then ``recipient`` is what another one takes to invite it. ``device`` is what this store is called there.
+    ``encrypted``: nobody reads it without its key. The key's ``fingerprint`` is None if this machine does not have the
+    key yet; then another machine needs ``recipient`` to invite it. ``device`` is the name of this store there.
     ``names`` is the pattern of the bookmarks that a pull may make, ``erasures`` what an erasure of another device does
-    here. ``trust``: the options of its turns act here, though it is not encrypted. ``sign``: what this store puts there
-    is signed. ``require_signed``: what comes from there must be signed by somebody whom the list of signers names.
-    ``waits`` says what is to be done before it syncs.
+    here. ``trust``: the options of its turns act here, though it is not encrypted. ``sign``: this store signs what it
+    puts there. ``require_signed``: what comes from there must be signed by somebody on the list of signers. ``waits``
+    says what must be done before it can sync.
     """
 
     name: str
@@ -128,9 +128,9 @@ class RemoteDevice(PlainResult, frozen=True):
 
 
 class SyncRun(PlainResult, frozen=True):
-    """How ``headish serve`` syncs a space with a remote: every so many seconds, ``last`` when it has, ``next`` when it
-    will, ``begun`` when what goes on began. ``failed`` times in a row it could not, the last time because of
-    ``error``."""
+    """How ``headish serve`` syncs a space with a remote, at intervals of ``every_seconds``. ``last`` is when it last
+    did, ``next`` when it will, ``begun`` when the sync that is running began. ``failed`` counts the failures since
+    ``last``, the newest because of ``error``."""
 
     space: str
     remote: str
@@ -155,7 +155,7 @@ class RemoteStatus(PlainResult, frozen=True):
 
 class Pushed(PlainResult, frozen=True):
     """What went to a remote: turns, receipts of erasures, and objects that were written there. ``names`` are the
-    bookmarks that moved at a live one, or go apart, and what became of each there."""
+    bookmarks that moved at a live remote or diverged from it, and what became of each there."""
 
     remote: str
     turns: int = 0
@@ -165,11 +165,11 @@ class Pushed(PlainResult, frozen=True):
 
 
 class Pulled(PlainResult, frozen=True):
-    """What came from a remote: ``stored`` turns are new here, ``known`` were here. ``names`` are those of its devices
-    that moved or go apart, by the name of the device before them. ``records`` conversations were given another title or
-    other tags, ``kept`` are titles of here that stayed where both sides had changed them. ``erased`` turns were erased
-    because a device has erased them. ``waiting`` says what has not come yet, and what cannot be read, ``signed`` which
-    devices signed what came, and by whom."""
+    """What came from a remote: ``stored`` turns are new here, ``known`` were here. ``names`` are the names of its
+    devices that moved or diverged, each after the name of its device. ``records`` counts the conversations that got
+    another title or other tags; ``kept`` are the titles that stayed as they are here although both sides had changed
+    them. ``erased`` counts the turns that were erased because a device has erased them. ``waiting`` says what has not
+    come yet and what cannot be read, ``signed`` which devices signed what came, and by whom."""
 
     remote: str
     stored: int = 0
@@ -183,7 +183,8 @@ class Pulled(PlainResult, frozen=True):
 
 
 class Cloned(PlainResult, frozen=True):
-    """A place whose history was taken over, and what came; None where this machine must be invited first."""
+    """A remote whose history was copied to here, and what came; ``pulled`` is None if this machine must first be
+    invited."""
 
     remote: RemotePlace
     pulled: Pulled | None

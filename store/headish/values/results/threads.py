@@ -68,7 +68,7 @@ class Tree(list[TreeTurn]):
     def _depths(self) -> list[int]:
         """How many branches each turn is away from the trunk: whatever continues a turn first stays on its line."""
         depths: dict[str, int] = {}
-        firsts = {turn.id: turn.children[0] for turn in self if turn.children}
+        firsts = {turn.id: turn.children[0] for turn in self if turn.children}  # children are in commit order
         for turn in self:
             before = turn.continues[0] if turn.continues else turn.id
             is_branch = before != turn.id and firsts.get(before, turn.id) != turn.id

@@ -1,1 +1,1 @@
-"""What a client has sent in one conversation: its lane, how a list is placed in it, what it is called."""
+"""Lanes: what a client has sent in one conversation. Load a lane, place a list in it, and name it."""

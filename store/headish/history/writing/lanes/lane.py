@@ -1,7 +1,7 @@
-"""A lane: what a client has sent in one conversation, and where each message of it stands.
+"""A lane: the messages that a client has sent in one conversation, each with its turn.
 
-It is remembered from one request to the next: then nothing of the thread is read. Without a memory it is read from the
-database, once.
+A lane is remembered from one request to the next, so that nothing of the thread is read. Without a memory it is read
+from the database, once.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from headish.values.turns import OVERLAY
 
 SYSTEM = ("system", "developer")
 ANSWER_KEY = b"call:"
-"""What the key of a captured answer begins with; the id of its call follows."""
+"""The prefix of the key of a captured answer; the id of its call follows."""
 
 
 class LaneTurn(NamedTuple):
     """A message of a lane, and its turn.
 
-    ``said`` is the hash of what the client says there now: of a replaced system prompt that of what replaces it, which
-    ``overlay`` names. ``bare`` is the hash of how the turn is written in the client's form, None where that is not
-    known; ``raw`` that of bytes that were seen to be just that. ``call`` is the call that a captured answer belongs to.
+    ``said`` is a hash of its content; for a replaced system prompt, of the replacement, which is in the turn
+    ``overlay``. ``bare`` is a hash of how the client's form writes the turn, None if that is not known. ``raw`` is a
+    hash of bytes from the client that were found to be exactly that. ``call`` is the call of a captured answer.
     """
 
     place: Place
@@ -57,8 +57,8 @@ class LaneTurn(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """The turns of a lane. The first ``lead`` are of the system. ``since`` is how many stood before the last overlay,
-    and ``behind`` is the place of that. ``sent`` is how many the last request had."""
+    """The turns of a lane. The first ``lead`` are instructions. ``since`` is the number of turns before the last
+    overlay, and ``behind`` the overlay's place. ``sent`` is the number of turns in the last request."""
 
     turns: tuple[LaneTurn, ...] = ()
     lead: int = 0
@@ -67,40 +67,41 @@ class Lane(NamedTuple):
     sent: int = 0
 
     def base(self, known: int) -> Place | None:
-        """What a message continues before which so many are known."""
+        """The place that the message after the first ``known`` ones continues: an overlay there comes in between."""
         if self.behind is not None and known == self.since:
             return self.behind
         return self.turns[known - 1].place if known else None
 
 
 class LaneForm(NamedTuple):
-    """How a client writes: its form, and the largest turn that is stored."""
+    """The form in which a client writes, and the limit for a stored turn in bytes."""
 
     form: Form
     limit_bytes: int
 
 
 def load_lane(connection: Connection, space: int, client: LaneForm, end: Place) -> Lane:
-    """The lane that leads to a place. Cost: a statement for its links and one for each chain; all its payloads."""
+    """Read the lane that leads to a place. Cost: a statement for its links and one for each chain; reads all its
+    payloads."""
     turns: list[LaneTurn] = []
     leading: dict[str, int] = {}
     since, behind = 0, None
     for segment in arrange([end], read_links(connection, space, end)):
         for each in read_range(connection, space, segment):
-            stored, payload = each.turn, each.payload
-            if stored.type == OVERLAY:
-                _replace(turns, stored, leading)
-                since, behind = len(turns), stored.place
+            turn, payload = each.turn, each.payload
+            if turn.type == OVERLAY:
+                _replace(turns, turn, leading)
+                since, behind = len(turns), turn.place
                 continue
-            if stored.role in SYSTEM and len(turns) == len(leading):
-                leading[stored.digest.hex()] = len(turns)
-            whole = payload if isinstance(payload, bytes) and stored.erased is None else None
-            turns.append(lane_turn(connection, space, client.form, stored, whole))
+            if turn.role in SYSTEM and len(turns) == len(leading):
+                leading[turn.digest.hex()] = len(turns)
+            whole = payload if isinstance(payload, bytes) and turn.erased is None else None
+            turns.append(lane_turn(connection, space, client.form, turn, whole))
     return Lane(tuple(turns), len(leading), since, behind, len(turns))
 
 
 def is_led_by(lane: Lane, lead: Sequence[SentEntry]) -> bool:
-    """Whether a list that begins with these messages of the system has the system prompt that a lane has now."""
+    """Whether a list that begins with these instructions has the present system prompt of a lane."""
     turns = lane.turns[: lane.lead]
     return len(turns) == len(lead) and all(
         turn.raw == entry.hash or turn.bare == entry.bare_hash for turn, entry in zip(turns, lead, strict=True)
@@ -108,15 +109,18 @@ def is_led_by(lane: Lane, lead: Sequence[SentEntry]) -> bool:
 
 
 def _replace(turns: list[LaneTurn], overlay: StoredTurn, leading: dict[str, int]) -> None:
-    """Have a turn of the system say what an overlay puts in its place."""
-    told = read_attributes(overlay).overlay
-    at = None if told is None or told.does != REPLACE or len(told.covers) != 1 else leading.get(told.covers[0])
+    """Give an instruction of the lane the content of the overlay that replaces it."""
+    effect = read_attributes(overlay).overlay
+    at = None if effect is None or effect.does != REPLACE or len(effect.covers) != 1 else leading.get(effect.covers[0])
     if at is not None:
         said = said_there(turns[at].role, overlay.hash)
+        # How the client writes the new words is not known until it sends them.
         turns[at] = turns[at]._replace(said=said, overlay=overlay.id, bare=None, raw=None)
 
 
 def said_there(role: str, hash: bytes) -> bytes:
+    """The ``said`` of a plain message with a payload hash: a digest without parents, so that it is the same
+    everywhere."""
     return digest_turn(DigestFields(role, bytes(hash)), ())[:HASH_BYTES]
 
 
@@ -132,7 +136,8 @@ def lane_turn(connection: Connection, space: int, form: Form, stored: StoredTurn
 def natives_of(
     connection: Connection, space: int, form: Form, stored: StoredTurn, payload: bytes, call: str | None
 ) -> list[Any] | None:
-    """How a turn is written in a form; of a captured answer how its client wrote it. None where that is not known."""
+    """The entries that write a turn in a form; for a captured answer, as its client writes it. None if that is not
+    known."""
     blocks = read_blocks(stored, payload)
     if call is not None:
         found = find_call(connection, space, call)
@@ -143,12 +148,13 @@ def natives_of(
 
 
 def write_natives(form: Form, stored: StoredTurn, blocks: tuple[ContentBlock, ...]) -> list[Any] | None:
-    """The entries of a turn in a form; of instructions what stands beside the list. None for what it cannot say."""
+    """The entries of a turn in a form; for instructions that the form puts beside the list, their value there. None if
+    the form cannot express the turn."""
     message = Message(role=stored.role or None, content=blocks, attributes=read_attributes(stored))
     system = {} if stored.system is None else read_mapping(stored, "system")
     try:
         entries, place = write_turn(form, TranscriptMessage(message, system), Losses(form.name, form.provider))
-    # A form that cannot say the turn is no error here: the message is compared by what it says instead.
+    # A form that cannot express the turn is not an error here: the message is compared by its content instead.
     except HeadishError:
         return None
     if place is None:

@@ -1,4 +1,4 @@
-"""What a lane is called: the bookmark that moves with it, and what is said of its conversation."""
+"""Name a lane: move its bookmark, and write the record of its conversation."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from headish.values.results.conversations import read_record
 from headish.values.turns import said_of
 
 LANES_COUNTED = 1000
-"""A session has at most so many lanes that are counted for a name."""
+"""The most lanes of a session that are counted for a name."""
 FOLDED = "sub-agent"
 """The tag of conversations that lists fold."""
 LAST = "z" * 25
-"""Behind every id."""
+"""Sorts after every id."""
 
 
 class LaneName(NamedTuple):
-    """What a lane is called that is stored for the first time.
+    """How to name a lane that is stored for the first time.
 
-    ``names`` are tried in order with the number of the lane in its session. ``beside`` is the key of the conversation
-    that it stands beside, which may come later, and to which it leaves the plain name. ``folds`` keeps it out of lists.
-    ``title`` and ``app`` are said of its conversation; with ``follows`` also which lane was before.
+    ``names`` are tried in order, plain and with the number of the lane in its session. ``beside`` is the key of the
+    main conversation that this lane accompanies; it may be stored later, and the plain name is left to it. ``folds``
+    keeps the lane out of lists. ``title`` and ``app`` go into its record; with ``follows`` also the lane before it.
     """
 
     key: str
@@ -50,13 +50,15 @@ class LaneName(NamedTuple):
 def name_lane(
     connection: Connection, space: int, lane: LaneName, last: StoredTurn, *, is_folded: bool
 ) -> tuple[str, bool]:
-    """Move the bookmark of a lane to its last turn, or set it; its name, and whether lists fold it from now on."""
-    known = record_by_key(connection, space, lane.key.encode())  # it may have another name by now, or be erased
-    stands = None if known is None else find_bookmark(connection, space, known.subject)
-    is_new = known is None or stands is None
-    name = _free_name(connection, space, lane) if known is None or is_new else stored_name(known.subject)
+    """Move the bookmark of a lane to its last turn, or set it. Returns its name, and whether lists fold it from now
+    on."""
+    # By key, not by name: somebody may have renamed or erased the bookmark since.
+    lane_record = record_by_key(connection, space, lane.key.encode())
+    place = None if lane_record is None else find_bookmark(connection, space, lane_record.subject)
+    is_new = lane_record is None or place is None
+    name = _free_name(connection, space, lane) if lane_record is None or is_new else stored_name(lane_record.subject)
     encoded = name.encode()
-    if stands != last.place:
+    if place != last.place:
         set_bookmark(connection, space, encoded, last, said_of(read_mapping(last, "system")))
     listed = ListedConversation(encoded, None, last.id)
     if is_new:
@@ -72,12 +74,12 @@ def name_lane(
 def _say_of_new(connection: Connection, space: int, lane: LaneName, listed: ListedConversation) -> None:
     before = _lane_before(connection, space, lane) if lane.follows else None
     app = {**lane.app, **({} if before is None else {"before": before})}
-    said = {"key": lane.key, "app": app, "tags": (FOLDED,) if lane.folds else (), "title": lane.title}
-    change_record(connection, space, listed, said, None)
+    changes = {"key": lane.key, "app": app, "tags": (FOLDED,) if lane.folds else (), "title": lane.title}
+    change_record(connection, space, listed, changes, None)
 
 
 def _free_name(connection: Connection, space: int, lane: LaneName) -> str:
-    """A name that a bookmark can be given, and that none has or had."""
+    """A valid name that no bookmark has or had."""
     others = records_below_key(connection, space, lane.session_key.encode(), LANES_COUNTED)
     number = len(others) + 1
     taken = {stored_name(each.subject) for each in others}
@@ -86,7 +88,7 @@ def _free_name(connection: Connection, space: int, lane: LaneName) -> str:
     for base in lane.names if begins is None else (begins, *lane.names):
         plain = [base] if lane.beside is None else []
         if begins is None and _is_taken(connection, space, base) and base != lane.names[-1]:
-            continue  # another session begins alike
+            continue  # another session took this name: try the next one
         for candidate in (*plain, *(f"{base}/{each}" for each in range(max(2, number), number + LANES_COUNTED))):
             if not _is_taken(connection, space, candidate):
                 return candidate
@@ -98,7 +100,7 @@ def _is_taken(connection: Connection, space: int, name: str) -> bool:
 
 
 def _lane_before(connection: Connection, space: int, lane: LaneName) -> str | None:
-    """The lane of the session whose last call was the newest."""
+    """The name of the lane of the session that has the newest call; None if there is none."""
     newest: tuple[str, str] | None = None
     for record in records_below_key(connection, space, lane.session_key.encode(), LANES_COUNTED):
         key = read_record(record.data).key or ""

@@ -1,7 +1,7 @@
-"""A list that a client sent, placed in its lane.
+"""Place a list that a client sent in its lane.
 
 A client sends its list again and again. ``place_list`` finds how far the list is known, lays a changed system prompt
-over the one that stands there (rule R34, overlays), follows turns that are stored already, and stores the rest.
+over the stored one (rule R34, overlays), follows turns that are stored already, and stores the rest.
 """
 
 from __future__ import annotations
@@ -38,19 +38,20 @@ from headish.values.places import Place
 from headish.values.turns import OVERLAY
 
 CHILDREN_TRIED = 50
-"""So many turns that continue one are compared with what a client sends next."""
+"""The most children of a turn that are compared with the client's next message."""
 
 
 class Resent(NamedTuple):
-    """An answer that its client sent back for the first time: of which call it is, and how it was written."""
+    """An answer that its client sent back for the first time: its call, and how the client wrote it."""
 
     call: str
     how: dict[str, Any]
 
 
 class PlacedList(NamedTuple):
-    """What became of a list: the lane up to its last message, how many messages were known, how many turns were stored,
-    which message of the system was replaced first, and by index how the client wrote what its turns do not say."""
+    """A placed list: the lane up to its last message, the number of messages that were known, the number of turns that
+    were stored, the index of the first replaced instruction, and by index what the client wrote beside the content of
+    turns (``patches``)."""
 
     lane: Lane
     known: int
@@ -61,7 +62,7 @@ class PlacedList(NamedTuple):
 
 
 class _Placing:
-    """One list on its way into the database."""
+    """Places one list."""
 
     def __init__(self, connection: Connection, space: int, client: LaneForm, entries: Sequence[SentEntry], mint: Mint):
         self._connection, self._space, self._client, self._mint = connection, space, client, mint
@@ -75,14 +76,16 @@ class _Placing:
         return load_lane(self._connection, self._space, self._client, end)
 
     def load_oldest(self) -> Lane:
-        """The oldest thread that begins as the list does, up to the first difference; empty if there is none."""
+        """The lane of the oldest thread that begins as the list does, up to the first difference; empty if there is
+        none."""
         drafts = [entry.draft(self._client.limit_bytes) for entry in self._entries]
         _, tip = match_recorded(self._connection, self._space, ListMatch(digests_of_list(drafts, None), None, None))
         return Lane() if tip is None else self.load(tip.place)
 
     def matching(self, at: int, turn: LaneTurn) -> LaneTurn | None:
-        """The turn, if the message at an index says the same; with what is known then of how it is written."""
+        """The turn, if the message at an index says the same, updated by how it is written; else None."""
         entry = self._entries[at]
+        # From the cheapest comparison to the dearest: the bytes, the form's spelling, then the content.
         if turn.raw == entry.hash:
             return turn
         if turn.bare is not None and turn.bare == entry.bare_hash:
@@ -102,7 +105,8 @@ class _Placing:
         return turn._replace(raw=self._entries[at].hash)
 
     def _sent_back(self, entry: SentEntry, turn: LaneTurn) -> LaneTurn | None:
-        """The turn of an answer that is sent back for the first time."""
+        """The turn, if the message is its captured answer, sent back for the first time; else None. Clients write an
+        answer differently from how it came, so the essence is compared."""
         stored = self._stored(turn)
         if stored is None or stored.erased is not None or entry.essence is None or entry.read.role != "assistant":
             return None
@@ -125,15 +129,15 @@ class _Placing:
         return natives_of(self._connection, self._space, self._client.form, stored, payload, turn.call)
 
     def follow(self, base: Place | None, at: int) -> tuple[list[LaneTurn], Place | None]:
-        """The turns that are stored behind a place and say what the list says from an index on."""
-        found: list[LaneTurn] = []
-        while base is not None and at + len(found) < len(self._entries):
-            turn = self._child(base, at + len(found))
+        """The stored turns after a place that match the messages of the list from an index on, and the last place."""
+        turns: list[LaneTurn] = []
+        while base is not None and at + len(turns) < len(self._entries):
+            turn = self._child(base, at + len(turns))
             if turn is None:
                 break
-            found.append(turn)
+            turns.append(turn)
             base = turn.place
-        return found, base
+        return turns, base
 
     def _child(self, base: Place, at: int) -> LaneTurn | None:
         for stored in children(self._connection, self._space, base, limit=CHILDREN_TRIED):
@@ -170,11 +174,13 @@ class _Placing:
         return self._patched(at, turn, entry.marks)
 
     def lay(self, covered: LaneTurn, at: int, base: Place) -> tuple[LaneTurn, Place]:
-        """Have a message of the system stand in the place of the one that a lane begins with, from ``base`` on."""
+        """Lay an instruction of the list over the lane's one, by an overlay that continues ``base``. Returns the turn
+        as it is seen now, and the overlay's place."""
         entry, stored = self._entries[at], self._stored(covered)
         assert stored is not None
         draft = entry.draft(self._client.limit_bytes)
         overlay = _overlay_draft(entry, stored, base, self._client.limit_bytes)
+        # A request that is repeated finds the overlay of the first one.
         same = next((each for each in children(self._connection, self._space, base, limit=CHILDREN_TRIED)
                      if _is_same(each, overlay)), None)  # fmt: skip
         if same is None:
@@ -209,13 +215,13 @@ def place_list(
     lead: int,
     mint: Mint,
 ) -> PlacedList:
-    """Store what is new of a list, the first ``lead`` messages of which are of the system.
+    """Store the new messages of a list. Its first ``lead`` messages are instructions.
 
     Without a ``lane`` the list continues the oldest turns that say the same and set no options (rule R4, only the new
-    tail). A system prompt that changed is laid over the old one behind the last message that is known. A message that
-    differs begins a branch; where none but the system is known, a tree.
-    Cost: a statement or two, and those of appending the tail, if the lane was remembered and the list continues it; one
-    more for each known message that is written otherwise than before.
+    tail). A changed system prompt is laid over the old one, after the last known message. A message that differs begins
+    a branch, or a tree, if nothing but instructions is known.
+    Cost: one or two statements, and those of appending the tail, if the lane was remembered and the list continues it;
+    one more for each known message that is written differently from before.
     Raises: InvalidContent, TooLarge, BarredContent.
     """
     placing = _Placing(connection, space, client, entries, mint)
@@ -226,7 +232,7 @@ def place_list(
 def find_known(
     connection: Connection, space: int, client: LaneForm, lane: Lane | None, entries: Sequence[SentEntry], lead: int
 ) -> list[LaneTurn]:
-    """The turns of a list that ``place_list`` would not store, because they are. Cost, Raises: as that."""
+    """The turns of a list that ``place_list`` would find stored. Cost, Raises: as ``place_list``."""
     placing = _Placing(connection, space, client, entries, _mint_nothing)
     lane, turns, _ = _find_lane(placing, lane, lead)
     followed, _ = placing.follow(lane.base(len(turns)), len(turns))
@@ -238,22 +244,23 @@ def _mint_nothing() -> TurnId:
 
 
 def _find_lane(placing: _Placing, lane: Lane | None, lead: int) -> tuple[Lane, list[LaneTurn], list[int]]:
-    """The lane that a list continues, the turns of it that the list says, and which of the system differ."""
+    """The lane that a list continues, the lane's turns that the list repeats, and the indexes of instructions that
+    differ."""
     if lane is None or lane.lead != lead or not lane.turns:
         lane = placing.load_oldest()
     known, turns, changed = _compare(placing, lane, lead)
-    if known <= lead:  # nothing is known but a system prompt, or what takes its place: another conversation
+    if known <= lead:  # at most the instructions are known: it is another conversation
         lane = placing.load_oldest()
         known, turns, changed = _compare(placing, lane, lead)
     if lane.behind is not None and known < lane.since:
-        # An edit from before an overlay: what stood there is seen without it.
+        # The client edited a message before the overlay. The branch that begins there does not have the overlay.
         lane = placing.load(lane.turns[known - 1].place) if known else Lane()
         known, turns, changed = _compare(placing, lane, lead)
     return lane, turns, changed
 
 
 def _compare(placing: _Placing, lane: Lane, lead: int) -> tuple[int, list[LaneTurn], list[int]]:
-    """How many messages are known, their turns, and which of the system differ."""
+    """The number of known messages, their turns, and the indexes of instructions that differ."""
     placing.patches, placing.resent = {}, []
     turns: list[LaneTurn] = []
     changed: list[int] = []
@@ -276,8 +283,8 @@ def _continue(placing: _Placing, lane: Lane, turns: list[LaneTurn], changed: lis
         turns[at], base = placing.lay(turns[at], at, base)
         since, behind = known, base
     followed, base = placing.follow(base, known)
-    stored = placing.add(base, known + len(followed))
-    every = (*turns, *followed, *stored)
+    added = placing.add(base, known + len(followed))
+    every = (*turns, *followed, *added)
     lead = next((at for at, turn in enumerate(every) if turn.role not in SYSTEM), len(every))
     return PlacedList(
         Lane(every, lead, since, behind, len(every)),
@@ -292,7 +299,7 @@ def _continue(placing: _Placing, lane: Lane, turns: list[LaneTurn], changed: lis
 def place_behind(
     connection: Connection, space: int, client: LaneForm, lane: Lane, entries: Sequence[SentEntry], mint: Mint
 ) -> PlacedList:
-    """Store a list that goes on behind the end of a lane, because the provider keeps what was before.
+    """Store a list after the end of a lane, because the provider keeps the messages before it.
 
     Cost, Raises: as ``place_list``.
     """

@@ -1,13 +1,13 @@
-"""Claude Code's sessions: ``~/.claude/projects/PROJECT/SESSION.jsonl``, a record a line.
+"""Claude Code's sessions: ``~/.claude/projects/PROJECT/SESSION.jsonl``, one record per line.
 
-One answer is several lines, one for each content block, with the same ``message.id``: they become one turn, whose usage
-counts once. Results of calls that ran side by side hang on different lines of one answer, and follow one another here.
-A rewind is a fork, and the line that was written last is the tip. Lines that say nothing (progress, attachments, system
-records) stand in the chain of parents and are walked through. A compaction's summary is an overlay that stands for what
-it sums up, without the messages that were kept; those are written a second time behind it.
+An answer has a line for each content block, all with the same ``message.id``: they become one turn, whose usage counts
+once. The results of parallel calls hang on different lines of one answer; here they follow one another. A rewind is a
+fork, and the line that was written last is the tip. Lines that say nothing (progress, attachments, system records) are
+part of the chain of parents and are skipped. A compaction's summary becomes an overlay that covers what it sums up, but
+not the messages that were kept, which the program writes a second time after it.
 
-Sessions share lines and hang on lines of other files, so a key is global: ``claude-code:UUID``, and the conversation's
-is ``claude-code:SESSION``. A sub-agent's lines are a conversation of their own.
+Sessions share lines, and continue lines of other files, so a key is global: ``claude-code:UUID``. The conversation's
+key is ``claude-code:SESSION``. A sub-agent's lines are a conversation of their own.
 
 Source: docs of the format by others and real projects of 2025 and 2026, read 2026-11-21.
 """
@@ -31,15 +31,15 @@ from headish.values.checks.files import open_regular
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 """Records that give a title, the strongest first, and the key that holds it."""
 DESCRIBED, DESCRIBED_BYTES = ".meta.json", 1024 * 1024
-"""The ending of the file that says what a sub-agent was asked for, and how much of one is read."""
+"""The ending of the file with a sub-agent's task, and the most bytes of it to read."""
 PORTION_LINES = 1000
-"""So many lines are read before what is whole of them is given out."""
+"""The number of lines after which whole messages are given out: held to the end, a session of 40 MB took 220 MB."""
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
-    """The conversations of a session's file: the session itself, and each sub-agent that speaks in it.
+    """Yield the conversations of a session's file: the session itself, and each sub-agent that speaks in it.
 
-    A long session comes in portions, the last one with its name. With a tail, what is new behind it.
+    A long session comes in portions, the last one with its name. With a tail, yields only what is new after it.
     """
     tail = given.tail
     session = tail.state if tail is not None and isinstance(tail.state, _Session) else _Session()
@@ -47,7 +47,7 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
     try:
         yield from session.read(given)
     except WrittenLate:
-        # Nothing is lost: what was stored of it is recognised, and what grew supersedes it.
+        # Read the whole again: keys recognise what is already stored, and what grew supersedes its first half.
         session = _Session(in_portions=False)
         given.notes.rewind(*begin)
         given.file.seek(0)
@@ -67,12 +67,12 @@ class _Session:
         self._threads: dict[str | None, SessionThread] = {}
 
     def read(self, given: ImportSource) -> Iterator[ImportedTree]:
-        """The conversations of the lines from here on. Raises: WrittenLate."""
+        """Yield the conversations of the lines from here on. Raises: WrittenLate."""
         waiting = 0
         for line in read_records(given):
             self._take(line, given)
             waiting += 1
-            # A sub-agent in the same file hangs on lines of the session that may not be whole yet.
+            # A sub-agent in the same file continues lines of the session, which may not be whole yet.
             if waiting >= PORTION_LINES and self._in_portions and len(self._threads) == 1:
                 waiting = 0
                 yield from self._portion(given)
@@ -87,7 +87,7 @@ class _Session:
                 yield tree
 
     def _portion(self, given: ImportSource) -> Iterator[ImportedTree]:
-        """What nothing can be added to any more, as a part that has no name."""
+        """Yield the messages that nothing can be added to any more, as a part without a name."""
         [(agent, thread)] = self._threads.items()
         messages = thread.take_whole(given.notes)
         talk = replace(thread.talk(given.name, agent, None, {}), messages=messages)
@@ -112,14 +112,14 @@ class _Session:
                 self._threads[agent] = SessionThread()
             self._threads[agent].add(line, given.notes)
         else:
-            if kind == "last-prompt":  # written when a prompt is done, so nobody waits for more of its answer
+            if kind == "last-prompt":  # written when a prompt is done, so its answer is whole and not held back
                 for thread in self._threads.values():
                     thread.tail.end_at(record.get("leafUuid"))
             given.notes.leave_out(line.where, f"record of type {kind}")
 
 
 def _agent_of(record: Mapping[str, Any]) -> str | None:
-    """The sub-agent that a line belongs to, None for the session itself."""
+    """Return the sub-agent that a line belongs to, None for the session itself."""
     if record.get("isSidechain") is not True:
         return None
     agent = record.get("agentId")
@@ -127,12 +127,12 @@ def _agent_of(record: Mapping[str, Any]) -> str | None:
 
 
 def _read_description(path: str | None) -> Mapping[str, Any]:
-    """What stands in the file beside a sub-agent's: its task, and the call that started it."""
-    found: Any = None
+    """Read the file beside a sub-agent's: its task, and the call that started it."""
+    description: Any = None
     if path is not None and path.endswith(".jsonl"):
         try:
             with open_regular(path.removesuffix(".jsonl") + DESCRIBED) as file:
-                found, _ = decode(file.read(DESCRIBED_BYTES))
+                description, _ = decode(file.read(DESCRIBED_BYTES))
         except (OSError, NotJson):
-            return {}
-    return found if isinstance(found, Mapping) else {}
+            return {}  # only sub-agents have one, and their sessions are read without it, too
+    return description if isinstance(description, Mapping) else {}

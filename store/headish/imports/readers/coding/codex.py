@@ -1,10 +1,10 @@
-"""Codex CLI's rollouts: ``~/.codex/sessions/YYYY/MM/DD/rollout-TIME-UUID.jsonl``, a record a line.
+"""Codex CLI's rollouts: ``~/.codex/sessions/YYYY/MM/DD/rollout-TIME-UUID.jsonl``, one record per line.
 
 A ``response_item`` is an item of OpenAI's Responses API: each becomes a turn, and continues the one before it. A file
 only grows, so a turn's key is the number of its line: ``codex:SESSION:LINE``. A rollback (``thread_rolled_back``) drops
-the last messages of the user: what follows is a branch. A compaction's summary is an overlay that stands for what it
-sums up; what the user said stays beside it. ``event_msg`` repeats what items say; of it only rollbacks, titles and
-token counts are read.
+the user's last messages: what follows is a branch. A compaction's summary is an overlay that covers what it sums up,
+but not what the user said. ``event_msg`` records repeat what items say; only rollbacks, titles and token counts are
+read from them.
 
 Source: openai/codex, its history and rollout crates, read 2026-11-21.
 """
@@ -33,11 +33,11 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENVELOPE = ("timestamp", "type", "payload")
 _FACTS = ("cwd", "originator", "cli_version", "source", "model_provider", "git", "forked_from_id")
 _CONTEXT = re.compile(r"\s*(?:<[a-z_]+>|# AGENTS\.md instructions)")
-"""How a user's message begins that the program wrote: the surroundings, the instructions of a project."""
+"""How messages begin that the program writes in the user's name: the surroundings, the instructions of a project."""
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The conversation of a rollout; nothing where nobody says anything."""
+    """Yield the conversation of a rollout."""
     rollout = _Rollout(given)
     for line in read_records(given):
         rollout.add(line)
@@ -72,7 +72,7 @@ class _Rollout:
             take(self, line, payload)
 
     def _take_meta(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
-        """The first one is the session's; a session that is resumed says it again."""
+        """Keep the session's facts. A resumed session writes them again; the first ones count."""
         self._meta = self._meta or payload
 
     def _take_context(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
@@ -80,28 +80,30 @@ class _Rollout:
 
     def _take_item(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
         item = _item(payload)
-        kept = read_native("responses", item, self._notes, line.where) if item else None
-        if kept is None:
+        message = read_native("responses", item, self._notes, line.where) if item else None
+        if message is None:
             self._notes.leave_out(line.where, f"empty item of type {payload.get('type')}")
             return
-        if kept.role == "user" and self._is_said(kept.blocks):
-            self._words = self._words or _text_of(kept.blocks)
-        self._say(line, kept.role, kept.blocks, {"item": dict(kept.rest)} if kept.rest else {}, kept.form)
+        if message.role == "user" and self._is_said(message.blocks):
+            self._words = self._words or _text_of(message.blocks)
+        self._say(
+            line, message.role, message.blocks, {"item": dict(message.rest)} if message.rest else {}, message.form
+        )
 
     def _take_summary(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
         history = payload.get("replacement_history")
-        told = [_told(each) for each in history] if isinstance(history, list) else None
-        text = payload.get("message") or (told[-1] if told else None)
+        kept_texts = [_told(each) for each in history] if isinstance(history, list) else None
+        text = payload.get("message") or (kept_texts[-1] if kept_texts else None)
         rest = {key: value for key, value in payload.items() if key != "message" and value not in (None, [])}
         self._notes.keep(line.where, "summary of a compaction")
         if not isinstance(text, str) or not text:
             self._notes.leave_out(line.where, "empty compaction without words")
             return
-        # Codex itself sends instructions, and what the user said, beside its summary: they must stay in the window.
+        # Codex itself sends instructions, and what the user said, beside its summary, so they must stay in the window.
         covers = [
             str(node.id)
             for node in (self.nodes[at] for at in self._path)
-            if not node.covers and not _stays(node, told) and node.role not in ("system", "developer")
+            if not node.covers and not _stays(node, kept_texts) and node.role not in ("system", "developer")
         ]
         self._say(line, "user", (Text(text),), {"compacted": rest or True})
         self.nodes[-1] = replace(self.nodes[-1], covers=covers)
@@ -139,8 +141,8 @@ class _Rollout:
             self._notes.leave_out(line.where, f"event of type {kind}")
 
     def _roll_back(self, turns: Any) -> None:
-        """Drop the last messages of the user from the path, and what followed them."""
-        # An event with no number, or an absurd one, still says that something was taken back: the last message.
+        """Drop the user's last messages from the path, and what followed them."""
+        # An event without a valid number still says that something was taken back: at least the last message.
         for _ in range(turns if type(turns) is int and 0 < turns <= len(self._path) else 1):
             while self._path:
                 node = self.nodes[self._path.pop()]
@@ -148,13 +150,14 @@ class _Rollout:
                     break
 
     def _count(self, info: Any) -> None:
-        """The tokens of the answer that ended last; events that repeat a count are passed over."""
+        """Set the token counts of the answer that ended last; repeated counts are ignored."""
         usage = shapes.record(info).get("last_token_usage")
         last = self.nodes[self._path[-1]] if self._path else None
         if not isinstance(usage, Mapping) or last is None or last.reply is None or "usage" in last.reply:
             return
         names = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens")
         counts = {name: usage[name] for name in names if type(usage.get(name)) is int}
+        # OpenAI counts cached tokens as input as well; headish's counts are disjoint.
         cached = counts.get("cached_input_tokens", 0)
         counted = {
             "input_tokens": max(0, counts.get("input_tokens", 0) - cached),
@@ -171,7 +174,7 @@ class _Rollout:
             last is not None
             and last.reply is not None
             and "usage" not in last.reply
-            # Off the path, it was rolled back: no count will follow.
+            # An item that is off the path was rolled back: no count will follow it.
             and self._path[-1:] == [len(self.nodes) - 1]
         ):
             self._path.pop()
@@ -179,21 +182,22 @@ class _Rollout:
 
     @property
     def _session(self) -> str:
-        found = self._meta.get("id")
-        named = _UUID.search(PurePath(self._given.name).name)
-        return found if isinstance(found, str) else named[0] if named else PurePath(self._given.name).stem
+        session = self._meta.get("id")
+        in_name = _UUID.search(PurePath(self._given.name).name)
+        return session if isinstance(session, str) else in_name[0] if in_name else PurePath(self._given.name).stem
 
     def _reply(self) -> dict[str, Any]:
         provider, model = self._meta.get("model_provider"), self._context.get("model")
+        # headish has one provider for each API, and Codex speaks Responses to OpenAI.
         own = provider if isinstance(provider, str) and provider != "openai" else "openai_responses"
         return {"provider": own, **({"model": model} if isinstance(model, str) else {})}
 
     def _is_said(self, blocks: Blocks | str) -> bool:
-        """Whether a person said it, and not the program in a person's name."""
+        """Whether a person said it, and not the program in the person's name."""
         return not _CONTEXT.match(_text_of(blocks))
 
     def conversation(self) -> SourceConversation:
-        """The session with its messages."""
+        """Return the session with its messages."""
         source = self._meta.get("source")
         is_agent = isinstance(source, Mapping) and "subagent" in source
         cwd = self._meta.get("cwd")
@@ -209,9 +213,10 @@ class _Rollout:
 
 
 def _item(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """An item without its empty texts, which say nothing; {} where nothing is left of a message."""
+    """Return an item without its empty texts; {} for a message that has no others."""
     item = dict(payload)
     if kind_of_item(item) == "message" and item.get("role") not in ROLES:
+        # An unknown role would break the record, and its words would be lost.
         item["role"] = "user"
     for key in ("content", "output"):
         if isinstance(item.get(key), list):
@@ -220,13 +225,13 @@ def _item(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stays(node: SourceMessage, told: Sequence[str] | None) -> bool:
-    """Whether a compaction leaves a message in the window: either it names the message, or it keeps what the user
+    """Whether a compaction leaves a message in the window: it lists the message or, without a list, keeps what the user
     said."""
     return node.role == "user" and (told is None or _text_of(node.content or ()) in told)
 
 
 def _told(item: Any) -> str:
-    """The words of an item that is put in the place of others."""
+    """Return the words of an item that replaces others."""
     parts = shapes.record(item).get("content")
     texts = [part.get("text") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
     return next((text for text in texts if isinstance(text, str)), "")

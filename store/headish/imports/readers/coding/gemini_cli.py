@@ -1,10 +1,10 @@
-"""Gemini CLI's sessions: ``~/.gemini/tmp/PROJECT/chats/session-*.jsonl`` (a record a line), before them ``.json``.
+"""Gemini CLI's sessions: ``~/.gemini/tmp/PROJECT/chats/session-*.jsonl`` (one record per line), or the older ``.json``.
 
-A line with the id of an earlier message takes its place, ``$rewindTo`` drops a message and what follows it, and
-``$set`` with ``messages`` replaces them all: what was dropped is a branch. A message of the model holds its thoughts,
-its words, its calls and their results; the results are a tool's turn behind it. Since 0.61 the program writes them a
-second time, as a message of the user, which is no turn of its own then. What the program told only the person (info,
-warnings, errors) is stored hidden from the model.
+A line with the id of an earlier message replaces it, ``$rewindTo`` drops a message and what follows it, and ``$set``
+with ``messages`` replaces them all: what was dropped becomes a branch. A message of the model holds its thoughts, its
+words, its calls and their results; the results become a tool's turn after it. Since 0.61 the program writes results a
+second time, as a message of the user, which then is not a turn. What the program told only the person (info, warnings,
+errors) is stored hidden from the model.
 
 Saved chats (``checkpoint-TAG.json``) are lists of contents of Gemini's API, without ids or times.
 
@@ -38,12 +38,12 @@ _CALL = ("id", "name", "args", "result", "status", "timestamp")
 _FACTS = ("projectHash", "directories", "kind", "activeExtensionName", "startTime")
 _FAILED = ("error", "cancelled")
 _PREAMBLES = ("<session_context>", "This is the Gemini CLI.")
-"""What begins the texts that the program writes before the first prompt."""
+"""The beginnings of texts that the program writes before the first prompt."""
 Message = Mapping[str, Any]
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The conversation of a session, or of a saved chat; nothing where nobody says anything."""
+    """Yield the conversation of a session, or of a saved chat."""
     whole = _read_whole(given)
     contents = whole.get("history") if isinstance(whole, dict) else whole
     # An object with `messages` is a session, whatever else it holds.
@@ -62,7 +62,7 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
 
 
 def _read_whole(given: ImportSource) -> Any:
-    """The JSON of a whole file; None where it is one of lines, which is read anew."""
+    """Return the JSON of a whole file; None for a file of lines, which is read again as that."""
     data = given.file.read(IMPORT_LINE_BYTES + 1)
     given.file.seek(0)
     if len(data) > IMPORT_LINE_BYTES:
@@ -71,7 +71,7 @@ def _read_whole(given: ImportSource) -> Any:
         value, healed = decode(data.removeprefix(b"\xef\xbb\xbf"))
     except NotJson:
         return None
-    # A session of which only the first line is written is one of lines, too, and says the same either way.
+    # A session whose first line alone is written gets here as well, and reads the same either way.
     if healed:
         given.notes.change("", "lone surrogates became U+FFFD")
     if given.progress:
@@ -86,15 +86,15 @@ def _saved_chat(given: ImportSource, contents: list[Any]) -> SourceConversation:
         if not isinstance(content, Mapping):
             given.notes.break_off(where, "a content is an object with `parts`")
             continue
-        kept = read_native(GEMINI, content, given.notes, where)
-        if kept is None:
+        message = read_native(GEMINI, content, given.notes, where)
+        if message is None:
             continue
-        results = bool(kept.blocks) and all(isinstance(block, ToolResult) for block in kept.blocks)
+        results = bool(message.blocks) and all(isinstance(block, ToolResult) for block in message.blocks)
         nodes.append(
             SourceMessage(
-                id=str(number), parent=nodes[-1].id if nodes else None, role="tool" if results else kept.role,
-                content=kept.blocks, form=kept.form, where=where,
-                reply={"provider": GEMINI} if kept.role == "assistant" else None,
+                id=str(number), parent=nodes[-1].id if nodes else None, role="tool" if results else message.role,
+                content=message.blocks, form=message.form, where=where,
+                reply={"provider": GEMINI} if message.role == "assistant" else None,
             )
         )  # fmt: skip
     title = PurePath(given.name).stem.removeprefix("checkpoint-")
@@ -108,12 +108,13 @@ class _GeminiSession:
         self._facts: dict[str, Any] = {}
         self._messages: dict[str, tuple[Message, str | None, str]] = {}
         """Each message with the id of the one before it, and its place in the file."""
-        self._path: dict[str, None] = {}
-        """The ids in order. A list would be looked through for each message."""
+        self._path: dict[str, str] = {}
+        """The ids in order, as the file names messages, each with the id of its copy. A dict, because a list would be
+        searched for each message."""
         self._copies: dict[tuple[str, str | None], str] = {}
         self._copied: dict[str, int] = {}
         self._repeated: set[str] = set()
-        """The messages that write results a second time."""
+        """The messages that only repeat results."""
 
     def add(self, record: Mapping[str, Any], where: str) -> None:
         """Take a line, or the object of an older file."""
@@ -143,21 +144,22 @@ class _GeminiSession:
                 self._notes.break_off(place, "a message is an object with an `id`")
 
     def _take(self, message: Message, where: str) -> None:
-        """A message that is on the path is written anew; one that follows another than it did is another."""
-        id = str(message["id"])
-        if id in self._path:
-            _, before, _ = self._messages[id]
+        """Replace a message on the path; a message that follows another one than before is another message."""
+        own = str(message["id"])
+        id = self._path.get(own)
+        if id is None:
+            before = self._last
+            self._path[own] = id = self._copy_behind(own, before)
         else:
-            before = next(reversed(self._path), None)
-            id = self._copy_behind(id, before)
-            self._path[id] = None
+            _, before, _ = self._messages[id]
         self._messages[id] = (message, before, where)
 
     def _copy_behind(self, id: str, before: str | None) -> str:
-        """The id under which a message follows another: its own, or that of a copy, whose number is the next."""
-        known = self._copies.get((id, before))
-        if known is not None:
-            return known
+        """Return the id for a message after ``before``: its own, or that of a copy with the next free number."""
+        known_id = self._copies.get((id, before))
+        if known_id is not None:
+            return known_id
+        # Continues at the last number: counting from 1 each time would take the square of the number of rewinds.
         copy, own = self._copied.get(id, 1), id
         while id in self._messages and self._messages[id][1] != before:
             copy += 1
@@ -167,7 +169,7 @@ class _GeminiSession:
         return id
 
     def _rewind(self, id: Any) -> None:
-        """Drop a message and what follows it; all of them where it is unknown, as the program does."""
+        """Drop a message and what follows it; all messages if it is unknown, as the program does."""
         if not isinstance(id, str) or id not in self._path:
             self._path = {}
             return
@@ -175,13 +177,14 @@ class _GeminiSession:
             pass
 
     def hold_back(self) -> None:
-        """Leave out the last answer, which is written anew while its tools run, and what was rewound behind it."""
-        last = next(reversed(self._path), None)
+        """Leave out the last answer, which the program rewrites while its tools run, and the branches that were rewound
+        after it."""
+        last = self._last
         if last is None or self._messages[last][0].get("type") != "gemini":
             return
-        del self._path[last]
+        self._path.popitem()
         held = {last}
-        for id, (_, before, _) in self._messages.items():  # each stands behind the one that it follows
+        for id, (_, before, _) in self._messages.items():  # a message comes after the one that it continues
             if before in held:
                 held.add(id)
         for id in held:
@@ -189,40 +192,45 @@ class _GeminiSession:
         self._notes.hold_back(f"message {last}")
 
     @property
+    def _last(self) -> str | None:
+        """The id of the last message on the path."""
+        return next(reversed(self._path.values()), None)
+
+    @property
     def _id(self) -> str:
-        found = self._facts.get("sessionId")
-        return found if isinstance(found, str) and found else PurePath(self._given.name).stem
+        session = self._facts.get("sessionId")
+        return session if isinstance(session, str) and session else PurePath(self._given.name).stem
 
     def conversation(self) -> SourceConversation:
-        """The session with its messages."""
-        self._repeated = {id for id, (said, before, _) in self._messages.items() if self._repeats(said, before)}
-        told = ((id, kept) for id, kept in self._messages.items() if id not in self._repeated)
-        nodes = [node for id, kept in told for node in self._nodes(id, *kept)]
+        """Return the session with its messages."""
+        self._repeated = {id for id, (message, before, _) in self._messages.items() if self._repeats(message, before)}
+        own = ((id, kept) for id, kept in self._messages.items() if id not in self._repeated)
+        nodes = [node for id, kept in own for node in self._nodes(id, *kept)]
         title = self._facts.get("summary")
         is_agent = self._facts.get("kind") == "subagent"
         words = next(filter(None, map(_words_of, nodes)), "")
         words = words.split("\n", 1)[0][:200]
         return SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) and title else words,
-            tip=self._end_of(next(reversed(self._path))) if self._path else None, logged=True,
+            tip=None if self._last is None else self._end_of(self._last), logged=True,
             tags=[FORMAT, *(["sub-agent"] if is_agent else [])],
             app={key: self._facts[key] for key in _FACTS if self._facts.get(key) not in (None, [])}, messages=nodes,
         )  # fmt: skip
 
     def _repeats(self, message: Message, before: str | None) -> bool:
-        """Whether a message of the user says only what stands as results in the calls before it."""
+        """Whether a message of the user only repeats the results of the calls before it."""
         parts = message.get("content")
         if message.get("type") != "user" or before is None or not isinstance(parts, list) or not parts:
             return False
-        told = {
+        results = {
             strictjson.encode(part)
             for call in _calls(self._messages[before][0])
             for part in _listed(call.get("result"))
         }
-        return all(strictjson.encode(part) in told for part in parts)
+        return all(strictjson.encode(part) in results for part in parts)
 
     def _end_of(self, id: str) -> str:
-        """What follows a message continues the results of its calls, where there are any."""
+        """Return the turn that the next message continues: the results of this message's calls, if it has any."""
         if id in self._repeated:
             return self._end_of(str(self._messages[id][1]))
         return f"{id}/2" if any("result" in call for call in _calls(self._messages[id][0])) else id
@@ -233,19 +241,21 @@ class _GeminiSession:
         if role is None:
             self._notes.leave_out(where, f"message of type {message.get('type')}")
             role = "system"
-        said = self._read(message.get("content"), where)
+        content = self._read(message.get("content"), where)
         calls = _calls(message) if role == "assistant" else []
-        # The file does not say in which order these stood, so all answers have the same one.
-        blocks = [*_thoughts(message), *said, *(_call(call) for call in calls)] if role == "assistant" else [*said]
+        # The file does not record the order of these, so all answers get the same one.
+        blocks = (
+            [*_thoughts(message), *content, *(_call(call) for call in calls)] if role == "assistant" else [*content]
+        )
         if role == "user" and blocks and all(isinstance(block, ToolResult) for block in blocks):
             role = "tool"
-        shown = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
+        rest = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
         if not blocks:
             self._notes.leave_out(where, "empty message")
         node = SourceMessage(
             id=id, parent=parent, role=role, content=blocks or None, said_at=message.get("timestamp"),
             key=make_key(FORMAT, self._id, id), where=where, hidden="model" if role == "system" else None,
-            meta={"id": message["id"], "type": message.get("type"), **shown},
+            meta={"id": message["id"], "type": message.get("type"), **rest},
             reply=_reply(message) if role == "assistant" else None,
         )  # fmt: skip
         yield node
@@ -259,18 +269,17 @@ class _GeminiSession:
             )  # fmt: skip
 
     def _read(self, content: Any, where: str) -> tuple[ContentBlock, ...]:
-        """The blocks of a text, a part, or a list of both."""
+        """Return the blocks of a text, a part, or a list of both."""
         if isinstance(content, str):
             return (Text(content),) if content else ()
         parts = [{"text": part} if isinstance(part, str) else part for part in _listed(content)]
-        kept = read_native(GEMINI, {"role": "user", "parts": parts}, self._notes, where) if parts else None
-        return () if kept is None else tuple(block for block in kept.blocks if block != Text(""))
+        message = read_native(GEMINI, {"role": "user", "parts": parts}, self._notes, where) if parts else None
+        return () if message is None else tuple(block for block in message.blocks if block != Text(""))
 
     def _result(self, call: Mapping[str, Any], where: str) -> ContentBlock:
         id, name = call.get("id"), call.get("name")
         content = self._read(call["result"], where)
-        # The program keeps a result as the part that it sent to the API. Without unpacking it, a result would stand in
-        # a result.
+        # The program keeps a result as the part that it sent to the API, which is a result block of its own already.
         if len(content) == 1 and isinstance(content[0], ToolResult):
             return replace(content[0], is_error=True) if call.get("status") in _FAILED else content[0]
         inner = [each for block in content for each in (block.content if isinstance(block, ToolResult) else (block,))]
@@ -298,23 +307,23 @@ def _call(call: Mapping[str, Any]) -> ToolUse:
 
 
 def _rest(call: Mapping[str, Any]) -> dict[str, Any]:
-    """What the program shows of a call, beside its words."""
+    """Return what the program shows of a call, beside its words."""
     rest = {key: value for key, value in call.items() if key not in _CALL and value is not None}
     return {"id": call.get("id"), "status": call.get("status"), **rest} if rest else {}
 
 
 def _thoughts(message: Message) -> list[Thinking]:
-    """The program keeps a summary of each thought, and no signature."""
-    found = []
+    """Return the thoughts of a message. The program keeps a summary of each, without a signature."""
+    blocks = []
     for thought in _listed(message.get("thoughts")):
-        said = [thought.get(key) for key in ("subject", "description")] if isinstance(thought, Mapping) else []
-        text = "\n".join(part for part in said if isinstance(part, str) and part)
-        found += [Thinking(text, provider=GEMINI)] if text else []
-    return found
+        texts = [thought.get(key) for key in ("subject", "description")] if isinstance(thought, Mapping) else []
+        text = "\n".join(part for part in texts if isinstance(part, str) and part)
+        blocks += [Thinking(text, provider=GEMINI)] if text else []
+    return blocks
 
 
 def _words_of(node: SourceMessage) -> str:
-    """What a person said first in a message; what the program says before it is no title."""
+    """Return a person's first words in a message; what the program writes before them is not a title."""
     texts = [block.text for block in node.content or () if isinstance(block, Text)] if node.role == "user" else []
     return next((text for text in texts if not text.startswith(_PREAMBLES)), "")
 
@@ -324,10 +333,12 @@ def _reply(message: Message) -> dict[str, Any]:
     reply: dict[str, Any] = {"provider": GEMINI} | ({"model": model} if isinstance(model, str) else {})
     if not isinstance(tokens, Mapping):
         return reply
-    given, made, cached, thought, used = (
+    input_tokens, output_tokens, cached, thought, used = (
         tokens[name] if type(tokens.get(name)) is int else 0
         for name in ("input", "output", "cached", "thoughts", "tool")
     )
-    usage = {"input_tokens": max(0, given - cached) + used, "output_tokens": made + thought}
+    # Gemini counts cached tokens as input, and thoughts apart from the output; headish's input leaves cached tokens
+    # out.
+    usage = {"input_tokens": max(0, input_tokens - cached) + used, "output_tokens": output_tokens + thought}
     usage |= {"cache_read_input_tokens": cached} if cached else {}
     return reply | {"usage": usage | ({"reasoning_tokens": thought} if thought else {})}

@@ -1,1 +1,1 @@
-"""Files of conversations that were made to be read by programs: data sets and records."""
+"""Readers of conversations in data sets and records, files that are made for programs to read."""

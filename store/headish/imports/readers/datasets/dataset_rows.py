@@ -1,16 +1,16 @@
-"""Rows of data sets and of request logs: JSON lines, a JSON array, or parquet; a conversation (or a call) a row.
+"""Rows of data sets and of request logs: JSON lines, a JSON array, or parquet; each row a conversation or a call.
 
-How a row is told: by its keys.
+The keys of a row tell its kind:
 
 - ``messages`` (Hugging Face, OpenAI's fine-tuning), and ``conversations`` with ``from`` and ``value`` (ShareGPT);
 - ``prompt`` with ``chosen`` and ``rejected``, ``input`` with ``preferred_output`` and ``non_preferred_output``: two
-  branches behind what they share;
+  branches after what they share;
 - ``body`` or ``request`` with ``messages``, and ``response`` with ``choices``: a call of Chat Completions. Calls that
-  go on from one another share their turns, as the messages of ``Store.record`` do.
+  continue one another share their turns, as the messages of ``Store.record`` do.
 
-Rows have no titles, and their conversations no names. What else a row says is kept verbatim under ``app.row``: of a
-data set with its first turn, of a log with the last. Few rows have ids, and none are unique beyond their file. So keys
-are made of words: ``row:HASH:N`` of the whole row (equal rows are one), ``openai-log:DIGEST`` of a call's thread.
+Rows have no titles, so their conversations have no names. What else a row says is kept verbatim under ``app.row``: for
+a data set with its first turn, for a log with the last. Few rows have ids, and none are unique beyond their file. So
+keys are made of words: ``row:HASH:N`` of the whole row (equal rows are one), ``openai-log:DIGEST`` of a call's thread.
 
 Source: OpenAI's guides to fine-tuning, preferences and batches, hiyouga/LLaMA-Factory:data/README.md, and the documents
 of TRL; read 2026-11-22.
@@ -45,7 +45,7 @@ Message = Mapping[str, Any]
 
 
 class RowThread(NamedTuple):
-    """The messages of a branch, and what a provider said beside the last; ``time`` is when, in seconds."""
+    """The messages of a branch, and what a provider said beside the last one; ``time`` is when, in seconds."""
 
     messages: Sequence[Any]
     reply: Mapping[str, Any] | None = None
@@ -58,7 +58,7 @@ _MESSAGE = "it is a message, and no row: --from chat (format= in Python) reads a
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
-    """The conversations of a file, one at a time. Raises: InvalidImport for what holds no rows."""
+    """Yield the conversations of a file, one at a time. Raises: InvalidImport for a file without rows."""
     for where, row in read_rows(given):
         threads = _call_of(row) or _threads_of(row)
         if not threads:
@@ -70,23 +70,23 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
 
 
 def _threads_of(row: Mapping[str, Any]) -> list[RowThread]:
-    """The branches of a data set's row."""
+    """Return the branches of a data set's row."""
     held = row.get("input")
-    said = next((row[key] for key in _LISTS if isinstance(row.get(key), list)), None)
-    prompt = said if said is not None else _listed(row.get("prompt"), "user")
+    messages = next((row[key] for key in _LISTS if isinstance(row.get(key), list)), None)
+    prompt = messages if messages is not None else _listed(row.get("prompt"), "user")
     prompt = list(held["messages"]) if isinstance(held, Mapping) and isinstance(held.get("messages"), list) else prompt
     if prompt and isinstance(row.get("system"), str) and row["system"]:
         prompt = [_system(prompt, row["system"]), *prompt]
     pairs = [row[key] for pair in _PAIRS for key in pair if row.get(key) not in (None, "", [])]
     branches = [_listed(each, "assistant") for each in pairs]
     if not branches:
-        return [RowThread(prompt)] if said or (prompt and held is not None) else []
-    # Some sets say the prompt again in each branch.
+        return [RowThread(prompt)] if messages or (prompt and held is not None) else []
+    # Some sets repeat the prompt in each branch.
     return [RowThread(each if prompt and each[: len(prompt)] == prompt else [*prompt, *each]) for each in branches]
 
 
 def _call_of(row: Mapping[str, Any]) -> list[RowThread]:
-    """What a call asked, with each of its answers."""
+    """Return what a call asked, with each of its answers."""
     asked, answers = asked_of(row), answers_of(row)
     if asked is None and not answers:
         return []
@@ -95,7 +95,7 @@ def _call_of(row: Mapping[str, Any]) -> list[RowThread]:
 
 
 def _listed(value: Any, role: str) -> list[Any]:
-    """Messages as a list: one may stand alone, and a text is one of a role."""
+    """Return messages as a list: a single one as a list of one, a text as a message of ``role``."""
     if isinstance(value, str):
         return [{"role": role, "content": value}] if value else []
     return [value] if isinstance(value, Mapping) else shapes.listed(value)
@@ -106,28 +106,30 @@ def _system(prompt: Sequence[Any], text: str) -> dict[str, str]:
 
 
 class _DatasetRow:
-    """A row: its threads are one tree as far as they say the same."""
+    """A row. Its threads are one tree as far as they say the same."""
 
     def __init__(self, row: Mapping[str, Any], threads: Sequence[RowThread], where: str, given: ImportSource) -> None:
         self._row, self._threads, self._where, self._given = row, threads, where, given
         self._is_log = bool(_call_of(row))
+        # Equal rows are one, whatever the order of their keys.
         self._hash = blake3(msgspec.json.encode(row, order="deterministic")).hexdigest(16)
         self._nodes: list[SourceMessage] = []
         self._met: dict[tuple[str | None, str], str] = {}
 
     def tree(self) -> ImportedTree | None:
-        """The row as drafts."""
+        """Return the row as drafts."""
         for thread in self._threads:
             self._add(thread)
-        kept = _without_words(self._row) if self._is_log else _beside(self._row)
-        if kept and self._nodes:
+        beside = _without_words(self._row) if self._is_log else _beside(self._row)
+        if beside and self._nodes:
             at = len(self._nodes) - 1 if self._is_log else 0
-            self._nodes[at] = replace(self._nodes[at], meta={**self._nodes[at].meta, **kept})
-        # Names and records are for conversations that somebody has: a set has a hundred thousand.
+            self._nodes[at] = replace(self._nodes[at], meta={**self._nodes[at].meta, **beside})
+        # No names and no records: a data set may have a hundred thousand rows, and nobody looks for one by its title.
         talk = SourceConversation(format=ROW, messages=self._nodes)
         tree = build_tree(talk, self._given.notes, self._given.limit_bytes)
         if tree is None:
             return None
+        # As of a log: a key means the same row in whatever file it comes again.
         tree = replace(tree, about=None, logged=True)
         return _keyed(tree) if self._is_log else tree
 
@@ -136,25 +138,26 @@ class _DatasetRow:
         call: str | None = None
         for number, message in enumerate(thread.messages, 1):
             where = f"{self._where}, message {number}"
-            kept, meta = self._read(message, call, where)
-            if kept is None:
+            said, meta = self._read(message, call, where)
+            if said is None:
                 continue
-            call = next((block.name for block in reversed(kept.blocks) if isinstance(block, ToolUse)), call)
+            call = next((block.name for block in reversed(said.blocks) if isinstance(block, ToolUse)), call)
             is_last = thread.reply is not None and number == len(thread.messages)
-            parent = self._say(parent, kept, meta, where, thread if is_last else None)
+            parent = self._say(parent, said, meta, where, thread if is_last else None)
 
     def _read(self, message: Any, call: str | None, where: str) -> tuple[ForeignMessage | None, Mapping[str, Any]]:
         if not isinstance(message, Mapping):
             self._given.notes.break_off(where, "a message is an object")
             return None, {}
         entry, meta = read_said(message, call) if is_sharegpt(message) else (message, {})
-        kept = read_native(CHAT, entry, self._given.notes, where)
-        return (kept._replace(form=None) if kept is not None and entry is not message else kept), meta
+        foreign = read_native(CHAT, entry, self._given.notes, where)
+        # The form of a ShareGPT message would be that of the entry made here, which no file holds.
+        return (foreign._replace(form=None) if foreign is not None and entry is not message else foreign), meta
 
     def _say(
         self, parent: str | None, kept: ForeignMessage, meta: Mapping[str, Any], where: str, answer: RowThread | None
     ) -> str:
-        """The node of a message. What branches share is said once."""
+        """Return the id of a message's node. A message that branches share has one node."""
         same = (parent, repr((kept.role, kept.speaker, kept.blocks)))
         found = self._met.get(same)
         if found is not None:
@@ -172,9 +175,13 @@ class _DatasetRow:
 
 
 def _beside(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A data set's row without what its turns say."""
-    said = next((key for key in _LISTS if isinstance(row.get(key), list)), "prompt")
-    own = {said, *(key for pair in _PAIRS for key in pair), *(["system"] if isinstance(row.get("system"), str) else [])}
+    """Return a data set's row without what its turns say."""
+    messages_key = next((key for key in _LISTS if isinstance(row.get(key), list)), "prompt")
+    own = {
+        messages_key,
+        *(key for pair in _PAIRS for key in pair),
+        *(["system"] if isinstance(row.get("system"), str) else []),
+    }
     kept = {key: value for key, value in row.items() if key not in own and value not in (None, "", [], {})}
     if isinstance(kept.get("input"), Mapping):
         kept["input"] = {key: value for key, value in kept["input"].items() if key != "messages"}
@@ -182,7 +189,7 @@ def _beside(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_words(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A call without the messages that are turns now."""
+    """Return a call without the messages, which are turns now."""
     drop = ("messages", "choices", "body", "request", "response")
     kept = {key: value for key, value in row.items() if key not in drop}
     for key in ("body", "request", "response"):
@@ -192,7 +199,8 @@ def _without_words(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _keyed(tree: ImportedTree) -> ImportedTree:
-    """Turns of a log under keys made of what they say and what leads to them: the same in each call that says it."""
+    """Set the keys of a log's turns from what they say and what leads to them, so that calls which say the same share
+    them."""
     keys = [f"{LOG}:{digest.hex()}".encode() for digest in digests_of(tree)]
     drafts = tuple(with_key(draft, key) for draft, key in zip(tree.drafts, keys, strict=True))
     return replace(tree, drafts=drafts)

@@ -1,13 +1,13 @@
-"""Open Assistant trees: JSON lines, a tree a line; ``prompt`` is the root message, ``replies`` are its children.
+"""Open Assistant trees: JSON lines, one tree per line; ``prompt`` is the root message, ``replies`` are its children.
 
 Every message becomes a turn, every list of replies a fork; ``prompter`` is the user. What a message says beside its
-text and role (ids, ranks, model names, labels …) is kept whole in ``meta.app.oasst``; the tree's own keys lie with the
-root's. ``created_date`` is also when the message was said, and ``message_id``, which no other message anywhere has, is
-its key: ``oasst:ID``.
+text and role (ids, ranks, model names, labels …) is kept whole in ``meta.app.oasst``; the tree's own keys are kept with
+the root's. ``created_date`` is also when the message was said, and ``message_id``, which is globally unique, is its
+key: ``oasst:ID``.
 
 The data sets name a tree by a UUID, which nobody reads. Such a tree is a conversation: its title is the prompt's first
-line, and its name lies at the end of the branch of the replies that were ranked best. An id of another kind was chosen
-by somebody: it is the name, and lies on the root.
+line, and its name is at the end of the branch of the best-ranked replies. An id of another kind was chosen by somebody:
+it becomes the name, and is on the root.
 
 Source: the export format of the OpenAssistant Conversations dataset (oasst1, oasst2), its README, ``ready`` trees.
 """
@@ -34,14 +34,14 @@ from headish.values.names import refusal
 FORMAT = "oasst"
 ROLES = {"prompter": "user", "assistant": "assistant", "system": "system"}
 _OWN = ("text", "role", "replies", "parent_id")
-"""Keys that the thread itself says."""
+"""Keys that need not be kept in meta: the turns and their links say the same."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
-    """The trees of a file, one at a time; blank lines are skipped.
+    """Yield the trees of a file, one at a time; blank lines are skipped.
 
-    A line that is no tree, or is longer than memory should hold, is noted as broken, and nothing of it is stored.
+    A line that is not a tree, or is too long for memory, is noted as broken, and nothing of it is stored.
     """
     for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
         if line is None:
@@ -70,30 +70,32 @@ def _read_tree(record: Any, notes: ImportNotes) -> ImportedTree:
     drafts: list[Draft] = []
     parents: list[int | None] = []
     untimed = best = 0
+    # A stack, because a tree may be nested deeper than Python recurses.
     stack: list[tuple[Any, int | None, bool]] = [(record["prompt"], None, True)]
     while stack:
         message, parent, is_best = stack.pop()
         replies = _replies(message)
         first = _best_ranked(replies)
         behind = [(reply, len(drafts), is_best and at == first) for at, reply in enumerate(replies)]
+        # Reversed, because a stack gives the last one first: drafts keep the order of the file.
         stack += reversed(behind)
         best = len(drafts) if is_best else best
         drafts.append(_draft(message, tree if parent is None else None))
         parents.append(parent)
         untimed += drafts[-1].facts.said_at is None and message.get("created_date") is not None
-    made, links = tuple(drafts), tuple(parents)
+    turns, links = tuple(drafts), tuple(parents)
     if _UUID.fullmatch(str(name)) is None:
-        return ImportedTree(made, links, name, untimed=untimed)
+        return ImportedTree(turns, links, name, untimed=untimed)
     title = title_from(record["prompt"]["text"])
     about = about_of(SourceConversation(format=FORMAT, id=name, title=title), notes)
-    return ImportedTree(made, links, named=best, untimed=untimed, about=about)
+    return ImportedTree(turns, links, named=best, untimed=untimed, about=about)
 
 
 def _best_ranked(replies: Sequence[Any]) -> int:
-    """The index of the reply with the lowest rank; of several, or where none has one, the first."""
+    """Return the index of the reply with the lowest rank; the first of several, or of replies without ranks."""
     ranks = [reply.get("rank") if isinstance(reply, dict) else None for reply in replies]
-    known = [float("inf") if type(rank) is not int else rank for rank in ranks]
-    return known.index(min(known)) if known else 0
+    sortable = [float("inf") if type(rank) is not int else rank for rank in ranks]
+    return sortable.index(min(sortable)) if sortable else 0
 
 
 def _replies(message: Any) -> list[Any]:

@@ -1,7 +1,7 @@
-"""A call of Chat Completions in a log: its request and its answer.
+"""Read a call of Chat Completions from a log: its request and its answer.
 
-Read are lines of OpenAI's batches (``{custom_id, body}`` and ``{custom_id, response: {body}}``), and of logs that keep
-both (``{request, response}``, or the body of a request with a ``response`` or ``choices`` beside it).
+Supported are lines of OpenAI's batches (``{custom_id, body}`` and ``{custom_id, response: {body}}``), and of logs that
+keep both (``{request, response}``, or the body of a request with a ``response`` or ``choices`` beside it).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class LoggedAnswer(NamedTuple):
 
 
 def asked_of(row: Row) -> list[Any] | None:
-    """The messages of a call; None for a row that is no call."""
+    """Return the messages of a call; None for a row that is not a call."""
     for key in ("body", "request"):
         held = _body_of(row.get(key))
         if held is not None and isinstance(held.get("messages"), list):
@@ -36,7 +36,7 @@ def asked_of(row: Row) -> list[Any] | None:
 
 
 def answers_of(row: Row) -> list[LoggedAnswer]:
-    """The choices of a call's answer, in order."""
+    """Return the choices of a call's answer, in order."""
     response = _response_of(row)
     choices = response.get("choices") if response is not None else None
     listed = [each for each in choices if isinstance(each, Mapping)] if isinstance(choices, list) else []
@@ -48,7 +48,7 @@ def answers_of(row: Row) -> list[LoggedAnswer]:
 
 
 def _body_of(held: Any) -> Row | None:
-    """The body of a request or a response, which may stand in it under that name."""
+    """Return the body of a request or a response, which may be inside it under that name."""
     if not isinstance(held, Mapping):
         return None
     inner = held.get("body")
@@ -57,23 +57,24 @@ def _body_of(held: Any) -> Row | None:
 
 def _response_of(row: Row) -> Row | None:
     held = _body_of(row.get("response"))
-    found = held if held is not None else row
-    return found if isinstance(found.get("choices"), list) else None
+    response = held if held is not None else row
+    return response if isinstance(response.get("choices"), list) else None
 
 
 def _reply(response: Row, choice: Row) -> dict[str, Any]:
     model, id, stop = response.get("model"), response.get("id"), choice.get("finish_reason")
-    usage = _usage(response.get("usage")) if choice.get("index", 0) == 0 else {}  # of all choices together
+    usage = _usage(response.get("usage")) if choice.get("index", 0) == 0 else {}  # it counts all choices together
     return make_reply("openai", usage, model=model, stop_reason=stop, response_id=id)
 
 
 def _usage(usage: Any) -> dict[str, int]:
     if not isinstance(usage, Mapping):
         return {}
-    given, made = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    input_tokens, output_tokens = usage.get("prompt_tokens"), usage.get("completion_tokens")
     cached, thought = _detail(usage, "prompt", "cached_tokens"), _detail(usage, "completion", "reasoning_tokens")
-    counts = {"input_tokens": max(0, given - (cached or 0))} if type(given) is int else {}
-    counts |= {"output_tokens": made} if type(made) is int else {}
+    # OpenAI counts cached tokens as input as well; headish's counts are disjoint.
+    counts = {"input_tokens": max(0, input_tokens - (cached or 0))} if type(input_tokens) is int else {}
+    counts |= {"output_tokens": output_tokens} if type(output_tokens) is int else {}
     counts |= {"cache_read_input_tokens": cached} if cached else {}
     return counts | ({"reasoning_tokens": thought} if thought else {})
 

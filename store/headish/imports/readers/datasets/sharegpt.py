@@ -1,7 +1,7 @@
-"""Messages of ShareGPT, ``{"from": human|gpt|…, "value": text}``, as messages of Chat Completions.
+"""Convert messages of ShareGPT, ``{"from": human|gpt|…, "value": text}``, to messages of Chat Completions.
 
-A call is JSON text without an id, and its result follows it. What is no such JSON stays a text. A ``weight`` is that of
-OpenAI's messages: exports for trainers honour it.
+A call is JSON text without an id, and its result follows it. Other text in its place stays text. ``weight`` means what
+it means in OpenAI's messages: exports for trainers honour it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROLES = {
     "tool_call": "assistant", "observation": "tool", "tool": "tool", "function_response": "tool",
     "tool_response": "tool",
 }  # fmt: skip
-"""Who speaks, by the word that files have for it."""
+"""The role for each word that files use for a speaker."""
 _CALLS = ("function_call", "tool_call")
 Entry = dict[str, Any]
 
@@ -28,7 +28,7 @@ def is_sharegpt(message: Any) -> bool:
 
 
 def read_said(message: Mapping[str, Any], call: str | None) -> tuple[Entry, dict[str, Any]]:
-    """A message as one of Chat Completions, and what else it says; ``call`` is the tool that was called last."""
+    """Return a message as one of Chat Completions, and what else it says; ``call`` is the tool that was called last."""
     sayer, value = str(message["from"]), message["value"]
     role = ROLES.get(sayer.lower(), "user")
     weight = {"weight": message["weight"]} if type(message.get("weight")) in (int, float) else {}
@@ -41,12 +41,13 @@ def read_said(message: Mapping[str, Any], call: str | None) -> tuple[Entry, dict
         if calls:
             return {"role": "assistant", "content": None, "tool_calls": calls, **weight}, rest
     if role == "tool":
+        # A function's message needs no call id, and ShareGPT has none.
         return {"role": "function", "name": call, "content": text}, rest
     return {"role": role, "content": text, **weight}, rest
 
 
 def _calls(text: str) -> list[Entry]:
-    """The calls of a JSON text; nothing where it holds none."""
+    """Return the calls of a JSON text; none for any other text."""
     try:
         value, _ = decode(text.encode(errors="replace"))
     except NotJson:

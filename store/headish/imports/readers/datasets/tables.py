@@ -1,4 +1,4 @@
-"""Files of rows: JSON lines, a JSON array, or parquet; in bounded memory."""
+"""Read files of rows: JSON lines, a JSON array, or parquet; in bounded memory."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _BLANK = b" \t\r\n\xef\xbb\xbf"
 
 
 def read_rows(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rows of a file, each with its place; what is no row is noted as broken.
+    """Yield the rows of a file, each with its place; anything else in it is noted as broken.
 
-    Raises: InvalidImport for what cannot be read as one of the three.
+    Raises: InvalidImport for a file that is none of the three.
     """
     begin = given.file.tell()
     beginning = given.file.read(1024)
@@ -63,11 +63,13 @@ def _read_parquet(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any]]
 
 
 def _plain(value: Any) -> Any:
-    """A value of a column as JSON. Keys without a value come from other rows: a column has one type for all."""
+    """Convert a value of a column to JSON. Keys without a value are dropped: they come from other rows, because a
+    column has one type for all."""
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items() if each is not None}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
+    # JSON has no NaN and no infinity, and a payload with one would be refused (I9).
     if isinstance(value, float) and not isfinite(value):
         return str(value)
     if isinstance(value, bytes):

@@ -1,10 +1,9 @@
 """Thread records of the schema reference: ``{id, role, content, inherited, cache}``, as a JSON list or one per line.
 
 A record continues the one before it, or the earlier ones that its ``continues`` names by id. ``options``, the older
-name of ``inherited``, is read as that. ``head`` is the name that the thread had: the last one of the file becomes a
-bookmark. What else a record says, its id among it, is kept in ``meta.app.record``. An id of headish's own kind, which
-no other record anywhere has, is also the turn's key: ``records:ID``. Other ids tell the records of their file apart,
-and no more.
+name of ``inherited``, is read as that. ``head`` is the name that the thread had: the last one in the file becomes a
+bookmark. What else a record says, its id included, is kept in ``meta.app.record``. An id of headish's own kind, which
+is globally unique, is also the turn's key: ``records:ID``. Other ids only tell the records of their file apart.
 
 Source: the schema reference (specification 002), "Thread Record Schema", with the note at its end.
 """
@@ -31,15 +30,15 @@ from headish.values.names import new_refusal
 
 FORMAT = "records"
 _OWN = ("role", "content", "inherited", "options", "cache", "continues")
-"""Keys that the turn itself says."""
+"""Keys that need not be kept in meta: the turn itself says the same."""
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
-    """The one thread of a file; nothing for a file without records.
+    """Yield the one thread of a file; nothing for a file without records.
 
-    A record that cannot be read, or is longer than memory should hold, is noted as broken, with its line or its number
-    in a list. What names it continues what it would have continued.
-    Raises: InvalidImport for a list that is no JSON, and a thread that is too long.
+    A record that cannot be read, or is too long for memory, is noted as broken, with its line or its number in a list.
+    What continues a broken record continues the record before it.
+    Raises: InvalidImport for a list that is not JSON, and a thread that is too long.
     """
     thread = _RecordThread()
     for where, record in _read_records(given):
@@ -56,7 +55,7 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
 
 
 class _RecordThread:
-    """The records so far. ``known`` has the draft of each id; for a broken record, what is before it."""
+    """The records so far. ``known`` has the draft of each id; for a broken record, what it continues."""
 
     def __init__(self) -> None:
         self.drafts: list[Draft] = []
@@ -67,7 +66,7 @@ class _RecordThread:
         self._lost: tuple[int, ...] | None = None
 
     def add(self, record: dict[str, Any]) -> None:
-        """Raises: _Malformed, HeadishError; then nothing is added."""
+        """Add a record. Raises: _Malformed, HeadishError; then nothing is added."""
         draft, parents = _draft(record), self._parents(record)
         if record.get("head") is not None:
             self.name, self.named = _name(record["head"]), len(self.drafts)
@@ -76,14 +75,14 @@ class _RecordThread:
         self.parents.append(parents or None)
 
     def pass_over(self, record: dict[str, Any]) -> None:
-        """Let what names a broken record continue what is before it."""
+        """Make what continues a broken record continue what is before it."""
         try:
             self._remember(record, self._parents(record))
         except _Malformed:
             self._remember(record, self._last())
 
     def lose(self) -> None:
-        """A record whose id nobody knows was left out: a name that is unknown may be its."""
+        """Note that a record was left out before its id was read: an unknown id may be its."""
         self._lost = self._last()
 
     def _remember(self, record: dict[str, Any], places: tuple[int, ...]) -> None:
@@ -91,15 +90,15 @@ class _RecordThread:
             self._known[record["id"]] = places
 
     def _parents(self, record: dict[str, Any]) -> tuple[int, ...]:
-        """What a record continues: what it says, one or several before it in order, else the one before it."""
+        """Return what a record continues: the earlier records that it names, in order, else the one before it."""
         continues = record.get("continues")
         if continues is None:
             return self._last()
         listed = continues if _is_names(continues) else [continues]
-        found = [self._known.get(each, self._lost) if isinstance(each, str) else None for each in listed]
-        if any(each is None for each in found):
+        places = [self._known.get(each, self._lost) if isinstance(each, str) else None for each in listed]
+        if any(each is None for each in places):
             raise _Malformed(f"it continues {shown(continues)}, which are not ids of records before it")
-        return tuple(dict.fromkeys(place for each in found for place in each or ()))
+        return tuple(dict.fromkeys(place for each in places for place in each or ()))
 
     def _last(self) -> tuple[int, ...]:
         return (len(self.drafts) - 1,) if self.drafts else ()
@@ -110,7 +109,7 @@ class _Malformed(Exception):
 
 
 def _read_records(given: ImportSource) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """The records with their places; None for one that was left out before its id was read.
+    """Yield the records with their places; None for one that was left out before its id was read.
 
     A thread is stored as a whole, so memory holds it, up to the limit of a line.
     """
@@ -140,14 +139,14 @@ def _read_lines(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:
 
 
 def _read_list(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:
-    """The records of a list, each read by itself: a number that nobody can keep costs its record."""
+    """Yield the records of a list, each decoded by itself: a number that cannot be kept costs only its record."""
     reason = f"it is longer than {IMPORT_LINE_BYTES:,} bytes"
     for number, item in enumerate(split_items(given.file, given.name, given.notes, given.progress), 1):
         yield f"record {number}", item, reason
 
 
 def _as_record(where: str, data: bytes, notes: ImportNotes) -> dict[str, Any] | None:
-    """A record; None, and a note of a broken one, for anything else."""
+    """Return a record; None for anything else, which is noted as broken."""
     try:
         value = strictjson.decode(data, "the record")
     except HeadishError as error:
@@ -169,9 +168,10 @@ def _draft(record: dict[str, Any]) -> Draft:
         "inherited": inherited,
         "cache": plausible_cache(record.get("cache")),
         "meta": {"record": kept} if kept else None,
+        # Ids of other kinds may repeat in another file, and a key is unique in its space.
         "key": make_key(FORMAT, record.get("id")) if _is_global(record.get("id")) else None,
     }
-    # Blocks as headish writes them: what looks like an API's part is none.
+    # Blocks as headish writes them: a part that only looks like an API's must not be converted.
     return make_draft(read_content(record["content"]), turn, PAYLOAD_LIMIT_BYTES)
 
 

@@ -1,1 +1,1 @@
-"""Readers of the exports that services give their users: one large file, or an archive of it."""
+"""Readers of the exports that services give their users: one large file, or an archive with it."""

@@ -2,8 +2,8 @@
 
 A conversation is a ``mapping`` of nodes, each with its parent; edits and regenerated answers are siblings, and
 ``current_node`` is what the page shows. A call has no id: a tool's message answers the call that it continues, and
-takes the call's message id. Files in the ZIP that a message points at become documents; a pointer without its file is
-kept. What the page hides or what has weight 0 is stored hidden (``attributes.hidden``).
+takes the id of that message. Files in the ZIP that a message points at become documents; a pointer without its file is
+kept. What the page hides, or what has weight 0, is stored hidden (``attributes.hidden``).
 
 Keys: ``chatgpt:CONVERSATION:MESSAGE``.
 
@@ -34,13 +34,14 @@ _TALK = ("mapping", "title", "current_node", "id", "conversation_id", "create_ti
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
-    """The conversations of an export, one at a time.
+    """Yield the conversations of an export, one at a time.
 
     Raises: InvalidImport for an archive or JSON that cannot be read.
     """
     for file, name, archive in open_exports(given):
         notes = given.notes.of(name)
         assets = Assets(archive, given.limit_bytes)
+        # Members are counted unpacked, so they would pass the size of the archive.
         progress = given.progress if archive is None else None
         for where, record in read_items(file, name, notes, progress, known=given.remember(notes, archive)):
             mapping = shapes.record(record).get("mapping")
@@ -62,7 +63,7 @@ class _ChatGPTConversation:
         self._id = next((record[key] for key in ("conversation_id", "id") if isinstance(record.get(key), str)), None)
 
     def tree(self, limit_bytes: int) -> ImportedTree | None:
-        """The conversation as drafts."""
+        """Return the conversation as drafts."""
         nodes = [self._node(str(id), node) for id, node in self._mapping.items()]
         record = self._record
         title, tip = record.get("title"), record.get("current_node")
@@ -72,7 +73,7 @@ class _ChatGPTConversation:
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tip=tip if isinstance(tip, str) else None, tags=[FORMAT, *([gizmo] if isinstance(gizmo, str) else [])],
             archived=record.get("is_archived") is True, pinned=record.get("is_starred") is True,
-            app={FORMAT: app} if app else {},
+            app={FORMAT: app} if app else {}, edits=True,
         )  # fmt: skip
         return build_tree(replace(talk, messages=nodes), self._notes, limit_bytes)
 
@@ -86,9 +87,9 @@ class _ChatGPTConversation:
         if not isinstance(message, dict):
             return SourceMessage(id=id, parent=parent)
         role, name = _author(message)
-        said = message.get("content")
-        blocks, is_mapped = read_content(shapes.record(said), self._assets)
-        if not isinstance(said, dict):
+        content = message.get("content")
+        blocks, is_mapped = read_content(shapes.record(content), self._assets)
+        if not isinstance(content, dict):
             self._notes.break_off(where, "a message has a `content`")
             return SourceMessage(id=id, parent=parent)
         blocks += self._attached(message, blocks)
@@ -96,14 +97,15 @@ class _ChatGPTConversation:
             self._notes.leave_out(where, "empty message")
             return SourceMessage(id=id, parent=parent)
         meta = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
+        # The blocks say only a part of it, so the whole is kept beside them.
         if not is_mapped:
-            meta["content"] = said
-            self._notes.keep(where, f"content of type {said.get('content_type')}")
+            meta["content"] = content
+            self._notes.keep(where, f"content of type {content.get('content_type')}")
         recipient = message.get("recipient")
         if role == "tool":
             blocks = [result_block(self._call_of(parent), name or None, blocks)]
         elif role == "assistant" and isinstance(recipient, str) and recipient != "all":
-            blocks = _as_call(blocks, recipient, id, said)
+            blocks = _as_call(blocks, recipient, id, content)
         return SourceMessage(
             id=id, parent=parent, role=role, content=blocks, said_at=_milliseconds(message.get("create_time")),
             key=make_key(FORMAT, self._id, id), meta={"message_id": id, **meta}, hidden=_hidden(message), where=where,
@@ -111,21 +113,22 @@ class _ChatGPTConversation:
         )  # fmt: skip
 
     def _attached(self, message: Mapping[str, Any], blocks: list[Block]) -> list[Block]:
-        """Files that a message was sent with, where they are in the archive and the content does not show them."""
+        """Return the files that a message was sent with, if they are in the archive and the content does not show
+        them."""
         listed = shapes.record(message.get("metadata")).get("attachments")
         shown = {block.get("asset") for block in blocks}
-        found = []
+        blocks_found = []
         for each in listed if isinstance(listed, list) else ():
             if isinstance(each, dict) and isinstance(each.get("id"), str) and each["id"] not in shown:
                 name = each.get("name")
                 block = self._assets.document(each["id"], name if isinstance(name, str) else None)
-                found += [block] if block is not None else []
-        return found
+                blocks_found += [block] if block is not None else []
+        return blocks_found
 
     def _call_of(self, parent: str | None) -> str | None:
-        """The call that a tool's message answers: the first one on its way up, behind other results.
+        """Return the call that a tool's message answers: the first call among its ancestors, past other results.
 
-        What was found is kept for each message on the way: a way up may be as long as the conversation.
+        The result is kept for each message on the way, which may be as long as the conversation.
         """
         way: dict[str, None] = {}
         call: str | None = None
@@ -156,12 +159,12 @@ def _author(message: Mapping[str, Any]) -> tuple[str, str | None]:
 
 
 def _as_call(blocks: list[Block], recipient: str, id: str, said: Mapping[str, Any]) -> list[Block]:
-    """A message to a tool is a call; what it says are the arguments: JSON, or else a text of some language."""
+    """Make a call of a message to a tool; its text is the arguments: JSON, or a text in some language."""
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     text = "\n".join(texts)
     rest = [block for block in blocks if block["type"] != "text"]
     call: Block = {"type": "tool_use", "name": recipient, "id": id}
-    # Exactly as it stands, for it need not be valid JSON.
+    # Kept byte for byte: it may not be valid JSON.
     if text[:1] in ("{", "["):
         return [*rest, {**call, "raw": text}]
     language = said.get("language")
@@ -177,8 +180,8 @@ def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _hidden(message: Mapping[str, Any]) -> str | None:
-    """From whom the source hides a message: people, who do not see it on the page, or the model, to which weight 0
-    means that it was not sent."""
+    """Return from whom the source hides a message: people, who do not see it on the page, or the model, which did not
+    get a message of weight 0."""
     details = message.get("metadata")
     unseen = isinstance(details, dict) and details.get("is_visually_hidden_from_conversation") is True
     weight = message.get("weight")
@@ -187,7 +190,7 @@ def _hidden(message: Mapping[str, Any]) -> str | None:
 
 
 def _milliseconds(seconds: Any) -> Any:
-    """Unix seconds as milliseconds; anything else unchanged, to be left out and counted."""
-    # Larger numbers are no times, and may not fit what a time is stored as.
+    """Convert Unix seconds to milliseconds; return anything else unchanged, to be left out and counted."""
+    # Larger numbers are not times, and may not fit the column of one.
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and abs(seconds) < 1e12
     return round(seconds * 1000) if is_number else seconds

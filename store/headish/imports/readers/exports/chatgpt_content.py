@@ -18,7 +18,7 @@ _ASSET = re.compile(r"file[-_][A-Za-z0-9]+")
 
 
 KEPT_ASSETS, KEPT_BYTES = 4, 4 * 1024 * 1024
-"""So many files are kept for the next message that points at one, of so many bytes each."""
+"""The most files to keep for the next message that points at one, and the most bytes of each."""
 
 
 class Assets:
@@ -35,7 +35,7 @@ class Assets:
                 self._by_id.setdefault(found[0], member)
 
     def document(self, id: str, name: str | None = None) -> Block | None:
-        """A file as a document block, None where it is not in the archive or too large. Raises: InvalidImport."""
+        """Return a file as a document block, None if it is not in the archive or too large. Raises: InvalidImport."""
         member = self._by_id.get(id)
         if self._archive is None or member is None:
             return None
@@ -49,13 +49,13 @@ class Assets:
         source = {"type": "base64", "media_type": guess_media_type(data, called), "data": b64encode(data).decode()}
         block = {"type": "document", "source": source, "name": called, "asset": id}
         if len(data) <= KEPT_BYTES:
-            # Messages of one conversation point at one file again and again. Few are kept: memory is bounded.
+            # Messages of one conversation point at one file again and again. Few are kept, so memory is bounded.
             self._kept = dict([*self._kept.items(), (f"{id} {called}", block)][-KEPT_ASSETS:])
         return dict(block)
 
 
 def read_content(content: Mapping[str, Any], assets: Assets) -> tuple[list[Block], bool]:
-    """The blocks of a content, and whether they hold all that it says."""
+    """Return the blocks of a content, and whether they hold all that it says."""
     kind = str(content.get("content_type"))
     if kind in ("text", "multimodal_text"):
         return _parts(content.get("parts"), assets), True
@@ -71,7 +71,7 @@ def _parts(parts: Any, assets: Assets) -> list[Block]:
 
 
 def _part(part: Any, assets: Assets) -> Block:
-    """A part that is no text: a file where the archive has it, else the pointer."""
+    """Convert a part that is not text: to the file if the archive has it, else keep the pointer."""
     pointer = shapes.record(part).get("asset_pointer")
     found = _ASSET.match(pointer.rpartition("//")[2]) if isinstance(pointer, str) else None
     document = assets.document(found[0]) if found is not None else None
@@ -115,7 +115,7 @@ def _instructions(content: Mapping[str, Any]) -> list[Block]:
 
 
 def _any(content: Mapping[str, Any]) -> list[Block]:
-    """A kind that nobody knows: what looks like its text, else all of it."""
+    """Convert an unknown kind: what looks like its text, else all of it."""
     parts = content.get("parts")
     texts = [each for part in parts for each in _text(part)] if isinstance(parts, list) else []
     return texts or _plain(content) or [{"type": "provider", "provider": OPENAI, "data": dict(content)}]

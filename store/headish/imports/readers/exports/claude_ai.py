@@ -1,9 +1,9 @@
 """Claude.ai's export: a ZIP with ``conversations.json``, or that file alone, or one conversation of its web API.
 
-``content`` is read, and ``text``, which leaves tools out, only where there is none. Newer exports name the parent of
-each message; in older ones each continues the one before it. Text that was taken out of an attachment is a document;
-files come without their bytes, so their names alone are kept. The official export names neither the model nor the
-branch that the page shows: the newest message gets the name then.
+``content`` is read; ``text``, which leaves tools out, only if there is no content. Newer exports name the parent of
+each message; in older ones each message continues the one before it. Text that was extracted from an attachment becomes
+a document; other files come without their bytes, so only their names are kept. The official export names neither the
+model nor the branch that the page shows: then the newest message gets the name.
 
 Keys: ``claude:CONVERSATION:MESSAGE``.
 
@@ -33,13 +33,14 @@ from headish.values.blocks import ContentBlock, ToolResult
 FORMAT, ANTHROPIC = "claude", "anthropic"
 Block = dict[str, Any]
 _ROLES = {"human": "user", "assistant": "assistant"}
+# The parent that Claude.ai gives to first messages.
 _ROOT = "00000000-0000-4000-8000-000000000000"
 _OWN = ("text", "content", "sender", "parent_message_uuid", "created_at", "attachments")
 _TALK = ("uuid", "name", "chat_messages", "messages", "current_leaf_message_uuid", "created_at", "updated_at")
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
-    """The conversations of an export, one at a time.
+    """Yield the conversations of an export, one at a time.
 
     Raises: InvalidImport for an archive or JSON that cannot be read.
     """
@@ -63,7 +64,7 @@ def _talk(record: Mapping[str, Any]) -> SourceConversation:
     return SourceConversation(
         format=FORMAT, id=shapes.name(record.get("uuid")), title=shapes.name(record.get("name")), tip=shapes.name(tip),
         tags=[FORMAT, *([project] if isinstance(project, str) else [])], pinned=record.get("is_starred") is True,
-        app={FORMAT: app} if app else {},
+        app={FORMAT: app} if app else {}, edits=True,
     )  # fmt: skip
 
 
@@ -97,10 +98,10 @@ def _nodes(record: Mapping[str, Any], messages: Sequence[Any], where: str, notes
 def _pieces(
     node: SourceMessage, parts: list[Any], files: int, ids: tuple[Any, Any], notes: ImportNotes
 ) -> list[SourceMessage]:
-    """A message as turns. An answer holds the results of its calls; each run of them is a tool's turn of its own.
+    """Split a message into turns. An answer holds the results of its calls; each run of them becomes a tool's turn.
 
-    What continues the message continues the last piece. The first has the message's key, the others ``KEY/2`` and on.
-    The first of its parts are ``files``, which are blocks already.
+    What continues the message continues the last piece. The first piece has the message's key, the others ``KEY/2`` and
+    on. The first of its parts are ``files``, which are blocks already.
     """
     conversation, id = ids
     runs: list[list[Any]] = []
@@ -122,23 +123,24 @@ def _pieces(
             meta=node.meta if number == 1 else {"uuid": id, "piece": number},
         )  # fmt: skip
         pieces.append(_read(piece, run, files if number == 1 else 0, notes))
-    return pieces or [node]
+    return pieces or [node]  # an empty message, which others may continue
 
 
 def _read(piece: SourceMessage, run: list[Any], files: int, notes: ImportNotes) -> SourceMessage:
-    """A piece with its blocks in headish's own words."""
+    """Return a piece with headish's own blocks."""
     if files == len(run):
         return replace(piece, content=run)
     entry = {"role": "assistant" if piece.role == "assistant" else "user", "content": run[files:]}
-    kept = read_native(ANTHROPIC, entry, notes, piece.where)
-    if kept is None:
+    message = read_native(ANTHROPIC, entry, notes, piece.where)
+    if message is None:
         return piece
-    blocks = [_named(block) for block in kept.blocks]
-    return replace(piece, content=[*run[:files], *blocks], form=None if files else kept.form)
+    blocks = [_named(block) for block in message.blocks]
+    # With files before them, the blocks no longer are the message that the form describes.
+    return replace(piece, content=[*run[:files], *blocks], form=None if files else message.form)
 
 
 def _named(block: ContentBlock) -> ContentBlock:
-    """A result says here of which tool it is."""
+    """Set the name of a result's tool: the export has it, Anthropic's API does not."""
     name = block.opaque.get(ANTHROPIC, {}).get("name") if isinstance(block, ToolResult) else None
     return replace(block, name=name) if isinstance(name, str) else block
 
@@ -153,9 +155,15 @@ def _files(message: Mapping[str, Any]) -> list[Block]:
 
 
 def _parts(message: Mapping[str, Any]) -> list[Any]:
-    """What a message says, as blocks of Anthropic's; empty texts say nothing."""
-    for said in (message.get("content"), message.get("text")):
-        parts = [{"type": "text", "text": said}] if isinstance(said, str) else said if isinstance(said, list) else []
+    """Return what a message says, as blocks of Anthropic's, without empty texts."""
+    for content in (message.get("content"), message.get("text")):
+        parts = (
+            [{"type": "text", "text": content}]
+            if isinstance(content, str)
+            else content
+            if isinstance(content, list)
+            else []
+        )
         found = [part for part in parts if part and not (isinstance(part, Mapping) and part.get("text") == "")]
         if found:
             return found
@@ -163,13 +171,13 @@ def _parts(message: Mapping[str, Any]) -> list[Any]:
 
 
 def _document(file: Mapping[str, Any]) -> Block:
-    """An attachment: the text that was taken out of it, and what was said of it."""
+    """Convert an attachment: the text that was extracted from it, and what else the export says of it."""
     name, text = shapes.name(file.get("file_name")), file.get("extracted_content")
     if not isinstance(text, str):
         return {"type": "provider", "provider": ANTHROPIC, "data": dict(file)}
     data = text.encode()
     guessed = guess_media_type(data, name)
-    # The text of a PDF is no PDF.
+    # The name says PDF, but the bytes are its text.
     is_text = guessed.startswith("text/") or guessed.endswith(("json", "xml", "yaml"))
     source = {"type": "base64", "media_type": guessed if is_text else "text/plain", "data": b64encode(data).decode()}
     rest = {key: value for key, value in file.items() if key not in ("file_name", "extracted_content")}

@@ -1,9 +1,9 @@
 """Sessions of the OpenAI Agents SDK: a SQLite database with an item of the Responses API in each row.
 
 A session is a conversation, each item a turn. An ``AdvancedSQLiteSession`` says which rows make up each of its
-branches; branches share the rows that they have in common. The tables may have names of the program's own: they are
-known by their columns. Items of an encrypted session are left out. Which branch a program is on is kept nowhere: the
-newest message has the bookmark.
+branches; branches share the rows that they have in common. A program may name the tables as it likes, so they are
+recognised by their columns. Items of an encrypted session are left out. The database does not say which branch a
+program is on: the newest message has the bookmark.
 
 Keys: ``openai-agents:SESSION:ROW``.
 
@@ -40,7 +40,7 @@ Row = Mapping[str, Any]
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The sessions of a database, by their ids.
+    """Yield the sessions of a database, by their ids.
 
     Raises: InvalidImport for another database, and a damaged one.
     """
@@ -64,30 +64,31 @@ class _AgentsSession:
         self._columns = ("message_data", "created_at") if timed else ("message_data",)
 
     def conversation(self) -> SourceConversation:
-        """The session with its messages."""
+        """Return the session with its messages."""
+        # The ids first, then one row at a time: a value that is too large costs only its row.
         rows = self._foreign.rows(self._table, ("id",), "id", session_id=self._id)
         numbers = list(dict.fromkeys(row["id"] for row in rows if isinstance(row["id"], int)))
         branches, turns = self._branches()
         placed = {number for branch in branches.values() for number in branch}
         loose = [number for number in numbers if number not in placed]
-        read = {number: node for number in numbers if (node := self._node(number)) is not None}
+        readable = {number: node for number in numbers if (node := self._node(number)) is not None}
         nodes: dict[str, SourceMessage] = {}
         for name, listed in [*branches.items(), ("", loose)]:
-            self._place(nodes, name, [number for number in listed if number in read], read)
+            self._place(nodes, name, [number for number in listed if number in readable], readable)
         self._count(nodes, turns)
         return SourceConversation(
             format=FORMAT, id=self._id, title=self._title, tags=[FORMAT], messages=list(nodes.values())
         )
 
     def _branches(self) -> tuple[dict[str, list[int]], dict[tuple[str, int], int]]:
-        """The rows of each branch in their order, and which row ends each of its turns."""
+        """Return the rows of each branch in their order, and the row that ends each of its turns."""
         branches: dict[str, list[int]] = {}
         ends: dict[tuple[str, int], int] = {}
         if not self._foreign.has("message_structure", *_STRUCTURE, "user_turn_number"):
             return branches, ends
         columns = ("message_id", "branch_id", "user_turn_number")
-        found = self._foreign.rows("message_structure", columns, "sequence_number", "message_id", session_id=self._id)
-        for row in found:
+        rows = self._foreign.rows("message_structure", columns, "sequence_number", "message_id", session_id=self._id)
+        for row in rows:
             number, branch, turn = row["message_id"], row["branch_id"], row["user_turn_number"]
             if isinstance(number, int) and isinstance(branch, str):
                 branches.setdefault(branch, []).append(number)
@@ -98,8 +99,8 @@ class _AgentsSession:
     def _place(
         self, nodes: dict[str, SourceMessage], branch: str, listed: list[int], read: Mapping[int, SourceMessage]
     ) -> None:
-        """Put the rows of a branch behind one another. A row that another branch has behind another row is said
-        again."""
+        """Make the rows of a branch continue one another. A row that comes after another row in another branch is
+        stored again."""
         before: str | None = None
         for number in listed:
             node, id = read[number], str(number)
@@ -131,22 +132,23 @@ class _AgentsSession:
         return self._read(item, number, row, where)
 
     def _read(self, item: Mapping[str, Any], number: int, row: Row, where: str) -> SourceMessage | None:
-        kept = read_native("responses", item, self._notes, where)
-        if kept is None:
+        entry = read_native("responses", item, self._notes, where)
+        if entry is None:
             return None
+        # An item that is neither a message nor a result is the model's, whatever role its form gives it.
         is_message = item.get("type", "message") == "message"
-        role = kept.role if kept.role == "tool" or is_message else "assistant"
-        if role == "user" and self._title is None and kept.blocks and isinstance(kept.blocks[0], Text):
-            self._title = title_from(kept.blocks[0].text)
+        role = entry.role if entry.role == "tool" or is_message else "assistant"
+        if role == "user" and self._title is None and entry.blocks and isinstance(entry.blocks[0], Text):
+            self._title = title_from(entry.blocks[0].text)
         return SourceMessage(
-            id=None, role=role, content=kept.blocks, said_at=utc(row.get("created_at")), where=where, form=kept.form,
-            key=make_key(FORMAT, self._id, str(number)), speaker=kept.speaker,
-            meta={"item": dict(kept.rest)} if kept.rest else {},
+            id=None, role=role, content=entry.blocks, said_at=utc(row.get("created_at")), where=where, form=entry.form,
+            key=make_key(FORMAT, self._id, str(number)), speaker=entry.speaker,
+            meta={"item": dict(entry.rest)} if entry.rest else {},
             reply={"provider": "openai_responses"} if role == "assistant" else None,
         )  # fmt: skip
 
     def _count(self, nodes: dict[str, SourceMessage], ends: Mapping[tuple[str, int], int]) -> None:
-        """Put the tokens of a turn, which are those of all its requests, beside its last answer."""
+        """Set the token counts of a turn, which are those of all its requests, on its last answer."""
         if not ends or not self._foreign.has("turn_usage", "session_id", *_USAGE):
             return
         for row in self._foreign.rows("turn_usage", _USAGE, "user_turn_number", session_id=self._id):
@@ -173,7 +175,7 @@ def _usage(row: Row) -> dict[str, int]:
 
 def _load(value: Any) -> Mapping[str, Any]:
     try:
-        found = json.loads(value) if isinstance(value, str) else None
+        details = json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError):
         return {}
-    return shapes.record(found)
+    return shapes.record(details)

@@ -1,9 +1,9 @@
 """Message histories of pydantic-ai, as ``all_messages_json()`` and ``ModelMessagesTypeAdapter`` write them.
 
-A file holds one history (a JSON list of messages), a list of histories, or one on each line. A request is a turn for
-each role in it: the instructions, the user's words, the results of tools; a response is one turn. Histories are lists,
-so one that grew out of another shares its turns with it. A conversation's id is its key; turns have none, and are
-recognised by what they say and what leads to them.
+A file holds one history (a JSON list of messages), a list of histories, or one on each line. A request becomes a turn
+for each role in it: the instructions, the user's words, the results of tools; a response is one turn. Histories are
+lists, so one that grew out of another shares its turns with it. A conversation's id is its key; turns have no keys, and
+are recognised by what they say and what leads to them.
 
 Source: pydantic-ai-slim 2.68.0, ``messages.py``, read and run 2026-11-22.
 """
@@ -42,13 +42,13 @@ _MESSAGE = ("parts", "kind", "timestamp", "usage", "model_name", "provider_name"
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The histories of a file. Raises: InvalidImport for a file that is not JSON."""
+    """Yield the histories of a file. Raises: InvalidImport for a file that is not JSON."""
     for where, history in _histories(given):
         yield _History(history, where, given).conversation()
 
 
 def _histories(given: ImportSource) -> Iterator[tuple[str, list[Any]]]:
-    """The lists of messages; messages that stand one behind another in the file are one list."""
+    """Yield the lists of messages; single messages, one after another in the file, are one list."""
     loose: list[Any] = []
     for where, value in read_values(given):
         held = value if isinstance(value, list) else _list_in(value)
@@ -75,7 +75,7 @@ class _History:
         self._title: str | None = None
 
     def conversation(self) -> SourceConversation:
-        """The history with its messages."""
+        """Return the history with its messages."""
         ids: dict[str, None] = {}
         for number, message in enumerate(self._messages, 1):
             where = ", ".join(filter(None, (self._where, f"message {number}")))
@@ -86,7 +86,7 @@ class _History:
             if isinstance(message.get("conversation_id"), str):
                 ids[message["conversation_id"]] = None
             self._take(message, parts, where)
-        # One without an id is known by how it begins: by the time and the words of its first message.
+        # A history without an id is recognised by the time and the words of its first message.
         id = next(reversed(ids), None) or (fingerprint(self._messages[0]).hex() if self._messages else None)
         return SourceConversation(format=FORMAT, id=id, title=self._title, tags=[FORMAT], messages=self._nodes)
 
@@ -135,7 +135,7 @@ class _History:
 
 
 def _runs(parts: Sequence[Any], is_answer: bool) -> list[tuple[str, list[Part]]]:
-    """The parts of a message that one role says in a row."""
+    """Group the parts of a message that one role says in a row."""
     runs: list[tuple[str, list[Part]]] = []
     for part in parts:
         part = part if isinstance(part, Mapping) else {"part_kind": "unknown", "value": part}
@@ -149,6 +149,7 @@ def _runs(parts: Sequence[Any], is_answer: bool) -> list[tuple[str, list[Part]]]
 
 def _role(part: Part) -> str:
     kind = str(part.get("part_kind"))
+    # Without a tool, pydantic-ai sends it as a user's message.
     if kind == "retry-prompt":
         return "tool" if isinstance(part.get("tool_name"), str) else "user"
     return _ROLES.get(kind, "user")
@@ -177,7 +178,7 @@ def _prompt(part: Part) -> list[Block] | None:
 
 
 def _item(item: Any) -> Block:
-    """A piece of what a user says: a text, or a medium."""
+    """Convert a piece of what a user says: a text, or a medium."""
     if isinstance(item, str):
         return text_block(item)
     kind = shapes.record(item).get("kind")
@@ -191,7 +192,7 @@ def _document(item: Part) -> Block | None:
     kind, media_type = item.get("kind"), item.get("media_type")
     source: Block
     if kind == "binary" and isinstance(item.get("data"), str):
-        # The alphabet of URLs is pydantic-ai's; blocks have the standard one.
+        # pydantic-ai writes base64 in the alphabet for URLs; blocks have the standard one.
         usual = media_type if isinstance(media_type, str) else "application/octet-stream"
         source = base64_source(usual, item["data"].translate(_STANDARD))
     elif isinstance(kind, str) and kind in _MEDIA_URLS and isinstance(item.get("url"), str):
@@ -212,14 +213,14 @@ def _thinking(part: Part) -> list[Block] | None:
     if not isinstance(content, str):
         return None
     rest = _rest(part, "content", "part_kind", "signature", "provider_name")
-    # Only Anthropic's signatures can be sent back from a block. Those of other providers stand beside it, for
+    # Only Anthropic's signatures can be sent back from a block. Those of other providers are kept beside it, for
     # pydantic-ai.
-    made: Block = {"type": "thinking", "text": content, "provider": provider if provider == "anthropic" else FORMAT}
+    block: Block = {"type": "thinking", "text": content, "provider": provider if provider == "anthropic" else FORMAT}
     if isinstance(signature, str) and provider == "anthropic":
-        made["signature"] = signature
+        block["signature"] = signature
     elif signature is not None:
         rest |= {"signature": signature, "provider_name": provider}
-    return [{**made, **_opaque(rest)}]
+    return [{**block, **_opaque(rest)}]
 
 
 def _call(part: Part) -> list[Block] | None:
@@ -231,14 +232,14 @@ def _call(part: Part) -> list[Block] | None:
 
 
 def _result(part: Part) -> list[Block] | None:
-    """A result; what is no text and no medium stands as the JSON that pydantic-ai sends for it."""
+    """Make a result. A value that is neither text nor a medium becomes the JSON that pydantic-ai sends for it."""
     name, content = part.get("tool_name"), part.get("content")
     if not isinstance(name, str):
         return _text(part)
     listed = content if isinstance(content, list) and any(map(_is_medium, content)) else [content]
-    said = [_item(each) if isinstance(each, str) or _is_medium(each) else _as_json(each) for each in listed]
+    content_blocks = [_item(each) if isinstance(each, str) or _is_medium(each) else _as_json(each) for each in listed]
     failed = part.get("part_kind") == "retry-prompt" or part.get("outcome") not in (None, "success")
-    return [result_block(shapes.name(part.get("tool_call_id")), name, said, failed=failed)]
+    return [result_block(shapes.name(part.get("tool_call_id")), name, content_blocks, failed=failed)]
 
 
 def _file(part: Part) -> list[Block] | None:
@@ -266,12 +267,14 @@ def _asked_cache(part: Part) -> Cache:
 
 
 def _said_time(ttl: Any) -> Cache:
-    """pydantic-ai writes ``5m``, its default, where nobody said a time."""
+    """Return the lifetime that a cache point asks for. pydantic-ai writes ``5m``, its default, even if nobody gave
+    one."""
     return "1h" if ttl == "1h" else True
 
 
 def _part_rest(part: Part) -> Block:
-    """What a result or a prompt says beside its content, for the meta; of other parts it stands beside the block."""
+    """Return what a result or a prompt says beside its content, for the meta; other parts keep theirs beside their
+    block."""
     if part.get("part_kind") not in ("tool-return", "retry-prompt", "system-prompt", "user-prompt"):
         return {}
     return _rest(part, "content", "part_kind", "tool_name", "tool_call_id", "timestamp", "outcome")
@@ -279,7 +282,7 @@ def _part_rest(part: Part) -> Block:
 
 def _reply(message: Part) -> Block:
     counts = shapes.record(message.get("usage"))
-    found = {
+    counts_by_name = {
         "input_tokens": counts.get("input_tokens", counts.get("request_tokens")),
         "output_tokens": counts.get("output_tokens", counts.get("response_tokens")),
         "cache_creation_input_tokens": counts.get("cache_write_tokens"),
@@ -287,7 +290,7 @@ def _reply(message: Part) -> Block:
         "reasoning_tokens": counts.get("output_reasoning_tokens"),
     }
     provider = shapes.name(message.get("provider_name")) or FORMAT
-    usage = shapes.token_counts(found)
+    usage = shapes.token_counts(counts_by_name)
     return make_reply(provider, usage, model=message.get("model_name"), stop=message.get("finish_reason"))
 
 
@@ -310,4 +313,4 @@ _READERS: dict[str, Callable[[Part], list[Block] | None]] = {
     "tool-call": _call,
     "file": _file,
 }
-"""The parts that are blocks of headish's own; any other is kept whole for pydantic-ai."""
+"""The parts with blocks of headish's own; any other part is kept whole for pydantic-ai."""

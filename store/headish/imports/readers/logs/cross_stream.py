@@ -1,8 +1,8 @@
-"""An export of cross.stream: a folder with ``frames.jsonl`` and ``cas/``, as gpt2099 keeps its turns there.
+"""An export of cross.stream: a folder with ``frames.jsonl`` and ``cas/``, where gpt2099 keeps its turns.
 
-A frame of the topic ``gpt.turn`` is a turn, its payload is a file of ``cas``, checked against its hash. It may continue
-several. Its ``options`` are what a turn hands down. A name stands in the meta of the turns that were asked, never in
-that of their answers: here an answer takes the name along. Frames of other topics (calls, chunks of streams, and the
+A frame of the topic ``gpt.turn`` is a turn; its payload is a file in ``cas``, checked against its hash. It may continue
+several turns. Its ``options`` are what a turn hands down. gpt2099 writes a name into the meta of questions only, never
+into that of their answers: here an answer moves the name on. Frames of other topics (calls, chunks of streams, and the
 providers with their keys) are left out.
 
 The file is read twice: for the names, each of which goes to the last turn that has it, and for the turns, one by one.
@@ -49,9 +49,10 @@ _COUNTS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cach
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
-    """The turns of an export, a tree each, in the order of the file."""
+    """Yield the turns of an export, one tree each, in the order of the file."""
     names = _FrameNames()
     begin = given.file.tell()
+    # The first reading must not report and count what the second one will.
     quiet = given._replace(notes=type(given.notes)(given.name), progress=None)
     for line in read_records(quiet):
         if line.record.get("topic") == TOPIC:
@@ -73,23 +74,23 @@ class _FrameNames:
         self._last: dict[str, str] = {}
 
     def add(self, frame: Mapping[str, Any]) -> None:
-        """Take a frame. An answer, and a result, has the name of what it continues."""
+        """Take a frame. An answer, or a result, has the name of what it continues."""
         id, meta = str(frame.get("id")).lower(), _meta_of(frame)
         head = meta.get("head")
         parents = [self.id_of(each) for each in _continues(meta)]
         if not (isinstance(head, str) and head):
             head = next((name for each in reversed(parents) if (name := self._name_of.get(each))), None)
-            # A name that has gone on elsewhere is not called back.
+            # A name that has since moved on to another turn stays there.
             head = head if head is not None and self._last[head] in parents else None
         if head is not None:
             self._name_of[id], self._last[head] = head, id
 
     def id_of(self, continued: str) -> str:
-        """The id of what a turn says that it continues: by its id, or by the name that it had then."""
+        """Return the id of what a turn continues, which it gives as an id, or as the name that pointed there then."""
         return continued.lower() if as_turn_id(continued) else self._last.get(continued, continued)
 
     def names_of(self, id: str) -> list[str]:
-        """The names that point at a turn in the end."""
+        """Return the names that point at a turn in the end."""
         return [name for name, last in self._last.items() if last == id]
 
 
@@ -98,11 +99,12 @@ class _FrameExport:
         self._given, self._notes = given, given.notes
         self._folder = None if given.path is None else Path(given.path).parent / CAS
         self._named = names
+        # The names as they were at each turn: ``continues`` may use one that has moved since.
         self._then = _FrameNames()
         self._known: set[str] = set()
 
     def read(self, line: RecordLine) -> Iterator[ImportedTree]:
-        """The tree of a turn."""
+        """Yield the tree of a turn; one for each of its names."""
         frame, meta = line.record, _meta_of(line.record)
         id = as_turn_id(str(frame.get("id")))
         if id is None:
@@ -120,13 +122,14 @@ class _FrameExport:
         links = tuple(f"{FORMAT}:{each}".encode() for each in parents if each in self._known)
         abouts = [self._about(name) for name in self._named.names_of(id)]
         for index, about in enumerate(abouts or [None]):
+            # ``goes_on``: a turn that continues another, or has a second name, is not one more conversation.
             yield ImportedTree(
                 (draft,), (links or None,), about=about, logged=True, goes_on=bool(links) or index > 0,
                 untimed=int(draft.facts.said_at is None),
             )  # fmt: skip
 
     def _about(self, name: str) -> ImportedConversation | None:
-        """The name unchanged, if a bookmark may have it."""
+        """Describe the conversation of a name, which is kept unchanged if a bookmark may have it."""
         about = about_of(SourceConversation(format=FORMAT, id=name, title=name, tags=[FORMAT]), self._notes)
         return replace(about, names=(name, *about.names)) if new_refusal(name) is None else about
 
@@ -141,16 +144,16 @@ class _FrameExport:
             self._notes.change(where, "a role that is none became the user's")
             role = "user"
         said_at, key = plausible_time(int(id, 36) >> BELOW_TIME), make_key(FORMAT, id)
-        kept = {name: value for name, value in meta.items() if name not in _MAPPED and value is not None}
+        rest = {name: value for name, value in meta.items() if name not in _MAPPED and value is not None}
         inherited = meta.get("inherited", meta.get("options"))
         inherited, hid = without_secrets(inherited) if isinstance(inherited, Mapping) else (None, False)
         if hid:
             self._notes.change(where, "what looks like a key was hidden in options")
         if meta.get("type") == "document":
-            return self._document(data, meta, {"role": role, "said_at": said_at, "key": key}, kept, where)
+            return self._document(data, meta, {"role": role, "said_at": said_at, "key": key}, rest, where)
         node = SourceMessage(
             id=id, role=str(role), content=self._content(data, meta, where), said_at=said_at, key=key,
-            meta=kept, inherited=inherited, cache=plausible_cache(meta.get("cache")), where=where,
+            meta=rest, inherited=inherited, cache=plausible_cache(meta.get("cache")), where=where,
             reply=_reply(meta) if role == "assistant" else None,
         )  # fmt: skip
         return draft_node(FORMAT, node, self._notes, self._given.limit_bytes)
@@ -173,7 +176,7 @@ class _FrameExport:
             return None
 
     def _content(self, data: bytes, meta: Mapping[str, Any], where: str) -> Any:
-        """Blocks as JSON; older turns hold a text."""
+        """Return the blocks of a JSON payload; older turns hold text."""
         if meta.get("content_type") != "application/json":
             return data.decode(errors="replace")
         try:
@@ -186,7 +189,7 @@ class _FrameExport:
         return value
 
     def _payload(self, hash: Any) -> bytes:
-        """The payload of a frame; one without a hash has none. Raises: OSError, ValueError."""
+        """Return the payload of a frame, empty for one without a hash. Raises: OSError, ValueError."""
         if hash is None:
             return b""
         if not isinstance(hash, str) or _HASH.fullmatch(hash) is None:
@@ -194,6 +197,7 @@ class _FrameExport:
         if self._folder is None:
             raise ValueError(f"give the folder that holds frames.jsonl and {CAS}, not a stream")
         path = self._folder / b64encode(hash.encode()).decode()
+        # A link in ``cas`` may lead to any file of the machine.
         if not path.resolve().is_relative_to(self._folder.parent.resolve()):
             raise ValueError("it leads out of the folder")
         with open_regular(path) as file:

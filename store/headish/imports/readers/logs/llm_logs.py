@@ -1,12 +1,12 @@
 """The log of llm: ``logs.db``, a SQLite database that is opened read-only and never migrated.
 
 Since 0.32 messages are addressed by a hash that covers what leads to them: a message is a turn, a thread is a
-conversation, and threads share what they have in common. Older responses are a list in each conversation: of each, its
-instructions, its prompt, the results that it was given and the answer are turns. Fragments are put back into the texts
-that borrow from them, and attachments that the database holds are documents. Files and addresses that it only names are
-not read.
+conversation, and threads share what they have in common. Older responses are a list in each conversation; each gives
+turns for its instructions, its prompt, the results that it was given, and its answer. Fragments are put back into the
+texts that refer to them, and attachments in the database become documents. Files and URLs that it only names are not
+read.
 
-Keys: ``llm:HASH``; of older responses ``llm:RESPONSE``, and ``llm:RESPONSE:prompt`` and the like.
+Keys: ``llm:HASH``; for older responses ``llm:RESPONSE``, and ``llm:RESPONSE:prompt`` and the like.
 
 Source: simonw/llm 0.36, its migrations and logs, read and run 2026-11-22.
 """
@@ -33,9 +33,9 @@ _OWN = "it is a database of headish: open it with --db; Store.copy_to copies its
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The conversations of a log, the older ones first.
+    """Yield the conversations of a log, older ones first.
 
-    Raises: InvalidImport for another database, a damaged one, and a stream: SQLite reads files.
+    Raises: InvalidImport for another database, a damaged one, and a stream, because SQLite reads only files.
     """
     with opened(given.path, given.name) as foreign:
         tables = foreign.tables.keys()
@@ -56,6 +56,7 @@ def _read_threads(given: ImportSource, foreign: ForeignFile) -> Iterator[SourceC
     for thread in foreign.select("SELECT * FROM threads ORDER BY datetime_utc, id"):
         turns = foreign.select("SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, id", thread["id"])
         yield from _thread(given, foreign, thread, turns)
+    # A turn whose thread is missing is a conversation of its own.
     alone = "SELECT * FROM turns WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads) ORDER BY id"
     for turn in foreign.select(alone):
         thread = {"id": turn["id"], "tip_message_hash": turn["tip_message_hash"]}
@@ -75,7 +76,7 @@ def _thread(
 
 
 def _times(messages: Mapping[str, SourceMessage], turns: list[dict[str, Any]]) -> dict[str, str]:
-    """A message was said in the first turn that knows it: messages themselves have no time."""
+    """Return the time of each message: that of the first turn that has it, because messages themselves have no time."""
     times: dict[str, str] = {}
     for turn in turns:
         place: str | None = turn["tip_message_hash"]
@@ -90,6 +91,7 @@ def _timed(
 ) -> SourceMessage:
     id = node.id or ""
     reply, beside = replies.get(id, ({}, {}))
+    # A row of ``turns`` describes the answer that ends it.
     answer = {"reply": reply, "meta": {**node.meta, **beside}} if node.role == "assistant" and reply else {}
     return replace(node, said_at=utc(times.get(id)), **answer)
 

@@ -1,4 +1,5 @@
-"""Messages of llm's log since 0.32: parts as content blocks, with the fragments and attachments that they refer to."""
+"""Read messages of llm's log since 0.32: parts as content blocks, with the fragments and attachments that they refer
+to."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ FORMAT = "llm"
 ROLES = ("system", "developer", "user", "assistant", "tool")
 Block = dict[str, Any]
 Row = Mapping[str, Any]
+# UNION, not UNION ALL: it drops repeated hashes, so that messages in a circle end.
 _UP = """
 WITH RECURSIVE up(hash) AS (
   SELECT hash FROM messages WHERE hash = ?
@@ -31,22 +33,22 @@ _PARTS = _UP + "SELECT parts.* FROM up JOIN parts ON parts.message_hash = up.has
 
 
 class Borrowed:
-    """Fragments and attachments by their ids, each read once it is asked for."""
+    """Fragments and attachments by their ids, each read when it is asked for."""
 
     def __init__(self, foreign: ForeignFile) -> None:
         self._foreign = foreign
 
     def fragment(self, id: Any) -> str:
-        """The text of a fragment; empty where it is gone."""
+        """Return the text of a fragment; empty if it is gone."""
         row = self._row("SELECT content FROM fragments WHERE id = ?", id)
         return str(row["content"] or "") if row is not None else ""
 
     def attachment(self, id: Any) -> Block:
-        """An attachment as a document; one that the database only names, as that name."""
+        """Return an attachment as a document; one without bytes in the database as a provider's block with its name."""
         row = self._row("SELECT * FROM attachments WHERE id = ?", id)
         if row is None or not isinstance(row["content"], bytes):
-            named = {key: value for key, value in (row or {"id": id}).items() if value is not None}
-            return {"type": "provider", "provider": FORMAT, "data": {"type": "attachment", "attachment": named}}
+            reference = {key: value for key, value in (row or {"id": id}).items() if value is not None}
+            return {"type": "provider", "provider": FORMAT, "data": {"type": "attachment", "attachment": reference}}
         data = row["content"]
         media_type = row["type"] if isinstance(row["type"], str) and row["type"] else guess_media_type(data)
         return {
@@ -55,16 +57,17 @@ class Borrowed:
         }
 
     def _row(self, statement: str, id: Any) -> Row | None:
-        """A row by its id, which may be any JSON value."""
-        found = self._foreign.select(statement, id) if isinstance(id, str | int | float) else []
-        return found[0] if found else None
+        """Return a row by its id, which may be any JSON value."""
+        rows = self._foreign.select(statement, id) if isinstance(id, str | int | float) else []
+        return rows[0] if rows else None
 
 
 def read_messages(foreign: ForeignFile, tips: Sequence[str]) -> dict[str, SourceMessage]:
-    """The messages that lead to the tips, by their hashes. Raises: TooLargeValue; sqlite3.Error."""
+    """Return the messages that lead to the tips, by their hashes. Raises: TooLargeValue; sqlite3.Error."""
     rows: dict[str, Row] = {}
     parts: defaultdict[str, dict[Any, Row]] = defaultdict(dict)
     for tip in tips:
+        # Its thread was read on the way to another tip.
         if tip in rows:
             continue
         rows.update((row["hash"], row) for row in foreign.select(_MESSAGES, tip))
@@ -145,16 +148,16 @@ def _rest(payload: Block, *said: str) -> Block:
 
 
 def reply_of(row: Row) -> tuple[Block, Block]:
-    """What a turn or an older response says of its answer, and what is kept beside it."""
+    """Return what a turn or an older response says of its answer, and what is kept beside it."""
     model = row.get("resolved_model") or row.get("model")
     usage = {name: row[name] for name in ("input_tokens", "output_tokens") if type(row.get(name)) is int}
-    kept = {name: load(row.get(name)) for name in ("options_json", "token_details", "response_json", "prompt_json")}
-    kept |= {"duration_ms": row.get("duration_ms"), "turn": row.get("id"), "schema_id": row.get("schema_id")}
-    return make_reply(FORMAT, usage, model=model), {key: value for key, value in kept.items() if value}
+    beside = {name: load(row.get(name)) for name in ("options_json", "token_details", "response_json", "prompt_json")}
+    beside |= {"duration_ms": row.get("duration_ms"), "turn": row.get("id"), "schema_id": row.get("schema_id")}
+    return make_reply(FORMAT, usage, model=model), {key: value for key, value in beside.items() if value}
 
 
 def utc(time: Any) -> Any:
-    """A time without a zone is in UTC."""
+    """Return a time with its zone: llm writes UTC without one."""
     try:
         moment = datetime.fromisoformat(time)
     except (TypeError, ValueError):
@@ -163,7 +166,7 @@ def utc(time: Any) -> Any:
 
 
 def load(text: Any) -> Any:
-    """The JSON of a column; text that is no JSON stays text."""
+    """Return the JSON of a column; text that is not JSON stays text."""
     try:
         return json.loads(text) if isinstance(text, str) else text
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Responses of llm's log before 0.32: a list in each conversation, and tables of what came with a prompt."""
+"""Read responses of llm's log before 0.32: a list in each conversation, and tables of what came with a prompt."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ Row = Mapping[str, Any]
 
 
 def read_responses(foreign: ForeignFile) -> Iterator[tuple[dict[str, Any], list[SourceMessage]]]:
-    """Each conversation with its messages; a response without a conversation is one of its own.
+    """Yield each conversation with its messages; a response without a conversation is one of its own.
 
     Raises: TooLargeValue; sqlite3.Error.
     """
     if "responses" not in foreign.tables:
         return
+    # A response that is a turn as well is read as a part of its thread.
     new = " AND id NOT IN (SELECT id FROM turns)" if "turns" in foreign.tables else ""
     responses = _Responses(foreign)
     for conversation in foreign.select("SELECT * FROM conversations ORDER BY id"):
@@ -40,7 +41,7 @@ class _Responses:
         self._borrowed = Borrowed(foreign)
 
     def nodes(self, rows: list[dict[str, Any]]) -> list[SourceMessage]:
-        """What was said, one message behind the other; instructions stand where they change."""
+        """Return the messages, each continuing the one before; instructions come only where they change."""
         nodes: list[SourceMessage] = []
         instructions: str | None = None
         for row in rows:
@@ -78,18 +79,18 @@ class _Responses:
         blocks += [{"type": "thinking", "text": thought, "provider": FORMAT}] if thought else []
         blocks += [{"type": "text", "text": text}] if text else []
         for call in self._beside(row, "tool_calls", " ORDER BY id"):
-            named = {"id": call["tool_call_id"]} if isinstance(call.get("tool_call_id"), str) else {}
-            blocks.append({"type": "tool_use", "name": str(call["name"]), "input": load(call["arguments"]), **named})
+            with_id = {"id": call["tool_call_id"]} if isinstance(call.get("tool_call_id"), str) else {}
+            blocks.append({"type": "tool_use", "name": str(call["name"]), "input": load(call["arguments"]), **with_id})
         return blocks
 
     def _results(self, row: Row) -> list[Block]:
-        """Results belong before the answer of the response that they stand with: it was given them."""
+        """Return the results that a response was given: they come before its answer."""
         blocks: list[Block] = []
         for result in self._beside(row, "tool_results", " ORDER BY id"):
             answers = {"tool_use_id": result["tool_call_id"]} if isinstance(result.get("tool_call_id"), str) else {}
             failed = {"is_error": True, "exception": result["exception"]} if result.get("exception") else {}
-            said = [{"type": "text", "text": str(result["output"])}]
-            blocks.append({"type": "tool_result", **answers, "name": str(result["name"]), "content": said, **failed})
+            content = [{"type": "text", "text": str(result["output"])}]
+            blocks.append({"type": "tool_result", **answers, "name": str(result["name"]), "content": content, **failed})
         return blocks
 
     def _fragments(self, row: Row, table: str) -> list[str]:

@@ -1,9 +1,9 @@
 """Logs of Inspect AI: ``.eval`` (a ZIP with a member for each sample), or ``.json``.
 
-A sample of an epoch is a conversation; its messages have the bookmark. The model was asked with a whole list of
-messages each time: what those lists have in common is one path, and sub-agents, retries and compactions are branches.
-Long texts lie apart in a log and are put back where they belong. Scores, target and metadata are kept with the
-conversation; other events are left out.
+A sample of an epoch is a conversation, and its messages have the bookmark. The model was asked with a whole list of
+messages each time: what those lists have in common is one path; sub-agents, retries and compactions are branches. A log
+keeps long texts apart; they are put back where they belong. Scores, target and metadata are kept with the conversation;
+other events are left out.
 
 Keys: ``inspect:EVAL/SAMPLE/EPOCH:MESSAGE``.
 
@@ -27,14 +27,15 @@ from headish.values.limits import IMPORT_LINE_BYTES
 
 FORMAT = "inspect"
 _SAMPLE = re.compile(r"samples/[^/]+\.json")
+# The second alone is in the log of a run that has not ended.
 _HEADERS = ("header.json", "_journal/start.json")
 _KEPT = ("target", "scores", "metadata", "error", "limit", "uuid", "choices", "files")
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The samples of a log, one at a time.
+    """Yield the samples of a log, one at a time.
 
-    Raises: InvalidImport for an archive or JSON that cannot be read; a log as JSON is held as a whole.
+    Raises: InvalidImport for an archive or JSON that cannot be read. A log in JSON is held in memory as a whole.
     """
     beginning = given.file.read(len(ZIP))
     given.file.seek(0)
@@ -58,7 +59,7 @@ def _of_archive(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any], A
 
 
 def _member(given: ImportSource, archive: Archive, member: str) -> Any:
-    """What a member says; None, and noted as broken, where it cannot be read."""
+    """Return the value of a member; None if it cannot be read, which is noted as broken."""
     try:
         with archive.open_zstd(member) as file:
             data = file.read(IMPORT_LINE_BYTES + 1)
@@ -67,7 +68,7 @@ def _member(given: ImportSource, archive: Archive, member: str) -> Any:
         value, healed = decode(data)
     except (NotJson, InvalidImport) as error:
         if isinstance(error, InvalidImport) and ("the extra" in error.reason or "its archive" in error.reason):
-            raise  # nothing more of the archive can be unpacked here
+            raise  # no further member can be unpacked either: the extra is missing, or the allowance is used up
         given.notes.break_off(member, str(error))
         return None
     if healed:
@@ -86,7 +87,7 @@ def _of_json(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any], Any]
 
 
 def _logs(given: ImportSource) -> Iterator[tuple[str, Any]]:
-    """Raises: InvalidImport, of a log that is too large with the way to have it read."""
+    """Yield the logs. Raises: InvalidImport; for a log that is too large, with the command that makes it readable."""
     try:
         yield from read_values(given)
     except InvalidImport as error:

@@ -1,4 +1,4 @@
-"""One sample of an Inspect log: its messages, and the message lists that were sent to its model."""
+"""Read one sample of an Inspect log: its messages, and the message lists that were sent to its model."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ Message = Mapping[str, Any]
 _ROLES = ("system", "user", "assistant", "tool", "developer")
 _APART = re.compile(r"(?:attachment|tc)://([0-9a-f]{32})")
 _SAID = ("role", "content", "tool_calls", "tool_call_id", "function", "error")
-"""What makes two messages the same; ids are given anew in some logs."""
+"""The fields that make two messages the same. Not the id: some logs give new ids."""
 _OWN = ("id", "role", "content", "tool_calls", "tool_call_id", "function", "error", "model", "tool_error")
 _SHORT = 64
-"""A text of no more characters is compared as it is."""
+"""A text of at most this many characters is compared as it is, not by its hash."""
 _DATA_URL = re.compile(r"data:([^;,]{1,200});base64,(.*)", re.S)
 _MEDIA = {"image": "image/*", "audio": "audio/*", "video": "video/*", "document": None}
 
 
 class InspectSample:
-    """The messages of a sample as paths. ``owner`` is the conversation in keys."""
+    """The messages of a sample as paths. ``owner`` names the conversation in keys."""
 
     def __init__(self, record: Mapping[str, Any], owner: str, where: str, given: ImportSource) -> None:
         self._record, self.owner, self._where = record, owner, where
         self._given, self._notes = given, given.notes
         self.paths = MessagePaths()
         self._apart: Mapping[str, Any] = shapes.record(record.get("attachments"))
-        # One long text may be named many times: put back each time, a small log would fill the memory.
+        # A log may refer to one long text many times: put back each time, a small log would fill the memory.
         self._room = 2 * IMPORT_LINE_BYTES
         self._hashes: dict[str, str] = {}
 
     def read(self) -> str | None:
-        """Read the calls of the model, then the messages; the id of the last message."""
+        """Read the calls of the model, then the messages. Returns the id of the last message."""
         for event in self._events():
             kind = shapes.record(event).get("event")
             if kind == "model":
@@ -62,7 +62,7 @@ class InspectSample:
 
     def _events(self) -> Sequence[Any]:
         listed = self._record.get("events")
-        if not isinstance(listed, list):  # 2024
+        if not isinstance(listed, list):  # logs of 2024
             listed = shapes.record(self._record.get("transcript")).get("events")
         return shapes.listed(listed)
 
@@ -79,18 +79,19 @@ class InspectSample:
                     self._answered(id, event, choice, output if number == 0 else {})
 
     def _input(self, event: Mapping[str, Any]) -> list[Any]:
-        """The list that a model was asked with; newer logs keep each message once, and name them by their places."""
+        """Return the list that a model was asked with. Newer logs keep each message once, and refer to it by its
+        place."""
         listed, pool = event.get("input"), self._record.get("events_data")
-        # In the autumn of 2025 the pool stood in the sample itself, and each message was named by its place.
+        # In the autumn of 2025 the pool was in the sample itself, and each message was named by its place.
         pooled = pool.get("messages") if isinstance(pool, Mapping) else self._record.get("message_pool")
-        messages, found = shapes.listed(pooled), list(shapes.listed(listed))
+        messages, asked = shapes.listed(pooled), list(shapes.listed(listed))
         for ref in shapes.listed(event.get("input_refs")):
             ref = [ref, ref + 1] if type(ref) is int else ref
             if isinstance(ref, list) and len(ref) == 2 and all(type(at) is int and at >= 0 for at in ref):
-                found += messages[ref[0] : ref[1]]
-                if len(found) > len(messages) * 2:
-                    break  # places that repeat one another
-        return found
+                asked += messages[ref[0] : ref[1]]
+                if len(asked) > len(messages) * 2:
+                    break  # overlapping ranges: a few places could ask for any number of messages
+        return asked
 
     def _follow(self, listed: Sequence[Any], time: Any) -> str | None:
         last: str | None = None
@@ -102,13 +103,13 @@ class InspectSample:
         if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
             self._notes.break_off(self._where, "a message is an object with a `role`")
             return before
-        said = {key: self._compared(message[key]) for key in _SAID if message.get(key) not in (None, [], "")}
+        fields = {key: self._compared(message[key]) for key in _SAID if message.get(key) not in (None, [], "")}
         # Without what only some logs say of a call, or the same message would be two.
-        said["tool_calls"] = [self._compared(_call_said(call)) for call in shapes.listed(message.get("tool_calls"))]
-        return self.paths.follow(before, fingerprint(said), lambda: self._nodes(message, time))
+        fields["tool_calls"] = [self._compared(_call_said(call)) for call in shapes.listed(message.get("tool_calls"))]
+        return self.paths.follow(before, fingerprint(fields), lambda: self._nodes(message, time))
 
     def _compared(self, value: Any) -> Any:
-        """What a message says, whether its texts stand in it or lie apart: long ones as their hashes."""
+        """Return a value in a form that is equal whether its texts are inside it or kept apart: long ones as hashes."""
         if isinstance(value, Mapping):
             return {key: self._compared(each) for key, each in value.items()}
         if isinstance(value, list):
@@ -139,7 +140,7 @@ class InspectSample:
 
     def _answered(self, id: str, event: Mapping[str, Any], choice: Any, output: Any) -> None:
         node = self.paths.at(id)
-        # The first call that gave this answer counts. A log may show the same call again.
+        # The first call that gave this answer counts: a log may show the same call again.
         if node.role != "assistant" or (node.reply and "usage" in node.reply):
             return
         model, stop = event.get("model"), choice.get("stop_reason")
@@ -151,13 +152,13 @@ class InspectSample:
     def _blocks(self, message: Message, where: str) -> list[Block]:
         content = message.get("content")
         if isinstance(content, str):
-            said = [text_block(self._whole(content, where))] if content else []
+            blocks = [text_block(self._whole(content, where))] if content else []
         else:
-            said = [block for part in shapes.listed(content) for block in self._part(part, where)]
+            blocks = [block for part in shapes.listed(content) for block in self._part(part, where)]
         if message["role"] == "tool":
-            return [self._result(message, said)]
+            return [self._result(message, blocks)]
         calls = [_call(call) for call in shapes.listed(message.get("tool_calls")) if isinstance(call, Mapping)]
-        return [*(block for block in said if block.get("text") != ""), *calls]
+        return [*(block for block in blocks if block.get("text") != ""), *calls]
 
     def _result(self, message: Message, said: list[Block]) -> Block:
         error, id, name = message.get("error"), message.get("tool_call_id"), message.get("function")
@@ -181,7 +182,7 @@ class InspectSample:
         return {key: self._whole(value, where) if isinstance(value, str) else value for key, value in part.items()}
 
     def _whole(self, text: str, where: str) -> str:
-        """A text with what lies apart put back, as long as the sample does not swell without end."""
+        """Put back the texts that the log keeps apart, up to a limit for the whole sample."""
         if "://" not in text:
             return text
 
@@ -205,7 +206,7 @@ def _read_text(part: Block) -> Block | None:
 
 
 def _read_reasoning(part: Block) -> Block | None:
-    """Reasoning; of what was redacted the summary is what people may read."""
+    """Read reasoning. If it was redacted, people may read only the summary."""
     text = part.get("summary") if part.get("redacted") is True else part.get("reasoning")
     if not isinstance(text, str):
         text = "" if part.get("redacted") is True else None
@@ -257,10 +258,10 @@ def _model(name: str) -> dict[str, Any]:
 
 def _usage(counts: Any) -> dict[str, int]:
     counts = shapes.record(counts)
-    found = {
+    by_name = {
         "input_tokens": counts.get("input_tokens"), "output_tokens": counts.get("output_tokens"),
         "cache_creation_input_tokens": counts.get("input_tokens_cache_write"),
         "cache_read_input_tokens": counts.get("input_tokens_cache_read"),
         "reasoning_tokens": counts.get("reasoning_tokens"),
     }  # fmt: skip
-    return shapes.token_counts(found, cached_inside=False)
+    return shapes.token_counts(by_name, cached_inside=False)  # Inspect counts cached tokens apart

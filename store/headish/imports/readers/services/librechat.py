@@ -1,10 +1,10 @@
 """LibreChat's export of a conversation as JSON: a list of messages with their parents, or a tree of them.
 
-``messages`` is a flat list, or, where the export was ``recursive``, nested by ``children``, under ``messages`` or
-``messagesTree``. ``promptPrefix`` are the instructions of all branches: a system turn in front of them. The export does
+``messages`` is a flat list; a ``recursive`` export nests messages by ``children``, under ``messages`` or
+``messagesTree``. ``promptPrefix`` holds the instructions of all branches: a system turn before them. The export does
 not say which branch the page shows: the newest message has the bookmark. Files come without their bytes.
 
-Keys: ``librechat:CONVERSATION:MESSAGE``; of an answer that used tools, ``…/2`` and on.
+Keys: ``librechat:CONVERSATION:MESSAGE``; for an answer that used tools, ``…/2`` and on.
 
 Source: danny-avila/LibreChat, test data of its importers, and exports of 2024, read 2026-11-22.
 """
@@ -33,6 +33,7 @@ from headish.imports.readers.shared.json_records import milliseconds, read_value
 from headish.values import shapes
 
 FORMAT = "librechat"
+# The parent that LibreChat gives to first messages.
 _ROOT = "00000000-0000-0000-0000-000000000000"
 _SYSTEM = "system"
 _OWN = (
@@ -44,7 +45,7 @@ _TALK = ("messages", "messagesTree", "conversationId", "title", "branches", "rec
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The conversations of a file, mostly one. Raises: InvalidImport for a file that is not JSON."""
+    """Yield the conversations of a file, mostly one. Raises: InvalidImport for a file that is not JSON."""
     for where, record in read_values(given):
         listed = _messages(record)
         if listed is None:
@@ -66,18 +67,18 @@ class _LibreChatConversation:
         self._id = shapes.name(record.get("conversationId"))
 
     def conversation(self, listed: list[Any]) -> SourceConversation:
-        """The conversation with its messages."""
+        """Return the conversation with its messages."""
         system = self._options.get("promptPrefix")
         nodes: list[SourceMessage] = []
         if isinstance(system, str) and system:
             nodes.append(SourceMessage(id=_SYSTEM, role="system", content=[text_block(system)], key=self._key(_SYSTEM)))
         for number, (message, parent) in enumerate(_flat(listed), 1):
             nodes += self._nodes(message, parent, number)
-        known = {node.id for node in nodes}
-        root = _SYSTEM if _SYSTEM in known else None
+        ids = {node.id for node in nodes}
+        root = _SYSTEM if _SYSTEM in ids else None
         # Messages whose parent is missing continue the instructions, as all branches do.
         placed = [
-            replace(node, parent=root) if node.parent not in known and node.id != _SYSTEM else node for node in nodes
+            replace(node, parent=root) if node.parent not in ids and node.id != _SYSTEM else node for node in nodes
         ]
         title, tags = self._record.get("title"), self._record.get("tags")
         app = {
@@ -86,7 +87,7 @@ class _LibreChatConversation:
         return SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tags=[FORMAT, *(tag for tag in shapes.listed(tags) if isinstance(tag, str))],
-            app={FORMAT: app} if app else {}, messages=placed,
+            app={FORMAT: app} if app else {}, messages=placed, edits=True,
         )  # fmt: skip
 
     def _nodes(self, message: Any, above: str | None, number: int) -> list[SourceMessage]:
@@ -119,10 +120,11 @@ class _LibreChatConversation:
         ]
         for _ in kept:
             self._notes.keep(where, "file without its bytes")
-        said = [block for part in shapes.listed(content) for block in self._part(part, where)]
-        if not said and isinstance(text, str) and text:
-            said = [text_block(text)]
-        return [*kept, *said]
+        blocks = [block for part in shapes.listed(content) for block in self._part(part, where)]
+        # Older messages have only a text.
+        if not blocks and isinstance(text, str) and text:
+            blocks = [text_block(text)]
+        return [*kept, *blocks]
 
     def _part(self, part: Any, where: str) -> list[Block]:
         kind = shapes.record(part).get("type")
@@ -151,7 +153,7 @@ class _LibreChatConversation:
 
 
 def _flat(listed: list[Any]) -> Iterator[tuple[Any, str | None]]:
-    """The messages with the one that they are nested in, parents first."""
+    """Yield the messages, each with the message that it is nested in, parents first."""
     # A stack, because trees may be nested deeper than Python recurses.
     waiting: list[tuple[Any, str | None]] = [(each, None) for each in reversed(listed)]
     while waiting:
@@ -163,7 +165,7 @@ def _flat(listed: list[Any]) -> Iterator[tuple[Any, str | None]]:
 
 
 def _call(call: Mapping[str, Any]) -> list[Block]:
-    """A call, and its result if it has one. Older ones nest a function of OpenAI's assistants."""
+    """Make a call, and its result if it has one. Older ones nest a function of OpenAI's assistants."""
     function = call.get("function")
     inner: Mapping[str, Any] = function if isinstance(function, Mapping) else call
     name, given, output = inner.get("name"), inner.get("args", inner.get("arguments")), inner.get("output")

@@ -1,10 +1,10 @@
 """Open WebUI: its export of chats (JSON), or its database ``webui.db``.
 
 A chat is a map of messages, each with its parent; edits and regenerated answers are siblings, and ``currentId`` is what
-the page shows. Older chats are a list. In a database the chats of all users are read; who had one is kept with it.
-Files of a chat come without their bytes, but for images and texts that stand in the chat itself.
+the page shows. Older chats are a list. From a database, the chats of all users are read, and the user is kept with
+each. Files of a chat come without their bytes, except images and texts in the chat itself.
 
-Keys: ``open-webui:CHAT:MESSAGE``; of an answer that used tools, ``…/2`` and on for what followed the first call.
+Keys: ``open-webui:CHAT:MESSAGE``; for an answer that used tools, ``…/2`` and on for what followed the first call.
 
 Source: open-webui 0.6 to 0.8, exports and the table ``chat`` as importers of others read them, 2026-11-22.
 """
@@ -34,9 +34,9 @@ _FACTS = ("folder_id", "share_id", "user_id")
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The chats of an export or of a database, one at a time.
+    """Yield the chats of an export or of a database, one at a time.
 
-    Raises: InvalidImport for a file that is neither, and a damaged one.
+    Raises: InvalidImport for a file that is neither, or is damaged.
     """
     beginning = given.file.read(len(SQLITE))
     given.file.seek(0)
@@ -80,7 +80,7 @@ class _Chat:
 
     @classmethod
     def of(cls, record: Any, where: str, given: ImportSource) -> _Chat | None:
-        """The chat of a record; None, and a note of a broken one, if it is no chat."""
+        """Return the chat of a record; None if it is not a chat, which is noted as broken."""
         chat = record.get("chat", record) if isinstance(record, Mapping) else None
         if not isinstance(chat, Mapping) or not ({"history", "messages"} & chat.keys()):
             given.notes.break_off(where, "a chat is an object with `chat`, and in it `history` or `messages`")
@@ -88,7 +88,7 @@ class _Chat:
         return cls(record, chat, where, given)
 
     def conversation(self) -> SourceConversation:
-        """The chat with its messages."""
+        """Return the chat with its messages."""
         history = shapes.record(self._chat.get("history"))
         mapped = history.get("messages")
         # A newer chat has both. Its list is only the branch that the page shows.
@@ -101,7 +101,7 @@ class _Chat:
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tip=tip if isinstance(tip, str) else None, tags=[FORMAT, *self._tags()],
             archived=_is(self._record.get("archived")), pinned=_is(self._record.get("pinned")),
-            app={FORMAT: {**rest, **facts}} if rest or facts else {}, messages=nodes,
+            app={FORMAT: {**rest, **facts}} if rest or facts else {}, messages=nodes, edits=True,
         )  # fmt: skip
 
     def _tags(self) -> list[str]:
@@ -118,7 +118,7 @@ class _Chat:
         return nodes
 
     def _listed(self) -> list[SourceMessage]:
-        """The messages of an older chat: each continues the one before it."""
+        """Return the messages of an older chat: each continues the one before it."""
         nodes: list[SourceMessage] = []
         last: str | None = None
         for number, message in enumerate(shapes.listed(self._chat.get("messages")), 1):
@@ -150,11 +150,11 @@ class _Chat:
 
 
 def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
-    """What the blocks do not say; each file is a block."""
+    """Return what the blocks do not say; files are blocks already."""
     rest = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {}, "", False)}
     if message.get("done") is False:
         rest["done"] = False
-    # The reply says it.
+    # The reply has the model already.
     if isinstance(message.get("model"), str) and message["role"] == "assistant":
         rest.pop("model", None)
     if all(isinstance(file, Mapping) for file in shapes.listed(rest.get("files"))):
@@ -165,12 +165,14 @@ def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
 def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
     model, usage = message.get("model"), message.get("usage")
     usage = shapes.record(usage)
-    found = {
+    # Counts come under the names of whatever answered: ``prompt_tokens`` is OpenAI's, ``prompt_eval_count`` Ollama's.
+    counts = {
         "input_tokens": usage.get("prompt_tokens", usage.get("input_tokens", usage.get("prompt_eval_count"))),
         "output_tokens": usage.get("completion_tokens", usage.get("output_tokens", usage.get("eval_count"))),
     }
-    return make_reply(FORMAT, shapes.token_counts(found, cached_inside=False), model=model)
+    return make_reply(FORMAT, shapes.token_counts(counts, cached_inside=False), model=model)
 
 
 def _is(value: Any) -> bool:
+    # An export has booleans, the database numbers.
     return value is True or value == 1

@@ -1,8 +1,8 @@
-"""What a message of Open WebUI says: a text in which reasoning and tool runs are HTML, or items in newer versions.
+"""Read a message of Open WebUI: a text with reasoning and tool runs as HTML, or, in newer versions, a list of items.
 
-``output`` holds items of the Responses API, and is read where there is one. Else ``<details type="reasoning">`` is
-reasoning and ``<details type="tool_calls">`` a call with its result; only the program writes them into an answer. Any
-other HTML is text.
+``output`` holds items of the Responses API, and comes first. Otherwise ``<details type="reasoning">`` is reasoning and
+``<details type="tool_calls">`` a call with its result; only the program writes them into an answer. Any other HTML is
+text.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from headish.values import shapes
 from headish.values.blocks import to_mapping
 
 PROVIDER = "open-webui"
+# Bounded: of many tags without an end, each would be searched to the end of the text.
 _DETAILS = re.compile(r'<details type="(reasoning|tool_calls|code_interpreter)"([^>]{0,1000000})>')
 _END = "</details>"
 _FACT = re.compile(r'(\w{1,40})="([^"]*)"')
@@ -38,8 +39,8 @@ _DATA_URL = re.compile(r"data:([^;,]{1,200})(?:;[^;,]{1,200})*;base64,(.*)", re.
 
 
 def read_blocks(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
-    """The blocks of a message, and a sentence on each part that had to be kept unread. A message without words may hold
-    an error."""
+    """Return the blocks of a message, and a sentence on each part that was kept unread. A message without words may
+    hold an error."""
     blocks, unread = _read(message)
     if not blocks and message.get("error"):
         return [own_block(PROVIDER, {"type": "error", "error": message["error"]})], [
@@ -63,15 +64,16 @@ def _read(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
         return [*files, *(each for part in content for each in _part(part, unread))], unread
     if not isinstance(content, str):
         return files, unread
-    said = list(_told(content)) if message["role"] == "assistant" else [text_block(content)]
-    return [*files, *(block for block in said if block.get("text") != "")], unread
+    # A user may write the same HTML, for instance in a question about it.
+    blocks = list(_told(content)) if message["role"] == "assistant" else [text_block(content)]
+    return [*files, *(block for block in blocks if block.get("text") != "")], unread
 
 
 def _item(item: Any) -> list[Block]:
     if not isinstance(item, Mapping):
         return [own_block(PROVIDER, item)]
-    kept = read_kept("responses", item)
-    return [to_mapping(block) for block in kept.blocks if getattr(block, "text", None) != ""]
+    message = read_kept("responses", item)
+    return [to_mapping(block) for block in message.blocks if getattr(block, "text", None) != ""]
 
 
 def _part(part: Any, unread: list[str]) -> list[Block]:
@@ -85,7 +87,7 @@ def _part(part: Any, unread: list[str]) -> list[Block]:
 
 
 def _told(content: str) -> Iterator[Block]:
-    """The text of an answer with what stands in it as HTML taken out. A tag without its end is text."""
+    """Split the text of an answer into text and what it holds as HTML. A tag without its end is text."""
     at = 0
     while (found := _DETAILS.search(content, at)) is not None:
         end = content.find(_END, found.end())
@@ -98,26 +100,26 @@ def _told(content: str) -> Iterator[Block]:
 
 
 def _detail(kind: str, facts: str, body: str) -> Iterator[Block]:
-    said = {key: html.unescape(value) for key, value in _FACT.findall(facts)}
-    if kind == "tool_calls" and said.get("name"):
-        yield from _call(said, body)
+    attributes = {key: html.unescape(value) for key, value in _FACT.findall(facts)}
+    if kind == "tool_calls" and attributes.get("name"):
+        yield from _call(attributes, body)
         return
     lines = html.unescape(_SUMMARY.sub("", body)).strip("\n").split("\n")
     text = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
-    rest = {key: value for key, value in said.items() if key != "done"} | (
+    rest = {key: value for key, value in attributes.items() if key != "done"} | (
         {"kind": kind} if kind != "reasoning" else {}
     )
     yield {"type": "thinking", "text": text, "provider": PROVIDER, **({"opaque": {PROVIDER: rest}} if rest else {})}
 
 
 def _call(said: Mapping[str, str], body: str) -> Iterator[Block]:
-    """A call, and its result if it has one: both are JSON inside an attribute, the arguments twice."""
+    """Make a call, and its result if it has one: both are JSON inside an attribute, the arguments encoded twice."""
     id = shapes.name(said.get("id"))
     yield call_block(said["name"], id, _unpacked(said.get("arguments", "")))
     result = said["result"] if "result" in said else _SUMMARY.sub("", html.unescape(body)).strip()
     if said.get("done") != "false" and result:
-        found = _unpacked(result)
-        text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+        value = _unpacked(result)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         yield result_block(id, said["name"], [text_block(text)])
 
 
@@ -129,7 +131,7 @@ def _unpacked(text: str) -> Any:
 
 
 def _file(file: Mapping[str, Any], unread: list[str]) -> Block:
-    """A file of a message: its bytes or its text if they stand here, else what is said of it."""
+    """Convert a file of a message: its bytes or its text if the message has them, else its description."""
     url, name, inner = file.get("url"), file.get("name"), file.get("file")
     found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
     if found is not None:
@@ -138,7 +140,7 @@ def _file(file: Mapping[str, Any], unread: list[str]) -> Block:
     if isinstance(text, str) and text:
         encoded = text.encode(errors="replace")
         guessed = guess_media_type(encoded, name if isinstance(name, str) else None)
-        media_type = guessed if guessed.startswith("text/") else "text/plain"  # the text of a PDF is no PDF
+        media_type = guessed if guessed.startswith("text/") else "text/plain"  # the name may say PDF: this is its text
         return document_block(base64_source(media_type, b64encode(encoded).decode()), name)
     unread.append("file without its bytes")
     return own_block(PROVIDER, {"type": "file", **{key: value for key, value in file.items() if key != "type"}})

@@ -1,9 +1,9 @@
 """OpenTelemetry's GenAI spans, as OTLP writes them in JSON: a file of one request, or of one on each line.
 
-Each chat span holds the whole list of messages that a model was asked with, and what it answered: what those lists have
-in common is one path, in the order in which the spans began, wherever they stand in the file. A conversation is that of
-``gen_ai.conversation.id`` or ``session.id``, else the trace. Spans say who spoke only if the program was told to record
-it; spans without messages are left out.
+Each chat span holds the whole list of messages that a model was asked with, and its answer: what those lists have in
+common is one path, in the order in which the spans began, wherever they are in the file. A conversation is that of
+``gen_ai.conversation.id`` or ``session.id``, else the trace. Spans contain messages only if the program was told to
+record them; spans without messages are left out.
 
 Keys: ``otel:TRACE:SPAN`` for an answer. What a span repeats has no id: it is recognised by what it says and what leads
 to it.
@@ -34,7 +34,7 @@ Attributes = Mapping[str, Any]
 
 
 class _Span(NamedTuple):
-    """The place of a span with messages, and what it is sorted by."""
+    """The place of a span with messages, and the fields to sort it by."""
 
     began: int
     number: int
@@ -43,19 +43,19 @@ class _Span(NamedTuple):
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The conversations of a file, by when they began.
+    """Yield the conversations of a file, by the time they began.
 
-    Spans are put aside, in memory or an unnamed temporary file, until all of them are known.
-    Raises: InvalidImport for a file that is no JSON.
+    Spans are set aside, in memory or an unnamed temporary file, until all of them are known.
+    Raises: InvalidImport for a file that is not JSON.
     """
     with cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES)) as aside:
-        known = _put_aside(given, aside)
-        for conversation, spans in sorted(known.items(), key=lambda pair: min(pair[1])):
+        spans_of = _put_aside(given, aside)
+        for conversation, spans in sorted(spans_of.items(), key=lambda pair: min(pair[1])):
             yield _TracedConversation(conversation, given).conversation(_taken(aside, sorted(spans)))
 
 
 def _put_aside(given: ImportSource, aside: BinaryIO) -> dict[str, list[_Span]]:
-    known: dict[str, list[_Span]] = {}
+    spans_of: dict[str, list[_Span]] = {}
     number = 0
     for where, value in read_values(given):
         for resource, span in _spans(value, where, given):
@@ -66,10 +66,11 @@ def _put_aside(given: ImportSource, aside: BinaryIO) -> dict[str, list[_Span]]:
                 continue
             number += 1
             facts = {**resource, **attributes}
+            # Sorting by time needs all spans, and their messages may not fit into memory.
             data = json.dumps({"where": where, "span": span, "attributes": attributes, "resource": resource}).encode()
             place = _Span(_began(span), number, aside.tell(), aside.write(data))
-            known.setdefault(_conversation_of(facts, span, number), []).append(place)
-    return known
+            spans_of.setdefault(_conversation_of(facts, span, number), []).append(place)
+    return spans_of
 
 
 def _taken(aside: BinaryIO, spans: Sequence[_Span]) -> Iterator[Mapping[str, Any]]:
@@ -79,12 +80,13 @@ def _taken(aside: BinaryIO, spans: Sequence[_Span]) -> Iterator[Mapping[str, Any
 
 
 def _spans(value: Any, where: str, given: ImportSource) -> Iterator[tuple[Attributes, Mapping[str, Any]]]:
-    """The spans of a request with the attributes of their resources; or a span by itself."""
+    """Yield the spans of a request with the attributes of their resources; or a span by itself."""
     if not isinstance(value, Mapping):
         given.notes.break_off(where, "a request of OTLP is an object with `resourceSpans`")
         return
     listed = value.get("resourceSpans", value.get("resource_spans"))
     if not isinstance(listed, list):
+        # Some exporters write the spans alone, without the request around them.
         if "attributes" in value and ("traceId" in value or "context" in value):
             yield {}, value
         else:
@@ -104,12 +106,13 @@ def _spans(value: Any, where: str, given: ImportSource) -> Iterator[tuple[Attrib
 def _scopes(resource: Any) -> list[Any]:
     if not isinstance(resource, Mapping):
         return []
+    # The last is the older name of the first.
     names = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
     return next((resource[name] for name in names if isinstance(resource.get(name), list)), [])
 
 
 def _may_say(span: Mapping[str, Any], attributes: Attributes) -> bool:
-    """Whether a span of a model's call holds messages. What a tool or an agent did stands in the calls around it."""
+    """Whether a span of a model's call holds messages. What a tool or an agent did is in the calls around it."""
     if attributes.get("gen_ai.operation.name") in ("execute_tool", "invoke_agent", "create_agent", "embeddings"):
         return False
     if attributes.get("openinference.span.kind", "LLM") != "LLM":
@@ -149,7 +152,7 @@ class _TracedConversation:
         self._tip: str | None = None
 
     def conversation(self, spans: Iterator[Mapping[str, Any]]) -> SourceConversation:
-        """The conversation with its messages."""
+        """Return the conversation with its messages."""
         for each in spans:
             self._take(each["span"], each["attributes"], each["resource"], each["where"])
         return SourceConversation(
@@ -158,16 +161,16 @@ class _TracedConversation:
         )  # fmt: skip
 
     def _take(self, span: Mapping[str, Any], attributes: Attributes, resource: Attributes, where: str) -> None:
-        read = read_span(span, attributes)
-        for what in read.unread:
+        reading = read_span(span, attributes)
+        for what in reading.unread:
             self._notes.keep(where, what)
         began = milliseconds(_began(span)) if _began(span) > 0 else None
         ended = milliseconds(_number(span.get("endTimeUnixNano", span.get("end_time_unix_nano")))) or began
         last: str | None = None
-        for said in read.asked:
-            last = self._say(said, last, began, where)
-        for number, said in enumerate(read.answered):
-            self._answer(said, last, number, span, read.reply, ended, where)
+        for message in reading.asked:
+            last = self._say(message, last, began, where)
+        for number, message in enumerate(reading.answered):
+            self._answer(message, last, number, span, reading.reply, ended, where)
         for name in (resource.get("service.name"), attributes.get("gen_ai.agent.name")):
             if isinstance(name, str) and name:
                 self._tags[name] = None
@@ -193,6 +196,7 @@ class _TracedConversation:
         where: str,
     ) -> None:
         key = make_key(FORMAT, _trace(span), f"{_id(span)}/{number + 1}" if number else _id(span))
+        # The counts are those of all answers together, so only the first has them.
         reply = (
             {**reply, **said.reply}
             if number == 0

@@ -38,7 +38,7 @@ _ROLES = {
 }  # fmt: skip
 _DEPTH = 64
 _PLACES = 10_000
-"""So many messages may a span number."""
+"""The most messages that numbered attributes of a span may hold."""
 _EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message")
 
 
@@ -53,7 +53,8 @@ class SpanMessage(NamedTuple):
 
 
 class SpanReading(Struct, frozen=True):
-    """A span: what the model was asked with, what it answered (several, if it was asked for several), and who it is."""
+    """A span: the messages that the model was asked with, its answers (several, if it was asked for several), what the
+    provider said beside them, and what was kept unread."""
 
     asked: list[SpanMessage]
     answered: list[SpanMessage]
@@ -62,25 +63,25 @@ class SpanReading(Struct, frozen=True):
 
     @property
     def has_messages(self) -> bool:
-        """Whether anybody says anything."""
+        """Whether the span holds any message."""
         return bool(self.asked or self.answered)
 
 
 def read_span(span: Mapping[str, Any], attributes: Attributes) -> SpanReading:
-    """A span by the first convention that says anything."""
+    """Read a span by the first convention that gives a message."""
     unread: list[str] = []
-    # A program on its way from one convention to the next writes both: what two say would be there twice.
+    # A program that moves from one convention to the next writes both, and reading both would repeat each message.
     for convention in (_by_attributes, _by_events, _by_openllmetry, _by_openinference):
         asked, answered = convention(span, attributes)
-        said = [made for each in asked if (made := _said(each, unread)) is not None]
-        answers = [made for each in answered if (made := _said(each, unread, "assistant")) is not None]
-        if said or answers:
-            return SpanReading(said, answers, _reply(attributes), unread)
+        questions = [message for each in asked if (message := _said(each, unread)) is not None]
+        answers = [message for each in answered if (message := _said(each, unread, "assistant")) is not None]
+        if questions or answers:
+            return SpanReading(questions, answers, _reply(attributes), unread)
     return SpanReading([], [], {}, [])
 
 
 def attributes_of(listed: Any) -> dict[str, Any]:
-    """Attributes as values: OTLP's list of typed ones, or a plain object."""
+    """Return attributes as values: from OTLP's list of typed ones, or a plain object."""
     if isinstance(listed, Mapping):
         return {str(key): heal(value) for key, value in listed.items()}
     pairs = shapes.listed(listed)
@@ -92,13 +93,14 @@ def attributes_of(listed: Any) -> dict[str, Any]:
 
 
 def _value(typed: Any, depth: int) -> Any:
-    """The value of one of OTLP's typed ones."""
+    """Return the value of one of OTLP's typed values."""
     if not isinstance(typed, Mapping) or depth > _DEPTH:
         return typed if not isinstance(typed, Mapping | list) else None
     for name in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
         if name in typed:
             return typed[name]
     if "intValue" in typed:
+        # OTLP's JSON writes 64-bit integers as text.
         try:
             return int(typed["intValue"])
         except (TypeError, ValueError):
@@ -155,7 +157,7 @@ def _by_openinference(span: Mapping[str, Any], attributes: Attributes) -> Both:
 
 
 def _numbered(attributes: Attributes, prefix: str) -> list[Any]:
-    """``PREFIX0.a.b``, ``PREFIX1.a`` … as a list of objects."""
+    """Return ``PREFIX0.a.b``, ``PREFIX1.a`` … as a list of objects."""
     tree: dict[str, Any] = {}
     for key in sorted(each for each in attributes if each.startswith(prefix)):
         steps = key[len(prefix) :].split(".")
@@ -168,17 +170,18 @@ def _numbered(attributes: Attributes, prefix: str) -> list[Any]:
 
 
 def _as_list(value: Any) -> Any:
-    """An object whose keys are numbers as a list, at any depth."""
+    """Convert objects whose keys are numbers to lists, at any depth."""
     if not isinstance(value, dict):
         return value
-    made = {key: _as_list(each) for key, each in value.items()}
-    if made and len(made) <= _PLACES and all(key.isascii() and key.isdigit() and len(key) < 10 for key in made):
-        return [made[key] for key in sorted(made, key=int)]
-    return made
+    items = {key: _as_list(each) for key, each in value.items()}
+    # Short numbers only: ``int`` refuses a text of more than 4,300 digits.
+    if items and len(items) <= _PLACES and all(key.isascii() and key.isdigit() and len(key) < 10 for key in items):
+        return [items[key] for key in sorted(items, key=int)]
+    return items
 
 
 def _said(message: Any, unread: list[str], usual: str = "user") -> SpanMessage | None:
-    """A message of any convention; None for one that says nothing."""
+    """Read a message of any convention; None for one that says nothing."""
     if not isinstance(message, Mapping):
         message = {"role": usual, "content": message} if isinstance(message, str) else {}
     role = _ROLES.get(str(message.get("role", usual)), usual)
@@ -191,13 +194,13 @@ def _said(message: Any, unread: list[str], usual: str = "user") -> SpanMessage |
             parts = [{"type": "tool_call_response", "id": id, "name": message.get("name"), "result": _one(parts)}]
     blocks = [block for part in parts for block in _part(part, unread)]
     blocks += [_call(_unwrapped(each, "tool_call")) for each in shapes.listed(_loaded(message.get("tool_calls")))]
-    # Anthropic has results sent in a user's message, and spans log what was sent.
+    # In Anthropic's API a user's message carries results, and spans log what was sent.
     if all(block["type"] == "tool_result" for block in blocks) and blocks:
         role = "tool"
     stop = message.get("finish_reason")
-    named = message.get("name") if role in ("user", "assistant") else None
+    speaker = message.get("name") if role in ("user", "assistant") else None
     reply = {"stop": stop} if isinstance(stop, str) and stop else {}
-    return SpanMessage(role, blocks, named if isinstance(named, str) else None, reply) if blocks else None
+    return SpanMessage(role, blocks, speaker if isinstance(speaker, str) else None, reply) if blocks else None
 
 
 def _part(part: Any, unread: list[str]) -> list[Block]:
@@ -232,8 +235,8 @@ def _call(part: Any) -> Block:
 
 def _read_result(part: Attributes) -> Block:
     keys = ("response", "result", "content", "output")
-    said = next((part[key] for key in keys if part.get(key) is not None), "")
-    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    result = next((part[key] for key in keys if part.get(key) is not None), "")
+    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
     id = part.get("id", part.get("tool_use_id", part.get("tool_call_id")))
     return result_block(shapes.name(id), part.get("name"), [text_block(text)])
 
@@ -261,10 +264,10 @@ def _read_file(part: Attributes) -> Block | None:
 
 
 def _media_type(part: Attributes) -> str | None:
-    found = part.get("mime_type")
+    mime_type = part.get("mime_type")
     modality = part.get("modality")
-    if isinstance(found, str) and found:
-        return found
+    if isinstance(mime_type, str) and mime_type:
+        return mime_type
     return f"{modality}/*" if modality in ("image", "audio", "video") else None
 
 
@@ -294,7 +297,7 @@ def _reply(attributes: Attributes) -> dict[str, Any]:
 
 
 def _usage(attributes: Attributes) -> dict[str, int]:
-    """The counts of tokens; the input counts what came from a cache as well."""
+    """Return the token counts; the input includes what came from a cache."""
     places = {
         "input_tokens": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
         "output_tokens": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
@@ -302,8 +305,8 @@ def _usage(attributes: Attributes) -> dict[str, int]:
         "cache_read_input_tokens": ("gen_ai.usage.cache_read.input_tokens",),
         "reasoning_tokens": ("gen_ai.usage.reasoning.output_tokens",),
     }
-    found = {name: next((attributes[key] for key in keys if key in attributes), None) for name, keys in places.items()}
-    return shapes.token_counts(found)
+    counts = {name: next((attributes[key] for key in keys if key in attributes), None) for name, keys in places.items()}
+    return shapes.token_counts(counts)
 
 
 def _first(attributes: Attributes, names: Sequence[str]) -> str | None:
@@ -313,15 +316,16 @@ def _first(attributes: Attributes, names: Sequence[str]) -> str | None:
 
 
 def _loaded(value: Any, *, only_lists: bool = False) -> Any:
-    """A value, or the JSON that a text holds; a text that is no JSON (or no list) stays one."""
+    """Return a value, or the JSON that a text holds; a text that is not JSON (or not a list) unchanged."""
     if not isinstance(value, str) or not value.lstrip().startswith("[" if only_lists else ("[", "{", '"')):
         return value
     try:
-        found = json.loads(value)
+        loaded = json.loads(value)
     except (ValueError, RecursionError):
         return value
-    is_parts = isinstance(found, list) and all(isinstance(each, dict) and "type" in each for each in found)
-    return heal(found) if is_parts or not only_lists else value
+    # What a person said may be a JSON list, too: only a list of parts is taken for one.
+    is_parts = isinstance(loaded, list) and all(isinstance(each, dict) and "type" in each for each in loaded)
+    return heal(loaded) if is_parts or not only_lists else value
 
 
 def _unwrapped(value: Any, key: str) -> Any:

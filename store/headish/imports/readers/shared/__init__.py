@@ -1,1 +1,2 @@
-"""Code that several readers share: foreign databases, lists that repeat one another, JSON of any layout, times."""
+"""Code that several readers share: foreign databases, lists of messages with common beginnings, JSON of any layout,
+times."""

@@ -1,6 +1,6 @@
-"""Blocks that readers make of what other programs wrote, what a provider said beside an answer, and titles.
+"""Make blocks from what other programs wrote, replies from what a provider said beside an answer, and titles.
 
-Names, ids and arguments are whatever the file holds: an id or a name that is no text is left out.
+Names, ids and arguments are whatever the file holds: an id or a name that is not text is left out.
 """
 
 from __future__ import annotations
@@ -16,34 +16,35 @@ TITLE_CHARACTERS = 200
 
 
 def text_block(text: str) -> Block:
-    """A text."""
+    """A text block."""
     return {"type": "text", "text": text}
 
 
 def own_block(provider: str, data: Any) -> Block:
-    """What no other block can say, whole; what is no object stands under ``value``."""
+    """A provider's own block, for what no other block can say, kept whole; a value that is not an object goes under
+    ``value``."""
     held = dict(data) if isinstance(data, Mapping) else {"type": "unknown", "value": data}
     return {"type": "provider", "provider": provider, "data": held}
 
 
 def document_block(source: Block, name: object = None) -> Block:
-    """A document; an empty name is none."""
+    """A document block; an empty name is left out."""
     named = shapes.name(name)
     return {"type": "document", "source": source, **({} if named is None else {"name": named})}
 
 
 def base64_source(media_type: str, data: str) -> Block:
-    """The source of a document whose bytes are at hand."""
+    """The source of a document whose bytes are in the file."""
     return {"type": "base64", "media_type": media_type, "data": data}
 
 
 def url_source(url: str, media_type: str | None = None) -> Block:
-    """The source of a document that lies elsewhere."""
+    """The source of a document at a URL."""
     return {"type": "url", "url": url, **({"media_type": media_type} if media_type else {})}
 
 
 def call_block(name: object, id: object, given: Any, opaque: Mapping[str, Any] = {}) -> Block:
-    """A call. Arguments that are a text stay that text; none are an empty object. ``opaque`` is kept beside it."""
+    """A call. Arguments that are text stay text; missing ones are an empty object. ``opaque`` is kept beside it."""
     kept = {"opaque": opaque} if opaque else {}
     return {"type": "tool_use", "name": shapes.text(name), **_texts(id=id), **said_arguments(given), **kept}
 
@@ -55,7 +56,7 @@ def result_block(id: object, name: object, content: list[Block], *, failed: bool
 
 
 def make_reply(provider: str, usage: Mapping[str, int] | None = None, **said: object) -> Block:
-    """What a provider said beside its answer: those of ``model``, ``stop`` and the like that are texts, and counts."""
+    """Make the record of a provider's reply: token counts, and ``model``, ``stop`` and the like if they are text."""
     return {"provider": provider, **_texts(**said), **({"usage": usage} if usage else {})}
 
 
@@ -64,5 +65,5 @@ def _texts(**values: object) -> dict[str, str]:
 
 
 def title_from(text: str) -> str:
-    """The title of a conversation that has none: the first line of what is said first."""
+    """Return the title of a conversation that has none: the first line of its first words."""
     return text.strip().split("\n", 1)[0][:TITLE_CHARACTERS]

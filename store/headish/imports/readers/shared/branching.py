@@ -1,7 +1,7 @@
-"""Messages as parts of a tree: lists that repeat one another, and answers that hold their calls and their results.
+"""Merge lists of messages into a tree, and split answers that contain their calls and results.
 
-Some programs keep the whole list of messages at each step. What two lists have in common, from their first message on,
-is one path here; where they differ, a branch begins.
+Some programs keep the whole list of messages at each step. What two lists have in common from their first message on is
+one path; where they differ, a branch begins.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _ENCODER = msgspec.json.Encoder(order="deterministic", enc_hook=repr)
 
 
 def fingerprint(value: Any) -> bytes:
-    """What two messages share if and only if they say the same: a hash of JSON with its keys in order."""
+    """Return a hash that two messages share if and only if they say the same: of JSON with its keys in order."""
     return blake3(_ENCODER.encode(value)).digest(16)
 
 
 class MessagePaths:
-    """The nodes of all lists so far, in the order in which they were met. A node has the id of its place."""
+    """The nodes of all lists so far, in the order in which they were met. The id of a node is its index."""
 
     def __init__(self) -> None:
         self.nodes: list[SourceMessage] = []
@@ -32,13 +32,15 @@ class MessagePaths:
         self._keys: set[str] = set()
 
     def follow(self, before: str | None, print: bytes, make: Callable[[], Iterable[SourceMessage]]) -> str | None:
-        """The id of the last node of a message behind ``before``; its nodes are made where it was not met there.
+        """Return the id of the last node of a message after ``before``; ``make`` makes its nodes if it was not met
+        there.
 
-        A key that a node has already is given to no second one: the two are told apart by what they follow.
+        A key that a node already has is not given to a second one: what they follow tells the two apart.
         """
         place = (before, print)
         if place not in self._ends:
             last = before
+            # Made only now: most lists repeat the one before them, and their messages are never built.
             for node in make():
                 last = self._add(node, last)
             self._ends[place] = last
@@ -49,7 +51,7 @@ class MessagePaths:
         return self.nodes[int(id)]
 
     def change(self, id: str, **facts: Any) -> None:
-        """Say more of a node."""
+        """Change fields of a node."""
         self.nodes[int(id)] = replace(self.at(id), **facts)
 
     def _add(self, node: SourceMessage, before: str | None) -> str:
@@ -65,8 +67,11 @@ Block = Mapping[str, Any]
 
 
 def cut(node: SourceMessage, blocks: Sequence[Block], key_of: Callable[[str], str | None]) -> list[SourceMessage]:
-    """The message as turns, each behind the one before. The last has the message's id, so that what continues the
-    message continues it; the first has its key, the others ``ID/2`` and on."""
+    """Split a message into turns, each continuing the one before: one for each run of results, or of anything else.
+
+    The last turn has the message's id, so that what continues the message continues it; the first has its key, the
+    others ``ID/2`` and on.
+    """
     runs: list[list[Block]] = []
     for block in blocks:
         if runs and (block["type"] == "tool_result") == (runs[-1][-1]["type"] == "tool_result"):
@@ -75,7 +80,7 @@ def cut(node: SourceMessage, blocks: Sequence[Block], key_of: Callable[[str], st
             runs.append([block])
     if len(runs) < 2:
         return [_as_tool(replace(node, content=list(blocks) or None), runs)]
-    made: list[SourceMessage] = []
+    pieces: list[SourceMessage] = []
     for number, run in enumerate(runs, 1):
         piece = replace(
             node, id=node.id if number == len(runs) else f"{node.id}/{number}", content=run,
@@ -84,8 +89,8 @@ def cut(node: SourceMessage, blocks: Sequence[Block], key_of: Callable[[str], st
             meta=node.meta if number == 1 else {"id": node.id, "piece": number},
             reply=node.reply if number == len(runs) else _uncounted(node.reply),
         )  # fmt: skip
-        made.append(_as_tool(piece, [run]))
-    return made
+        pieces.append(_as_tool(piece, [run]))
+    return pieces
 
 
 def _as_tool(node: SourceMessage, runs: Sequence[Sequence[Block]]) -> SourceMessage:
@@ -94,5 +99,5 @@ def _as_tool(node: SourceMessage, runs: Sequence[Sequence[Block]]) -> SourceMess
 
 
 def _uncounted(reply: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The tokens of an answer count once: with its last turn."""
+    """Drop the token counts from all turns of an answer but the last, so that they count once."""
     return None if reply is None else {key: value for key, value in reply.items() if key not in ("usage", "stop")}

@@ -1,11 +1,11 @@
-"""SQLite databases of other programs: opened read-only, and never trusted.
+"""Read SQLite databases of other programs: opened read-only, and never trusted.
 
-A database may be in use, and a log may lie beside it: what is in the log is read. Nothing is written, neither to the
-database nor beside it, as far as SQLite allows that; where it does not, a copy is read. Between two reads no lock is
-held, so that the program that owns the database can write.
+A database may be in use, with a log beside it; the reader sees what is in the log. As far as SQLite allows, nothing is
+written, neither to the database nor beside it; otherwise a copy is read. No lock is held between two reads, so that the
+program that owns the database can write.
 
-Only plain tables are read. What a schema could do to a reader (views, virtual tables, functions in columns) is denied,
-and a value that is too large costs its row.
+Only plain tables are read. Whatever a schema could do to a reader (views, virtual tables, functions in columns) is
+denied, and a value that is too large costs only its row.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ from headish.values.limits import IMPORT_LINE_BYTES
 
 SQLITE = b"SQLite format 3\0"
 _MODE_AT, _WAL = 18, 2
-"""Where a database says whether it has a log beside it."""
+"""The byte of the header that gives the write version, and its value in WAL mode. Source: SQLite, "Database File
+Format", section 1.3.3."""
 _BESIDE = ("-wal", "-journal")
 _ALLOWED = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE))
 _FUNCTIONS = frozenset(("length", "max", "count"))
 COMMON = "up"
-"""The common table that a reader's statement may have. A view of that name is hidden by it."""
+"""The only common table expression that a reader's statement may use; it hides a view of that name."""
 PAGE = 1000
-"""So many keys are read at a time."""
+"""The number of keys to read at a time."""
 
 
 class TooLargeValue(Exception):
-    """A value that nothing here can hold."""
+    """A value that is too large to read."""
 
 
 class ForeignFile:
@@ -46,35 +47,38 @@ class ForeignFile:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         connection.row_factory = _as_dict
+        # By default, one text that is not UTF-8 would fail the whole statement.
         connection.text_factory = lambda data: data.decode(errors="replace")
+        # A row may hold a value of any size: SQLite refuses it before it takes memory.
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, IMPORT_LINE_BYTES)
         for pragma in ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON"):
             connection.execute(f"PRAGMA {pragma}")
         self.tables = {name: self._columns(name) for name in self._plain_tables()}
+        # Last, because it denies the statements above.
         connection.set_authorizer(_authorize)
 
     def _plain_tables(self) -> list[str]:
-        found = self._connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        rows = self._connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
         return [
             row["name"]
-            for row in found
+            for row in rows
             if isinstance(row["name"], str) and isinstance(row["sql"], str) and not _is_virtual(row["sql"])
         ]
 
     def _columns(self, table: str) -> frozenset[str]:
-        found = self._connection.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
-        return frozenset(row["name"] for row in found)
+        rows = self._connection.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
+        return frozenset(row["name"] for row in rows)
 
     def has(self, table: str, *columns: str) -> bool:
         """Whether there is a plain table with these columns."""
         return table in self.tables and self.tables[table].issuperset(columns)
 
     def find(self, *columns: str) -> str | None:
-        """The first plain table that has these columns."""
+        """Return the first plain table that has these columns."""
         return next((table for table in sorted(self.tables) if self.has(table, *columns)), None)
 
     def rows(self, table: str, columns: Sequence[str], *order: str, **equal: Any) -> list[dict[str, Any]]:
-        """The columns of the rows in which each of ``equal`` is so, in an order.
+        """Return columns of the rows that match all of ``equal``, in an order.
 
         Raises: TooLargeValue; sqlite3.Error.
         """
@@ -82,19 +86,19 @@ class ForeignFile:
         return self._run(table, columns, f"WHERE {where}" if where else "", order, 0, equal.values())
 
     def keys(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """The distinct keys of a table in their order, a page at a time. Raises: TooLargeValue; sqlite3.Error."""
+        """Yield the distinct keys of a table in their order, a page at a time. Raises: TooLargeValue; sqlite3.Error."""
         behind = f"WHERE ({', '.join(map(quoted, columns))}) > ({', '.join('?' * len(columns))})"
         after: tuple[Any, ...] = ()
         while True:
             page = self._run(table, columns, behind if after else "", columns, PAGE, after)
-            found = [tuple(row[column] for column in columns) for row in page]
-            yield from dict.fromkeys(found)
-            if len(page) < PAGE or found[-1] == after or None in found[-1]:
-                return  # NULL is behind nothing
-            after = found[-1]
+            keys = [tuple(row[column] for column in columns) for row in page]
+            yield from dict.fromkeys(keys)
+            if len(page) < PAGE or keys[-1] == after or None in keys[-1]:
+                return  # no comparison with NULL is true, so there is no next page after one
+            after = keys[-1]
 
     def select(self, statement: str, *values: Any) -> list[dict[str, Any]]:
-        """The rows of a statement of a reader's own. The guards hold for it, too: a view that it names is refused.
+        """Run a reader's own statement. The guards apply to it, too: one that names a view is refused.
 
         Raises: TooLargeValue; sqlite3.Error.
         """
@@ -108,7 +112,7 @@ class ForeignFile:
     def _run(
         self, table: str, columns: Sequence[str], where: str, order: Sequence[str], limit: int, values: Iterable[Any]
     ) -> list[dict[str, Any]]:
-        """Rows of one plain table; distinct ones where they are limited, as keys are."""
+        """Return rows of one plain table; with a limit, distinct ones, as for keys."""
         statement = (
             f"SELECT {'DISTINCT ' if limit else ''}{', '.join(map(quoted, columns))} FROM {quoted(table)} {where}"  # noqa: S608, quoted
         )
@@ -119,7 +123,7 @@ class ForeignFile:
 
 @contextmanager
 def opened(path: str | None, name: str) -> Iterator[ForeignFile]:
-    """A database, open for reading.
+    """Open a database for reading.
 
     Raises: InvalidImport for a stream, another kind of file, a damaged one, and one that changed while it was read.
     """
@@ -139,12 +143,13 @@ def opened(path: str | None, name: str) -> Iterator[ForeignFile]:
 
 
 def _open(stack: ExitStack, path: str) -> tuple[ForeignFile, bool]:
-    """The database, and whether nobody may change it while it is read."""
+    """Open the database. Returns also whether it was opened on the promise that nobody changes it."""
     for ending in _BESIDE:
+        # SQLite would follow a link and read a file outside of the folder as the log.
         if os.path.islink(path + ending):
             raise OSError(0, f"{os.path.basename(path)}{ending} is a link")
     if not _has_log(path):
-        # SQLite would make an empty log and an index of it beside the database, and leave them there.
+        # Without ``immutable``, SQLite would make an empty log and its index beside the database, and leave them there.
         settled = _has_wal_mode(path)
         return _connect(stack, path, "mode=ro&immutable=1" if settled else "mode=ro"), settled
     try:
@@ -160,7 +165,7 @@ def _connect(stack: ExitStack, path: str, mode: str) -> ForeignFile:
 
 
 def _copied(path: str, folder: str) -> str:
-    """A copy of a database that SQLite could only read by writing beside it: its folder may be read-only."""
+    """Copy a database that SQLite could only read by writing beside it, for instance in a read-only folder."""
     copy = os.path.join(folder, "copy.db")
     for ending in ("", *_BESIDE):
         if os.path.exists(path + ending):
@@ -181,14 +186,14 @@ def _has_wal_mode(path: str) -> bool:
 
 def _state(path: str) -> tuple[int, int, bool] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns, _has_log(path)
+    return status.st_size, status.st_mtime_ns, _has_log(path)
 
 
 def quoted(name: str) -> str:
-    """A name as SQL has it."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -197,7 +202,8 @@ def _is_virtual(sql: str) -> bool:
 
 
 def _authorize(action: int, first: str | None, second: str | None, _: str | None, within: str | None) -> int:
-    """``within`` is the view or the common table of a statement in which something is read."""
+    """Allow or deny an action. ``within`` is the view or the common table expression of a statement in which it
+    happens."""
     if within is not None and within != COMMON:
         return sqlite3.SQLITE_DENY
     is_function = action == sqlite3.SQLITE_FUNCTION and second in _FUNCTIONS

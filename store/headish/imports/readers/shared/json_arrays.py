@@ -1,7 +1,7 @@
-"""A JSON array that is larger than memory: its items, one at a time.
+"""Read a JSON array that is larger than memory: its items, one at a time.
 
-The bytes are looked through for brackets, and no text inside quotes is looked at; then each item is decoded by itself.
-So an item that is no JSON costs itself, where its brackets are balanced.
+The scanner looks for brackets and ignores text inside quotes; then each item is decoded by itself. So an item that is
+not JSON costs only itself, as long as its brackets are balanced.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from headish.imports.notes import ImportNotes
 from headish.imports.source_files import Progress
 from headish.values.limits import IMPORT_LINE_BYTES
 
-# Possessive: what was matched is not tried again, so a long text costs one look.
+# Possessive quantifiers: what was matched is not tried again, so a long text is scanned once.
 _FLAT = rb'[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+"'
 _PLAIN = re.compile(b"(?:%b)*+" % _FLAT, re.S)
 _DEPTH = 6
-"""So many levels of whole arrays and objects are stepped over at once."""
+"""The levels of whole arrays and objects that one match steps over."""
 _WHOLE = re.compile(
     reduce(lambda inner, _: rb"(?:%b|[{\[]%b[}\]])*+" % (_FLAT, inner), range(_DEPTH), _PLAIN.pattern), re.S
 )
@@ -43,13 +43,14 @@ def read_items(
     unwrap: bool = True,
     known: ExportMemory | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """The items of an array with their places (``record 3``); of an object that holds ``conversations``, those
-    (``unwrap``); else the object itself.
+    """Yield the items of an array with their places (``record 3``). An object that holds a list ``conversations`` gives
+    its items (``unwrap``); any other object is the item itself.
 
-    Several arrays or objects may stand behind one another, as lines do. Memory holds the largest item. One that is no
-    JSON, or is too large, is noted as broken, and so is what stands in an array and is neither object nor array. One
-    that is ``known`` is left out.
-    Raises: InvalidImport for what is neither, ends early, or is one object that is too large.
+    Several arrays or objects may follow one another, as lines do. Memory holds the largest item. One that is not JSON,
+    or is too large, is noted as broken, and so are values in an array that are neither object nor array. One that is
+    ``known`` is left out.
+    Raises: InvalidImport for a file that is neither an array nor an object, ends early, or is one object that is too
+    large.
     """
     for number, data in enumerate(split_items(file, name, notes, progress), 1):
         where = f"record {number}"
@@ -66,6 +67,7 @@ def read_items(
         if healed:
             notes.change(where, "lone surrogates became U+FFFD")
         inner = value.get("conversations") if unwrap and isinstance(value, dict) else None
+        # The bytes that were hashed hold many conversations, so they identify none.
         if isinstance(inner, list):
             if known is not None:
                 known.pass_over()
@@ -75,7 +77,7 @@ def read_items(
 
 
 def split_items(file: BinaryIO, name: str, notes: ImportNotes, progress: Progress | None) -> Iterator[bytes | None]:
-    """The bytes of each item: what lies between two brackets of the first depth. None for one that is too large.
+    """Yield the bytes of each item: everything between two brackets of the first depth. None for one that is too large.
 
     Raises: InvalidImport, as ``read_items``.
     """
@@ -101,12 +103,12 @@ def split_items(file: BinaryIO, name: str, notes: ImportNotes, progress: Progres
 
 
 STEP_BYTES = 8 * 1024 * 1024
-"""So much of a long item is read at once, at the most."""
+"""The most bytes of a long item to read at once."""
 
 
 class _ArrayScan:
-    """The part of a file that is looked at. Asking for more doubles it, so an item is looked through twice, and a
-    long one as often as it has steps."""
+    """The part of a file that is scanned. Each read doubles it, so an item is scanned twice, and a long one once for
+    each step."""
 
     def __init__(self, file: BinaryIO, name: str, progress: Progress | None) -> None:
         self._file, self._name, self._progress = file, name, progress
@@ -114,13 +116,13 @@ class _ArrayScan:
         self.passed_over = False
 
     def begin(self) -> bytes:
-        """The first character that is no blank."""
+        """Return the first character that is not blank."""
         self._more()
         self._data = self._data.removeprefix(_BOM)
         return self.next_value()
 
     def next_value(self) -> bytes:
-        """The first character that is no blank from here on; nothing at the end of the file."""
+        """Return the next character that is not blank; empty at the end of the file."""
         while (found := _BLANKS.match(self._data, self._at)) is not None and found.end() == len(self._data):
             self._data, self._at = b"", 0
             if not self._more():
@@ -129,7 +131,7 @@ class _ArrayScan:
         return self._data[self._at : self._at + 1]
 
     def skip_bracket(self) -> None:
-        """Step behind the bracket that opens the array."""
+        """Step over the bracket that opens the array."""
         self._at += 1
 
     def next_item(self) -> bool:
@@ -144,7 +146,7 @@ class _ArrayScan:
             if mark in (b"]", b"}"):
                 self._at = end + 1
                 return False
-            # Blanks and numbers between items are not held, however many there are.
+            # Dropped at once: a file may have any number of blanks and numbers between items.
             self._cut(end)
             if len(self._data) > IMPORT_LINE_BYTES:
                 self._pass_text()
@@ -152,7 +154,7 @@ class _ArrayScan:
                 self._grow()
 
     def value(self) -> bytes | None:
-        """The item that begins here, None for one that is too large; afterwards the place is behind it."""
+        """Return the item that begins here, None for one that is too large; the scan is then after it."""
         at, depth = self._at, 0
         while True:
             mark = self._data[at : at + 1]
@@ -174,7 +176,7 @@ class _ArrayScan:
             self._grow()
 
     def _pass_over(self, at: int, depth: int) -> None:
-        """Go behind an item that is too large, from a place at this depth inside it, and keep none of it in memory."""
+        """Skip an item that is too large, from a place at this depth inside it, keeping none of it in memory."""
         self._at = at
         while True:
             self._at = self._plain_end(self._at)
@@ -192,7 +194,7 @@ class _ArrayScan:
                 self._grow()
 
     def _pass_text(self) -> None:
-        """Step behind a text that begins here, and was not read to its end."""
+        """Skip a text that begins here, and was not read to its end."""
         self._cut(1)
         while True:
             found = _INSIDE.match(self._data)
@@ -203,7 +205,7 @@ class _ArrayScan:
             self._grow()
 
     def _cut(self, at: int) -> None:
-        """Forget what is before a place. Not done for each item: a cut copies the rest."""
+        """Forget what is before a place. Not done for each item, because a cut copies the rest."""
         self._data, self._at = self._data[at:], 0
 
     def _plain_end(self, at: int) -> int:
@@ -215,7 +217,7 @@ class _ArrayScan:
             raise InvalidImport(self._name, None, "the file ends in the middle of its JSON")
 
     def _more(self) -> bool:
-        # Doubled, up to a part of what an item may have: both parts are held while they are joined.
+        # Doubled, but never by more than a step: while the parts are joined, memory holds both twice.
         chunk = self._file.read(min(max(CHUNK_BYTES, len(self._data)), STEP_BYTES))
         self._data += chunk
         if chunk and self._progress:

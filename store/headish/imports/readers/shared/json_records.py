@@ -1,5 +1,5 @@
-"""Files of JSON: the values of one, whether it holds a single value, a list, or one on each line; the records of a log
-that a program writes while it runs; and the times in them."""
+"""Read files of JSON: the values of one, whether it holds a single value, a list, or one on each line; the records of a
+log that a program writes while it runs; and the times in them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ class RecordLine(NamedTuple):
 
     @property
     def where(self) -> str:
-        """As notes say it."""
+        """The place as notes give it."""
         return f"line {self.number}"
 
 
 def read_records(given: ImportSource, *, grows: bool = True) -> Iterator[RecordLine]:
-    """The objects of a file of JSON lines. A line that is no object, or is longer than memory should hold, is noted as
+    """Yield the objects of a file of JSON lines. A line that is not an object, or is too long for memory, is noted as
     broken.
 
-    A half-written last line is left out of a file that ``grows``: the next import has it whole. Elsewhere it is broken.
+    In a file that ``grows``, a half-written last line is left out: the next import reads it whole. In any other file it
+    is broken.
     """
     for number, value, sound in _decoded_lines(given, grows=grows):
         if isinstance(value, dict):
@@ -42,9 +43,10 @@ def read_records(given: ImportSource, *, grows: bool = True) -> Iterator[RecordL
 
 
 def read_values(given: ImportSource) -> Iterator[tuple[str, Any]]:
-    """The values of JSON lines with their places (``line 3``); else as ``read_items`` reads a list or one object.
+    """Yield the values of JSON lines with their places (``line 3``); otherwise as ``read_items`` reads a list or one
+    object.
 
-    A value that is no JSON is noted as broken. Raises: InvalidImport.
+    A value that is not JSON is noted as broken. Raises: InvalidImport.
     """
     if not _is_lines(given):
         yield from read_items(given.file, given.name, given.notes, given.progress)
@@ -54,11 +56,11 @@ def read_values(given: ImportSource) -> Iterator[tuple[str, Any]]:
 
 
 def _decoded_lines(given: ImportSource, *, grows: bool) -> Iterator[tuple[int, Any, bool]]:
-    """The values of the lines that hold one, with their numbers, and whether they are sound; what is wrong with the
-    others is noted."""
+    """Yield the values of lines with their numbers, and whether each is sound; bad lines are noted."""
     tail = given.tail
     for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1 + (tail.lines if tail else 0)):
         where = f"line {number}"
+        # Only whole lines: a half-written last one is read again from its beginning.
         if tail is not None and (line is None or line.endswith(b"\n")):
             tail.offset, tail.lines = given.file.tell(), number
         if line is None:
@@ -80,7 +82,7 @@ def _decoded_lines(given: ImportSource, *, grows: bool) -> Iterator[tuple[int, A
 
 
 def _is_lines(given: ImportSource) -> bool:
-    """Whether the first line is a value of its own, and something stands behind it."""
+    """Whether the first line is a value of its own, and something follows it."""
     if not given.file.seekable():
         return False
     begin = given.file.tell()
@@ -97,7 +99,7 @@ def _is_lines(given: ImportSource) -> bool:
 
 
 def _first_line(file: BinaryIO) -> bytes:
-    """The first line that is not blank, as far as a line may be."""
+    """Return the first line that is not blank, up to the longest line allowed."""
     while line := file.readline(IMPORT_LINE_BYTES + 1):
         if line.removeprefix(b"\xef\xbb\xbf").strip():
             return line.removeprefix(b"\xef\xbb\xbf")
@@ -105,10 +107,11 @@ def _first_line(file: BinaryIO) -> bytes:
 
 
 def milliseconds(time: Any) -> Any:
-    """Unix seconds, milliseconds, microseconds or nanoseconds, told by their size, as milliseconds; anything else as it
-    is, to be read as a text or left out and counted."""
+    """Convert Unix seconds, milliseconds, microseconds or nanoseconds, told apart by their size, to milliseconds;
+    return anything else unchanged, to be read as text or left out and counted."""
     if isinstance(time, bool) or not isinstance(time, int | float) or not abs(time) < 1e21:
         return time
+    # 1e11 seconds are the year 5138, 1e11 milliseconds are 1973: times of programs are between.
     for limit, factor in ((1e11, 1000.0), (1e14, 1.0), (1e17, 1e-3)):
         if abs(time) < limit:
             return round(time * factor)

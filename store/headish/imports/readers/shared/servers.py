@@ -1,8 +1,8 @@
-"""PostgreSQL databases of other programs: read in one transaction that writes nothing, and never trusted.
+"""Read PostgreSQL databases of other programs: in one transaction that writes nothing, and never trusted.
 
-The transaction sees the database as it was when the import began, and keeps nobody from writing. Rows come a page at a
-time from a cursor on the server. Only plain tables are read, by their schema's name, and a value that is too large
-costs its row. The password of an address is given to the driver alone: no message, note or record holds it.
+The transaction sees the database as it was when the import began, and blocks no writer. Rows come a page at a time from
+a cursor on the server. Only plain tables are read, by their schema's name, and a value that is too large costs only its
+row. The password of an address goes to the driver alone: no message, note or record holds it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headish.errors import InvalidImport
 from headish.values.limits import IMPORT_LINE_BYTES
 
 PAGE = 1000
-"""So many keys are fetched at a time."""
+"""The number of rows to fetch at a time."""
 CONNECT_SECONDS = 10
 TEXTS = ("text", "character varying")
 _ADDRESS = re.compile(r"postgres(?:ql)?(?:\+\w+)?:/", re.IGNORECASE)
@@ -28,15 +28,15 @@ _SAID = "postgresql://USER@HOST:PORT/DATABASE"
 
 
 def is_address(source: object) -> bool:
-    """Whether a source is the URL of a PostgreSQL database; a path that was made of one has lost a slash."""
+    """Whether a source is the URL of a PostgreSQL database. ``Path`` makes one slash of two, so one slash is enough."""
     return isinstance(source, str | os.PathLike) and _ADDRESS.match(os.fsdecode(source)) is not None
 
 
 class ServerAddress:
-    """The URL of a database. ``name`` is what people see of it: it has no password."""
+    """The URL of a database. ``name`` is the URL without its password, for people to see."""
 
     def __init__(self, source: str | os.PathLike[str]) -> None:
-        """Raises: InvalidImport, which repeats nothing of what may be a password."""
+        """Raises: InvalidImport, which repeats nothing that may be a password."""
         try:
             url = parse_url(_WITHOUT_SLASH.sub("://", os.fsdecode(source), count=1))
             self._arguments = server_arguments(url)
@@ -51,7 +51,8 @@ class ServerAddress:
         return self.name
 
     def connect(self, psycopg: Any) -> Any:
-        """A connection whose transaction is read-only, and sees one state of the database. Raises: psycopg.Error."""
+        """Open a connection whose transaction is read-only and sees one state of the database. Raises:
+        psycopg.Error."""
         connection = psycopg.connect(
             **{"connect_timeout": CONNECT_SECONDS, **self._arguments, "client_encoding": "utf8"},
             prepare_threshold=None,  # a pooler may give each transaction another connection
@@ -62,7 +63,7 @@ class ServerAddress:
 
 
 class ForeignServer:
-    """An open database: its plain tables that are seen without a schema's name, with the types of their columns."""
+    """An open database: its plain tables that are visible without a schema's name, with the types of their columns."""
 
     def __init__(self, connection: Any, psycopg: Any) -> None:
         self._connection, self._sql = connection, psycopg.sql
@@ -72,7 +73,7 @@ class ForeignServer:
         for table, schema, column, kind in connection.execute(_COLUMNS):
             self._schemas[table] = schema
             self.tables.setdefault(table, {})[column] = kind
-        # Nothing of the database takes the place of an operator or a function that is meant here.
+        # The database could define an operator or a function of the same name in a schema that comes first.
         connection.execute("SELECT pg_catalog.set_config('search_path', 'pg_catalog', true)")
 
     def has(self, table: str, *columns: str) -> bool:
@@ -80,7 +81,7 @@ class ForeignServer:
         return table in self.tables and self.tables[table].keys() >= set(columns)
 
     def rows(self, table: str, columns: str, where: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Columns of the rows for which a condition is so. Raises: psycopg.Error."""
+        """Return columns of the rows that meet a condition. Raises: psycopg.Error."""
         statement = self._select(table, columns, where)
         rows: list[tuple[Any, ...]] = self._connection.execute(statement, values, binary=True).fetchall()
         return rows
@@ -88,15 +89,17 @@ class ForeignServer:
     def stream(
         self, table: str, columns: str, where: str = "true", values: Sequence[Any] = (), order: str = "1"
     ) -> Iterator[tuple[Any, ...]]:
-        """As ``rows``, in an order and a page at a time. Raises: psycopg.Error."""
+        """Yield rows as ``rows``, in an order and a page at a time. Raises: psycopg.Error."""
         statement = self._select(table, columns, where) + self._sql.SQL(f" ORDER BY {order}")
+        # A named cursor stays on the server: without a name, the driver would fetch all rows at once.
         with closing(self._connection.cursor(name=f"headish_{next(self._numbers)}")) as cursor:
             cursor.itersize = PAGE
             cursor.execute(statement, values, binary=True)
             yield from cursor
 
     def _select(self, table: str, columns: str, where: str) -> Any:
-        """Columns and conditions are text of ours; the table has the name that its schema gives it."""
+        """Compose a statement: the caller's columns and condition are headish's own text; the table name comes from the
+        schema and is quoted."""
         sql = self._sql
         name = sql.Identifier(self._schemas[table], table)
         return sql.SQL("SELECT {} FROM {} WHERE {}").format(sql.SQL(columns), name, sql.SQL(where))
@@ -104,7 +107,7 @@ class ForeignServer:
 
 @contextmanager
 def opened(address: ServerAddress) -> Iterator[ForeignServer]:
-    """A database, open for reading. Raises: InvalidImport."""
+    """Open a database for reading. Raises: InvalidImport."""
     try:
         import psycopg
         import psycopg.sql
@@ -115,18 +118,18 @@ def opened(address: ServerAddress) -> Iterator[ForeignServer]:
         with closing(address.connect(psycopg)) as connection:
             yield ForeignServer(connection, psycopg)
     except (psycopg.Error, UnicodeError) as error:
-        said = " ".join(str(error).split())[:300]
-        raise InvalidImport(address.name, None, f"PostgreSQL cannot read it ({said})") from None
+        message = " ".join(str(error).split())[:300]
+        raise InvalidImport(address.name, None, f"PostgreSQL cannot read it ({message})") from None
 
 
 def bounded(column: str) -> str:
-    """SQL of a value that is only sent where it is not too large, and of its size."""
+    """Return SQL for the size of a value, and for the value, which is null if it is too large to send."""
     size = f"octet_length({column})"
     return f"{size}, CASE WHEN {size} <= {IMPORT_LINE_BYTES} THEN {column} END"
 
 
 def _has_stray_at(url: URL) -> bool:
-    """Whether what was meant for a password was read as a host or a database."""
+    """Whether part of a password was read as a host or a database: an unescaped @ ends the user's part too early."""
     places: Mapping[str, object] = {"host": url.host, "database": url.database, **url.query}
     return any("@" in str(value) for key, value in places.items() if key in ("host", "database"))
 

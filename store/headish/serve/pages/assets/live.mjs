@@ -1,18 +1,15 @@
-// What happens while the page is open: changes are fetched, answers are read while they arrive. An answer that arrives is
-// no live region: a polite one says that it began and that it ended.
+// Keep an open page up to date: fetch changes, show answers while they arrive. An arriving answer is not a live region:
+// only its beginning and its end are announced, politely.
+import { keepOpen, refreshing } from "./refreshing.mjs";
 import { swap } from "./swapping.mjs";
 
 const REGIONS = { thread: ["thread"], arriving: ["thread"], list: ["results"] };
-const PAUSE = 1000; // Between two fetches, where much is written by others.
 
+// Listen to the stream of events. Returns a function that fetches the page again.
 export function listen(url, say) {
   const { page, name } = document.body.dataset;
-  const source = new EventSource(url);
-  let fetched = 0;
-  let waiting = false, fetching = false, again = false;
-
   const announced = new Set();
-  const answers = new Map(); // The parts of each, as far as they came: a page that was fetched meanwhile may know less.
+  const answers = new Map(); // The parts of each so far: a page that was fetched meanwhile may have less of them.
 
   const announce = () => {
     for (const { dataset } of document.querySelectorAll("[data-answer]")) {
@@ -21,30 +18,13 @@ export function listen(url, say) {
     }
   };
 
-  const fetchPage = async () => {
-    fetched = performance.now();
+  const refresh = refreshing(async () => {
     const fresh = await swap(location.href, REGIONS[page] ?? []);
-    if (fresh) document.body.dataset.head = fresh.body.dataset.head ?? "";
+    if (page === "arriving" && fresh.body.dataset.page !== page) return location.reload();
+    document.body.dataset.head = fresh.body.dataset.head ?? "";
     for (const [answer, parts] of answers) for (const part of parts.values()) show(answer, part);
     announce();
-  };
-
-  // One fetch at a time: of two, the earlier page could come last, and stay.
-  const refresh = () => {
-    if (fetching) again = true;
-    if (waiting || fetching) return;
-    waiting = true;
-    setTimeout(async () => {
-      [waiting, fetching] = [false, true];
-      try {
-        await fetchPage();
-      } finally {
-        fetching = false;
-        if (again) refresh();
-        again = false;
-      }
-    }, Math.max(0, fetched + PAUSE - performance.now()));
-  };
+  });
 
   const isShown = (answer) => document.querySelector(`[data-answer="${answer}"]`) !== null;
 
@@ -58,30 +38,40 @@ export function listen(url, say) {
     return (told.continues ?? []).some((each) => document.getElementById(`t${each}`));
   };
 
-  source.addEventListener("change", (event) => {
-    const told = JSON.parse(event.data);
-    // Its turns have a page of their own, to which this one leads from now on.
-    if (page === "arriving" && told.kind === "answered" && isShown(told.answer)) return location.reload();
-    // What was written through this server is rare, and somebody waits for it; or watches it.
-    if (!told.kind || told.kind === "answered") fetched = 0;
-    if (isAbout(told)) refresh();
-  });
-  source.addEventListener("delta", (event) => {
-    const told = JSON.parse(event.data);
-    if (!answers.has(told.answer)) answers.set(told.answer, new Map());
-    const parts = answers.get(told.answer);
-    const text = (parts.get(told.part)?.text ?? "").slice(0, told.at) + told.text;
-    parts.set(told.part, { ...told, text });
-    show(told.answer, parts.get(told.part));
-    announce();
-  });
-  source.addEventListener("answered", (event) => {
-    const told = JSON.parse(event.data);
-    answers.delete(told.answer);
-    if (announced.has(told.answer)) say(`Answered, ${told.words} words`);
-  });
-  source.addEventListener("lost", () => { source.close(); location.reload(); });
-  addEventListener("pagehide", () => source.close());
+  const readers = {
+    change: (told) => {
+      // The answer is stored: this address now redirects to the page of its turns.
+      if (page === "arriving" && told.kind === "answered" && isShown(told.answer)) return location.reload();
+      // Writes through this server are rare, and somebody waits for them or watches them: fetch at once.
+      if (isAbout(told)) refresh(!told.kind || told.kind === "answered");
+    },
+    delta: (told) => {
+      if (!answers.has(told.answer)) answers.set(told.answer, new Map());
+      const parts = answers.get(told.answer);
+      const text = (parts.get(told.part)?.text ?? "").slice(0, told.at) + told.text;
+      parts.set(told.part, { ...told, text });
+      show(told.answer, parts.get(told.part));
+      announce();
+    },
+    answered: (told) => {
+      answers.delete(told.answer);
+      if (announced.has(told.answer)) say(`Answered, ${told.words} words`);
+    },
+    lost: () => location.reload(),
+  };
+
+  const from = new URL(url, location.href);
+  keepOpen(() => {
+    const source = new EventSource(from);
+    for (const [kind, read] of Object.entries(readers)) {
+      source.addEventListener(kind, (event) => {
+        if (event.lastEventId) from.searchParams.set("after", event.lastEventId);
+        read(JSON.parse(event.data));
+      });
+    }
+    return source;
+  }, () => refresh(true));
+  return refresh;
 }
 
 // A part of an answer, as part.html draws it.

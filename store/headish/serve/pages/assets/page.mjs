@@ -1,12 +1,12 @@
-// What makes the page comfortable: search as you type, keys, copying, and what happens while you look. Without it every
-// link and form works.
+// Makes the page comfortable: search as you type, keys, copying, live updates. Every link and form works without it.
 import { listen } from "./live.mjs";
+import { refreshing } from "./refreshing.mjs";
 import { swap } from "./swapping.mjs";
 
 const body = document.body;
 const search = document.getElementById("search");
 
-// Search as you type: the same page, fetched, its results put in the place of those that are shown.
+// Search as you type: fetch the page of the search, and put its results in the place of those that are shown.
 let typed = 0;
 let home = null;
 search?.addEventListener("input", () => {
@@ -20,9 +20,10 @@ search?.addEventListener("input", () => {
     const space = search.form.elements.space?.value;
     if (space) asked.searchParams.set("space", space);
     if (search.value.trim()) asked.searchParams.set("q", search.value.trim());
-    await swap(asked, ["results"], () => mine === typed);
+    const found = await swap(asked, ["results"], () => mine === typed).catch(() => null);
     if (mine !== typed) return;
     history.replaceState(null, "", asked);
+    if (!found) return refresh();
     say(document.querySelector("#results h1")?.textContent ?? "");
   }, 120);
 });
@@ -37,7 +38,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
-// Keys, none of them in a field.
+// Keys. They do nothing while a field has the focus.
 const KEYS_OFF = "headish-keys-off";
 const isOff = () => localStorage.getItem(KEYS_OFF) === "1";
 const keysSwitch = document.getElementById("keys-switch");
@@ -97,4 +98,4 @@ export function say(words) {
   document.getElementById("polite").textContent = words;
 }
 
-if (body.dataset.live) listen(body.dataset.live, say);
+const refresh = body.dataset.live ? listen(body.dataset.live, say) : refreshing(() => swap(location.href, ["results"]));

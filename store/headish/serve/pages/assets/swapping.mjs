@@ -1,13 +1,15 @@
-// Put parts of a fetched page in the place of those that are shown. The server's HTML passes one policy of Trusted Types;
-// focus, what was typed and what is unfolded stay.
+// Replace parts of the shown page with those of a fetched one. The server's HTML passes one policy of Trusted Types;
+// focus, typed text and unfolded details stay.
 const policy = globalThis.trustedTypes?.createPolicy("headish", { createHTML: (text) => text });
 
+const PATIENCE = 60000; // How long to wait for a page, in milliseconds.
+
+// Returns false if the page is no longer wanted. Throws an Error with the reason if the page cannot be fetched.
 export async function swap(url, ids, stillWanted = () => true) {
-  const answer = await fetch(url, { headers: { accept: "text/html" } });
-  if (!answer.ok || !stillWanted()) return false;
-  const text = await answer.text();
+  const text = await ask(url);
   if (!stillWanted()) return false;
   const page = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+  if (!page.body.dataset.page) throw new Error("another page came in its place");
   for (const id of ids) {
     const old = document.getElementById(id), fresh = page.getElementById(id);
     if (old && fresh) renew(old, fresh);
@@ -16,7 +18,19 @@ export async function swap(url, ids, stillWanted = () => true) {
   return page;
 }
 
-// Children with an id are kept where they are the same; whatever the reader is at work in is left alone.
+async function ask(url) {
+  let answer, text;
+  try {
+    answer = await fetch(url, { headers: { accept: "text/html" }, signal: AbortSignal.timeout(PATIENCE) });
+    text = await answer.text();
+  } catch {
+    throw new Error("the server cannot be reached");
+  }
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  return text;
+}
+
+// Keeps children that have the same id in both, and leaves alone what the reader is using.
 export function renew(old, fresh) {
   if (old.isEqualNode(fresh)) return;
   const busy = document.activeElement;

@@ -1,1 +1,1 @@
-"""The verbs of ``store.remotes``: which places hold a space, and what goes there and comes from there."""
+"""The verbs of ``store.remotes``: join and leave places that have a space, and send and take its changes."""

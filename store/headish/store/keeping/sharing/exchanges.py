@@ -1,4 +1,4 @@
-"""Push, pull, exchange and answer: what goes to a remote, and what comes from there."""
+"""Push, pull, exchange and answer: send changes to a remote, and take changes from it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from headish.syncing.live.sending import LivePush, send_all
 from headish.syncing.live.taking import take_all
 from headish.syncing.logs import logs_of
 from headish.syncing.own_log import Push
-from headish.syncing.pulling import NOT_STORED, Pull, pull
+from headish.syncing.pulling import NO_ROOM, NOT_STORED, Pull, pull
 from headish.syncing.pushing import push
 from headish.syncing.remotes import OpenRemote, read_remote
 from headish.values.results.sharing import Pulled, Pushed, Synced
 
 
 def find_remote(space: Space, name: str) -> OpenRemote:
-    """A remote, with how it stands now. Raises: UnknownRemote."""
+    """Find a remote, with its present state. Raises: UnknownRemote."""
     return space._read(lambda connection: read_remote(connection, space._number, name))
 
 
@@ -37,9 +37,9 @@ def push_to(
     if wishes or create:
         raise InvalidArgument(f"remote {name!r} is no store: each device has names of its own there")
     remote = renew_key(remote, space.space)
-    check_key(remote, space.space)  # what a device that was taken out could read stays here
-    done, _ = push(Push(target, logs_of(remote, space.space), remote, allow_secrets), accept_rollback=accept_rollback)
-    return done
+    check_key(remote, space.space)  # with an old key, a device that was removed could read what is pushed
+    pushed, _ = push(Push(target, logs_of(remote, space.space), remote, allow_secrets), accept_rollback=accept_rollback)
+    return pushed
 
 
 def pull_from(space: Space, name: str, *, prune: bool = False, accept_rollback: bool = False) -> Pulled:
@@ -49,13 +49,13 @@ def pull_from(space: Space, name: str, *, prune: bool = False, accept_rollback: 
         with talking(space, target, remote, writes=False) as live:
             return _pull_live(space, live, prune=prune)
     remote = renew_key(remote, space.space)
-    done, left = pull(Pull(target, logs_of(remote, space.space), remote, accept_rollback, prune))
-    _note_arrived(space, done)
-    if done.waiting or isinstance(left, NotADevice | RemoteRolledBack):
-        check_key(remote, space.space)  # a key that was changed explains it
-    if left is not None:
-        raise left
-    return done
+    pulled, problem = pull(Pull(target, logs_of(remote, space.space), remote, accept_rollback, prune))
+    _note_arrived(space, pulled)
+    if pulled.waiting or isinstance(problem, NotADevice | RemoteRolledBack):
+        check_key(remote, space.space)  # raises if the key was changed, which explains all of these
+    if problem is not None:
+        raise problem
+    return pulled
 
 
 def exchange_with(
@@ -66,29 +66,43 @@ def exchange_with(
     if create and not remote.is_live:
         raise InvalidArgument(f"remote {name!r} is no store: the first push makes it")
     if remote.is_live:
-        with talking(space, target_of(space), remote, writes=True, create=create) as live:
-            pulled = _pull_live(space, live, prune=prune)
-            if live.welcome.read_only:
-                return Synced(pulled, Pushed(name))
-            return Synced(pulled, send_all(LivePush(live, wishes, allow_secrets)))
+        pulled = None
+        try:
+            with talking(space, target_of(space), remote, writes=True, create=create) as live:
+                pulled = _pull_live(space, live, prune=prune)
+                return Synced(pulled, _push_live(live, allow_secrets))
+        except NO_ROOM:
+            if pulled is None:
+                # In a conversation of its own: pages that nobody reads any more are on their way in the first.
+                with talking(space, target_of(space), find_remote(space, name), writes=True) as live:
+                    _push_live(live, allow_secrets)
+            raise
     try:
         pulled = pull_from(space, name, prune=prune, accept_rollback=accept_rollback)
+    # What cannot be stored here must not keep the turns of this store from getting there.
     except NOT_STORED:
         push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
         raise
-    sent = push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
-    return Synced(pulled, sent)
+    pushed = push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+    return Synced(pulled, pushed)
 
 
 def answer_caller(space: Space, reads: int, writes: int, door: Doorkeeper) -> int:
-    """``Remotes.answer``, once it is known what the caller may do."""
+    """``Remotes.answer``, with ``door`` for what the caller may do."""
     return answer(space, target_of(space), Pipes(CALLER, reads, writes), door)
 
 
 def _pull_live(space: Space, live: LiveSync, *, prune: bool) -> Pulled:
-    done = take_all(live, prune=prune)
-    _note_arrived(space, done)
-    return done
+    pulled = take_all(live, prune=prune)
+    _note_arrived(space, pulled)
+    return pulled
+
+
+def _push_live(live: LiveSync, allow_secrets: bool) -> Pushed:
+    """Send what is new here; nothing to a store that is open to readers alone."""
+    if live.welcome.read_only:
+        return Pushed(live.label)
+    return send_all(LivePush(live, NameWishes(), allow_secrets))
 
 
 def _note_arrived(space: Space, done: Pulled) -> None:

@@ -1,7 +1,7 @@
-"""A live remote of a store: the command that reaches it runs while both talk, or its database is open here.
+"""A live remote of a store: the command that reaches it runs while both talk, or its database is opened here.
 
-A database is asked as a store on another machine is: it answers in a thread of its own. So there is one protocol, with
-its checks, and a transaction here never waits for one there.
+A database that is opened here is asked in the same way as a store on another machine: it answers in a thread of its
+own. So there is only one protocol, with its checks, and a transaction here never waits for one there.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from headish.syncing.live.wire import Wire
 from headish.syncing.remotes import OpenRemote, RemoteSettings, refusal_of
 
 CALLER = "the store that calls"
-"""What the other side is called in the errors of the one that answers."""
+"""The name of the other side in the errors of the store that answers."""
 
 
 def settings_of_live(url: str, label: str, key_env: str | None, *, has_options: bool) -> RemoteSettings:
-    """What is kept of a new live remote; its command is one that this machine runs, its database one that it opens, or
-    its server one that gets the token at ``key_env``, from now on.
+    """Make the settings of a new live remote, and allow this machine to run its command, to open its database, or to
+    send its server the token at ``key_env``.
 
     Raises: InvalidArgument, InvalidAddress.
     """
     if has_options:
         raise InvalidArgument("plain, passphrase and key are for folders and buckets: nothing lies at a live remote")
     if is_http(url):
-        from headish.calls.posting import check_server  # late: it takes long, and most remotes are no servers
+        from headish.calls.posting import check_server  # late: the import takes long, and few remotes are servers
 
         check_server(url, key_env)
     else:
@@ -55,8 +55,8 @@ def settings_of_live(url: str, label: str, key_env: str | None, *, has_options: 
 def name_token(remote: OpenRemote, key_env: str) -> None:
     """Have this machine take the token of a server from another place from now on.
 
-    Raises: InvalidArgument for what is no server, and for one that nobody has named on this machine: its address may be
-    a stranger's, who would get the token.
+    Raises: InvalidArgument if it is not a server, or if nobody has named it on this machine: its address may be a
+    stranger's, who would get the token.
     """
     from headish.calls.posting import check_server
 
@@ -69,15 +69,15 @@ def name_token(remote: OpenRemote, key_env: str) -> None:
 
 
 def refuse_key_env(key_env: str | None) -> None:
-    """Refuse the place of a token for what is no server. Raises: InvalidArgument."""
+    """Refuse ``key_env`` for anything but a server. Raises: InvalidArgument."""
     if key_env is not None:
         raise InvalidArgument("only a server (https://…) is asked with a token: leave out key_env")
 
 
 def database_at(url: str, own: Backend) -> str:
-    """How a database is called in every folder: by its whole path, or its URL. ``own`` is another one.
+    """The name of a database that holds in every working folder: its whole path, or its URL. It must not be ``own``.
 
-    Raises: InvalidArgument for a URL with a password, a database in memory, and what is no file.
+    Raises: InvalidArgument for a URL with a password, a database in memory, a folder, and ``own``.
     """
     if not url.isprintable() or url in ("", ":memory:"):
         raise InvalidArgument(f"a remote is a folder, a bucket, a machine or a database, not {url[:80]!r}")
@@ -111,8 +111,8 @@ def _is_itself(url: str) -> InvalidArgument:
 def talking(
     space: Space, target: SyncTarget, remote: OpenRemote, *, writes: bool, create: bool = False
 ) -> Iterator[LiveSync]:
-    """A conversation with a live remote; ``writes``: something is to change there. ``create``: a database, or a space,
-    that is not there is made.
+    """Open a conversation with a live remote. ``writes``: something will change there. ``create`` makes the database or
+    the space if it is missing.
 
     Raises: RemoteUnavailable, RemoteRefused, InvalidBundle; as ``Database.open`` for a database that is opened here.
     """
@@ -128,15 +128,16 @@ def talking(
         with SyncServer(remote.url, key_env_of(remote.settings.id) or "") as server:
             yield LiveSync(target, PostTalk(server), remote, space.space)
         return
-    with _reach(space, remote, writes=writes, create=create) as there:
+    with _reach(space, remote, writes=writes, create=create) as peer:
         try:
-            with Wire(there.pipes, remote.url) as wire:
+            with Wire(peer.pipes, remote.url) as wire:
                 yield LiveSync(target, wire, remote, space.space)
                 wire.bye()
         except RemoteUnavailable as error:
-            if not there.pipes.ended and not there.has_ended:
+            # If the other side ended, its own last words say more than the broken pipe.
+            if not peer.pipes.ended and not peer.has_ended:
                 raise
-            raise RemoteUnavailable(remote.url, there.why(error.reason)) from None
+            raise RemoteUnavailable(remote.url, peer.why(error.reason)) from None
 
 
 def _reach(space: Space, remote: OpenRemote, *, writes: bool, create: bool) -> Command | OpenedDatabase:
@@ -149,14 +150,15 @@ def _reach(space: Space, remote: OpenRemote, *, writes: bool, create: bool) -> C
     except DatabaseUnavailable as error:
         raise RemoteUnavailable(remote.url, error.reason) from None
     except UnknownDatabase as error:
-        told = f"{error.reason} (push or sync with --create, or create=True, makes it)"
-        raise RemoteUnavailable(remote.url, told) from None
+        reason = f"{error.reason} (push or sync with --create, or create=True, makes it)"
+        raise RemoteUnavailable(remote.url, reason) from None
 
 
 def _open(space: Space, url: str, *, writes: bool, create: bool) -> Space:
-    """The space of this name in another database. Raises: as ``Database.open`` and ``Database.store``."""
+    """Open the space of this name in another database. Raises: as ``Database.open`` and ``Database.store``."""
     connections = Connections.open(url, create=create, read_only=not writes)
     try:
+        # Checked again: only an open database says which one it is, and a path may lead elsewhere since it was added.
         if connections.backend.which() == space._database.backend.which():
             raise _is_itself(url)
         return Space(connections, space.space, connections.enter(space.space, create=create))
@@ -166,23 +168,24 @@ def _open(space: Space, url: str, *, writes: bool, create: bool) -> Space:
 
 
 class OpenedDatabase:
-    """A store of a database that is open here, while it answers; what ``Command`` is for one elsewhere."""
+    """A store of a database that is opened in this process, while it answers. ``Command`` is the same for a store
+    elsewhere."""
 
     def __init__(self, there: Space, trust: bool) -> None:
         self._there = there
         self._error: BaseException | None = None
-        asked, answered = os.pipe(), os.pipe()
-        self._ends = asked[1], answered[0]
-        self.pipes = Pipes(there._database.backend.target, answered[0], asked[1])
-        self._thread = threading.Thread(target=self._answer, args=(asked[0], answered[1], trust))
+        request_pipe, answer_pipe = os.pipe(), os.pipe()
+        self._ends = request_pipe[1], answer_pipe[0]
+        self.pipes = Pipes(there._database.backend.target, answer_pipe[0], request_pipe[1])
+        self._thread = threading.Thread(target=self._answer, args=(request_pipe[0], answer_pipe[1], trust))
         self._thread.start()
 
     def _answer(self, reads: int, writes: int, trust: bool) -> None:
-        there = self._there
+        space = self._there
         try:
-            door = Doorkeeper(there.space, there._database.backend.read_only, trusts=trust, erases=trust)
-            answer(there, target_of(there), Pipes(CALLER, reads, writes), door)
-        except BaseException as error:  # the one that asks was told, as far as it may know
+            door = Doorkeeper(space.space, space._database.backend.read_only, trusts=trust, erases=trust)
+            answer(space, target_of(space), Pipes(CALLER, reads, writes), door)
+        except BaseException as error:  # for ``why``: over the pipes the asking side learns only what it may know
             self._error = error
         finally:
             os.close(reads)
@@ -192,13 +195,13 @@ class OpenedDatabase:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """End it: it ends by itself once nobody talks to it any more, behind the statement that it is in."""
+        """Close the pipes: then the thread ends by itself, after the statement that it is running."""
         for each in self._ends:
             os.close(each)
         self._thread.join()
         self._there._database.close()
         if error is not None and self._error is not None:
-            error.__cause__ = self._error  # a mistake there has its traceback here
+            error.__cause__ = self._error  # so that the traceback of a bug there is shown
 
     @property
     def has_ended(self) -> bool:
@@ -211,18 +214,18 @@ class OpenedDatabase:
 
 
 def target_of(space: Space) -> SyncTarget:
-    """What a conversation of a space reads and changes."""
+    """The part of a space that a sync reads and changes."""
     return SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
 
 
 def answer(space: Space, target: SyncTarget, pipes: Pipes, door: Doorkeeper) -> int:
-    """Answer a store that calls, until it says goodbye; how many turns came."""
+    """Answer a store that calls, until it says goodbye; return how many turns came."""
     with Wire(pipes, CALLER) as wire:
         answering = Answering(target, wire, door)
         try:
             answering.run()
         finally:
             space._database.count_written(answering.stored)
-            if answering.erased is not None:  # whoever only asks makes nobody rewrite a file
+            if answering.erased is not None:  # a caller that only reads must not make SQLite rewrite the file
                 scrub_arrived(space, answering.erased)
     return answering.stored

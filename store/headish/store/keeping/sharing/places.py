@@ -1,4 +1,4 @@
-"""Which places hold a space, how each is used, and which machines have a part in it."""
+"""Add, change and leave the places that have a space, and invite or remove machines."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
     check_fingerprint(how.key)
     if how.plain and (how.key is not None or how.passphrase):
         raise InvalidArgument("a plain remote has no key: leave out key and passphrase, or plain")
-    known = space._read(lambda connection: read_remotes(connection, space._number))
-    if any(each.name == encoded for each in known):
+    remotes = space._read(lambda connection: read_remotes(connection, space._number))
+    if any(each.name == encoded for each in remotes):
         raise RemoteTaken(name, "there is one of this name: 'headish remote remove' it first")
     if is_database(url):
         url = database_at(url, space._database.backend)
@@ -56,7 +56,7 @@ def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
     try:
         space._write(lambda connection: store_remote(connection, number, added))
     except BaseException:
-        forget_keys(settings.id)  # nothing would name its files any more
+        forget_keys(settings.id)  # no remote would name the files of its keys any more
         raise
     return describe(added)
 
@@ -92,24 +92,25 @@ def remove_place(space: Space, name: str) -> None:
 
 
 def change_place(space: Space, name: str, changes: dict[str, Any], key_env: str | None) -> RemotePlace:
-    """``Remotes.set``; a change of None is none."""
+    """``Remotes.set``; a value of None changes nothing."""
     remote = find_remote(space, name)
-    wanted = {field: each for field, each in changes.items() if each is not None}
-    _check_changes(remote, name, wanted)
+    new_values = {field: each for field, each in changes.items() if each is not None}
+    _check_changes(remote, name, new_values)
     if key_env is not None:
         name_token(remote, key_env)
-    settings = replace(remote.settings, **wanted)
-    if wanted.keys() & {"sign", "require_signed"}:  # where two folders became one, one of their ids is left
+    settings = replace(remote.settings, **new_values)
+    if new_values.keys() & {"sign", "require_signed"}:
+        # Read anew: if two folders were merged, only one of their ids is left.
         settings = replace(settings, place=None)
     state = remote.state
     if settings.sign and not remote.settings.sign and state.own.number:
-        # Who requires signatures would wait for ever behind what was put there without.
+        # A device that requires signatures would never get past the unsigned files that were put there before.
         state = replace(state, anew=True)
     return describe(_save(space, remote, remote._replace(settings=settings, state=state)))
 
 
 def _check_changes(remote: OpenRemote, name: str, wanted: dict[str, Any]) -> None:
-    """Check that a remote can be used so. Raises: InvalidArgument."""
+    """Check that a remote can have these settings. Raises: InvalidArgument."""
     check_fingerprint(wanted.get("key"))
     if "key" in wanted and remote.is_live:
         raise InvalidArgument(f"remote {name!r} is live and has no key to confirm")

@@ -1,5 +1,5 @@
-"""Messages of LangChain as plain data, whoever has kept them: what a message says becomes blocks, and everything else
-stands beside them. Nothing here imports LangChain.
+"""Map LangChain's messages, as plain data, whoever kept them: what a message says becomes blocks, and everything else
+is kept beside them. Nothing here imports LangChain.
 
-``parts`` has the parts of content, ``messages`` whole messages, and ``facts`` what is said of an answer.
+``messages`` maps whole messages, ``parts`` the parts of their content, and ``facts`` finds role, speaker and reply.
 """

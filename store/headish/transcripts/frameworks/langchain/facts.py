@@ -15,11 +15,11 @@ ROLES = {
     "developer": "developer", "tool": "tool", "function": "tool",
 }  # fmt: skip
 OPENAI_ROLE = "__openai_role__"
-"""The key of ``additional_kwargs`` under which OpenAI's client keeps the role of a system message."""
+"""The key of ``additional_kwargs`` in which OpenAI's client keeps the role of a system message."""
 
 
 def kind_of_message(name: str, fields: Fields) -> str | None:
-    """The kind of a message by its fields, else by its class; None for what is no message."""
+    """The kind of a message by its ``type``, else by the name of its class; None if it is not a message."""
     kind = fields.get("type")
     kind = kind if isinstance(kind, str) and kind else name.removesuffix("Chunk").removesuffix("Message").lower()
     kind = kind if kind in ROLES else plain_kind(kind)
@@ -30,7 +30,7 @@ def kind_of_message(name: str, fields: Fields) -> str | None:
 
 
 def is_kind(kind: object) -> TypeGuard[str]:
-    """Whether it is the type of a message that says something, or of a piece of one."""
+    """Whether it is the type of a message that says something, or of a chunk of one. A removal says nothing."""
     return isinstance(kind, str) and plain_kind(kind) in _KINDS
 
 
@@ -38,7 +38,7 @@ _KINDS = ("human", "ai", "system", "tool", "function", "chat")
 
 
 def plain_kind(kind: str) -> str:
-    """The kind of the message that a chunk is a piece of."""
+    """The kind of a message, without the suffix of a chunk."""
     return kind.removesuffix("MessageChunk").lower()
 
 
@@ -48,19 +48,20 @@ def role_of(kind: str, fields: Fields) -> str:
     if kind == "chat":
         kind = str(fields.get("role"))
     role = ROLES.get(kind, "user")
-    given = shapes.record(fields.get("additional_kwargs")).get(OPENAI_ROLE)
-    return "developer" if role == "system" and given == "developer" else role
+    openai_role = shapes.record(fields.get("additional_kwargs")).get(OPENAI_ROLE)
+    return "developer" if role == "system" and openai_role == "developer" else role
 
 
 def speaker_of(role: str, fields: Fields) -> str | None:
-    """The speaker's name; None if there is none, or if no transcript can hold it."""
-    named = fields.get("name")
-    is_name = isinstance(named, str) and named and is_header_value(named)
-    return str(named) if is_name and role in ("user", "assistant") else None
+    """The speaker's name; None if there is none, or if no transcript could hold it."""
+    name = fields.get("name")
+    # The name of a tool's message is its tool's, which the result block has.
+    is_name = isinstance(name, str) and name and is_header_value(name)
+    return str(name) if is_name and role in ("user", "assistant") else None
 
 
 def reply_of(fields: Fields) -> dict[str, Any]:
-    """What the provider of an answer said beside it: itself, the model, why it stopped, and the usage."""
+    """What the provider reported beside an answer: its name, the model, why it stopped, and the usage."""
     metadata = shapes.record(fields.get("response_metadata"))
     facts = {
         "provider": metadata.get("model_provider") or PROVIDER,
@@ -73,14 +74,14 @@ def reply_of(fields: Fields) -> dict[str, Any]:
 
 
 def _usage(counts: Fields) -> dict[str, int]:
-    """LangChain's input counts what came from a cache as well."""
+    """The counts of tokens. LangChain's input includes what came from a cache, which ``token_counts`` takes away."""
     inside, outside = (
         shapes.record(counts.get("input_token_details")),
         shapes.record(counts.get("output_token_details")),
     )
-    found = {
+    usage = {
         "input_tokens": counts.get("input_tokens"), "output_tokens": counts.get("output_tokens"),
         "cache_creation_input_tokens": inside.get("cache_creation"),
         "cache_read_input_tokens": inside.get("cache_read"), "reasoning_tokens": outside.get("reasoning"),
     }  # fmt: skip
-    return shapes.token_counts(found)
+    return shapes.token_counts(usage)

@@ -1,11 +1,11 @@
 """Convert LangChain's messages to blocks and back; fields that no block can express are kept beside the blocks.
 
-``split`` takes any fields, however odd, and reads what it can. ``join`` gives the fields again. Whether they are the
-same is for whoever needs that to compare: values that JSON does not have are not looked for here.
+``split`` takes any fields, however odd, and reads what it can. ``join`` gives the fields back. A caller that needs them
+equal must compare them: this module does not look for values that JSON does not have.
 
-Beside the blocks stand the ``type``; how the content was spelled (``list``, and places of parts by spelling, ``layout``
-and ``keys``); how many of the last blocks are calls that stood beside the content (``calls``, ``invalid``); what came
-from ``additional_kwargs`` (``reasoning``, ``refusal``); and the ``rest``, verbatim.
+Kept beside the blocks are the ``type``; how the content was spelled (``list``, and places of parts by spelling,
+``layout`` and ``keys``); how many of the last blocks are calls from outside the content (``calls``, ``invalid``); what
+came from ``additional_kwargs`` (``reasoning``, ``refusal``); and the ``rest``, verbatim.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, Tool
 from headish.values.caches import Cache
 
 APP = "langchain"
-"""The key of ``meta.app`` under which stands what the blocks do not say."""
+"""The key of ``meta.app`` for what the blocks do not say."""
 Beside = dict[str, Any]
 _EMPTY = {
     "additional_kwargs", "response_metadata", "name", "id", "tool_calls", "invalid_tool_calls", "usage_metadata",
     "artifact",
 }  # fmt: skip
-"""Fields that are left out where they hold nothing: every message has them."""
+"""Fields that are left out if they hold nothing: every message has them."""
 
 
 class Split(NamedTuple):
-    """A message as a turn: its role, its blocks, what is kept beside them, the speaker, whether a cache is asked for,
-    and what the provider of an answer said beside its name."""
+    """A message as a turn: its role, its blocks, what is kept beside them, the speaker, the cache that it asks for,
+    and what the provider reported of an answer."""
 
     role: str
     blocks: list[ContentBlock]
@@ -44,7 +44,7 @@ class Split(NamedTuple):
 
 
 def split(kind: str, fields: Fields) -> Split:
-    """A message as a turn. ``kind`` is its type; what is not as it should be is left in the rest.
+    """Split a message into the parts of a turn. ``kind`` is its type; a field of an unexpected shape stays in the rest.
 
     Raises: InvalidContent, TooDeep for what no database can hold.
     """
@@ -58,6 +58,7 @@ def split(kind: str, fields: Fields) -> Split:
         blocks = [_split_result(held, blocks)]
     rest = {name: each for name, each in held.items() if name not in _EMPTY or (each is not None and each not in _NONE)}
     reply = reply_of(fields) if role == "assistant" else {}
+    # The name of a provider alone says nothing of an answer.
     return Split(
         role, blocks, {**beside, **({"rest": rest} if rest else {})}, speaker_of(role, fields),
         False if isinstance(content, str) else asked_cache(content), {} if reply.keys() <= {"provider"} else reply,
@@ -70,50 +71,51 @@ _NONE: tuple[Any, ...] = ({}, [])
 def join(blocks: Sequence[ContentBlock], beside: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a message from its blocks, without its type and those that hold nothing.
 
-    Raises: LookupError, TypeError, ValueError, InvalidContent for what no message left.
+    Raises: LookupError, TypeError, ValueError, InvalidContent for blocks that were not made of a message.
     """
-    rest, said, made = dict(beside.get("rest", {})), list(blocks), {}
+    rest, content, fields = dict(beside.get("rest", {})), list(blocks), {}
     role = role_of(beside["type"], rest)
-    if len(said) == 1 and isinstance(result := said[0], ToolResult) and role == "tool":
-        made, said = _join_result(plain_kind(beside["type"]), result), list(result.content)
+    if len(content) == 1 and isinstance(result := content[0], ToolResult) and role == "tool":
+        fields, content = _join_result(plain_kind(beside["type"]), result), list(result.content)
     elif role == "assistant":
-        said, made = _join_answer(said, beside, rest)
-    return {"content": _join_content(said, beside), **made, **rest}
+        content, fields = _join_answer(content, beside, rest)
+    return {"content": _join_content(content, beside), **fields, **rest}
 
 
 # Content.
 
 
 def _inputs_of(fields: Fields) -> dict[str, Any]:
-    """The arguments of calls by their ids."""
+    """The arguments of the calls beside the content, by id."""
     calls = (each for each in _listed(fields.get("tool_calls")) if isinstance(each, Mapping))
     return {each["id"]: each["args"] for each in calls if isinstance(each.get("id"), str) and "args" in each}
 
 
 def _split_content(content: Any, inputs: Mapping[str, Any], beside: Beside) -> list[ContentBlock]:
-    """The blocks of content. Beside a list stand its length, and the places of its parts by their spelling."""
+    """The blocks of content. For a list, its length and the places of its parts by spelling are put into ``beside``."""
     if isinstance(content, str):
         return [read_text(content)] if content else []
     if not isinstance(content, list | tuple):
         return []
-    read = read_parts(content, inputs)
-    beside["list"] = len(read)
+    parts = read_parts(content, inputs)
+    # ``list`` tells a list of one text from the text itself.
+    beside["list"] = len(parts)
     spelled: dict[str, list[Any]] = {}
-    for place, part in enumerate(read):
+    for place, part in enumerate(parts):
         if part.spelling != NEUTRAL:
             spelled.setdefault(part.spelling, []).append(place)
     beside |= {name: spelled[name] for name in _SPELLED if name in spelled}
     further = {name: places for name, places in spelled.items() if name not in _SPELLED}
-    layouts = [[place, part.layout] for place, part in enumerate(read) if part.layout is not None]
+    layouts = [[place, part.layout] for place, part in enumerate(parts) if part.layout is not None]
     beside |= {name: each for name, each in (("parts", further), ("layout", layouts)) if each}
-    blocks = [part.block for part in read]
+    blocks = [part.block for part in parts]
     keys = [*_find_orders(content, _join_content(blocks, beside))]
     beside |= {"keys": keys} if keys else {}
     return blocks
 
 
 _SPELLED = ("texts", "media", "thinking")
-"""Spellings with a key of their own beside the blocks, as they always had; the others stand under ``parts``."""
+"""Spellings with a key of their own beside the blocks, as stored turns have them; all others are under ``parts``."""
 
 
 def _join_content(blocks: Sequence[ContentBlock], beside: Mapping[str, Any]) -> str | list[Any]:
@@ -125,8 +127,8 @@ def _join_content(blocks: Sequence[ContentBlock], beside: Mapping[str, Any]) -> 
         return join_texts(blocks)
     if len(blocks) != beside["list"]:
         raise ValueError(f"content of {beside['list']} parts has {len(blocks)} blocks")
-    named = {name: beside[name] for name in _SPELLED if name in beside} | dict(beside.get("parts", {}))
-    spelled = {place: name for name, places in named.items() for place in places}
+    by_spelling = {name: beside[name] for name in _SPELLED if name in beside} | dict(beside.get("parts", {}))
+    spelled = {place: name for name, places in by_spelling.items() for place in places}
     layouts = dict(beside.get("layout", ()))
     parts = [write_part(block, spelled.get(place, NEUTRAL), layouts.get(place)) for place, block in enumerate(blocks)]
     for place, *order in beside.get("keys", ()):
@@ -135,8 +137,8 @@ def _join_content(blocks: Sequence[ContentBlock], beside: Mapping[str, Any]) -> 
 
 
 def _find_orders(given: Sequence[Any], written: Sequence[Any]) -> Iterator[list[Any]]:
-    """The keys of parts that have them in another order than is written: ``[place, keys]``, and behind them the same of
-    what a part holds."""
+    """The parts whose keys are in another order than ``write_part`` gives them: ``[place, keys]``, and then the orders
+    inside the part, by key, if some differ."""
     for place, (one, other) in enumerate(zip(given, written, strict=True)):
         order = _find_order(one, other) if one == other else None
         if order is not None:
@@ -160,16 +162,17 @@ def _in_order(part: Mapping[str, Any], keys: Sequence[str], inside: Mapping[str,
 
 
 def _split_answer(held: Beside, said: list[ContentBlock], beside: Beside) -> list[ContentBlock]:
-    """The blocks of an answer: reasoning and a refusal that a client keeps apart, and the calls behind its content,
-    unless the content has them already."""
+    """The blocks of an answer: reasoning that the client keeps apart, the content, a refusal, then the calls that the
+    content does not have."""
     additional = held.get("additional_kwargs")
     if isinstance(additional, Mapping):
-        held["additional_kwargs"] = taken = dict(additional)
-        thought, refusal = taken.get("reasoning_content"), taken.get("refusal")
+        # A text that becomes a block leaves None behind, so that ``join`` puts it back in the same place.
+        held["additional_kwargs"] = kwargs = dict(additional)
+        thought, refusal = kwargs.get("reasoning_content"), kwargs.get("refusal")
         if _is_text(thought) and not any(isinstance(block, Thinking) for block in said):
-            said, taken["reasoning_content"], beside["reasoning"] = [_thinking(thought), *said], None, True
+            said, kwargs["reasoning_content"], beside["reasoning"] = [_thinking(thought), *said], None, True
         if _is_text(refusal) and not any(isinstance(block, Text) and block.text for block in said):
-            said, taken["refusal"], beside["refusal"] = [*said, read_text(refusal)], None, True
+            said, kwargs["refusal"], beside["refusal"] = [*said, read_text(refusal)], None, True
     known = [block for block in said if isinstance(block, ToolUse)]
     return [*said, *_split_calls(held, known, beside), *_split_invalid(held, known, beside)]
 
@@ -179,12 +182,13 @@ def _is_text(value: Any) -> TypeGuard[str]:
 
 
 def _thinking(text: str) -> Thinking:
-    read_text(text)
+    read_text(text)  # refuses what no database can hold
     return Thinking(text, provider=PROVIDER)
 
 
 def _split_calls(held: Beside, known: Sequence[ToolUse], beside: Beside) -> list[ContentBlock]:
     calls = _listed(held.get("tool_calls"))
+    # The field goes only if ``join`` can make exactly the same of the blocks.
     if calls and calls == [_call_of(block) for block in known]:
         beside["calls"] = "content"
         del held["tool_calls"]
@@ -198,7 +202,7 @@ def _split_calls(held: Beside, known: Sequence[ToolUse], beside: Beside) -> list
 
 
 def _split_invalid(held: Beside, known: Sequence[ToolUse], beside: Beside) -> list[ContentBlock]:
-    """Calls whose arguments no parser took; why it did not stands beside them."""
+    """The calls whose arguments no parser could read; the errors are kept beside the blocks."""
     calls = _listed(held.get("invalid_tool_calls"))
     blocks = _further(calls, known)
     if blocks:
@@ -211,7 +215,7 @@ def _split_invalid(held: Beside, known: Sequence[ToolUse], beside: Beside) -> li
 
 
 def _further(calls: Sequence[Any], known: Sequence[ToolUse]) -> list[ToolUse]:
-    """Calls as blocks, but those that the content has."""
+    """The calls as blocks, without those that the content has already."""
     ids = {block.id for block in known if block.id is not None}
     return [read_call(each) for each in calls if isinstance(each, Mapping) and not _is_in(each.get("id"), ids)]
 
@@ -232,16 +236,18 @@ def _invalid_of(block: ToolUse, error: Any) -> dict[str, Any]:
 def _join_answer(
     said: list[ContentBlock], beside: Mapping[str, Any], rest: Beside
 ) -> tuple[list[ContentBlock], dict[str, Any]]:
-    """The blocks of the content, and the fields that other blocks are. What the rest has of them goes before."""
-    invalid, calls, made = beside.get("invalid", 0), beside.get("calls", 0), {}
+    """The blocks of the content, and the fields made of the other blocks. A field in ``rest`` has precedence."""
+    # In the reverse order of ``_split_answer``. ``invalid`` is a number if the field itself is in the rest, else a list
+    # of errors.
+    invalid, calls, fields = beside.get("invalid", 0), beside.get("calls", 0), {}
     said, broken = _calls_behind(said, invalid if isinstance(invalid, int) else len(invalid))
     if not isinstance(invalid, int):
-        made["invalid_tool_calls"] = [_invalid_of(*each) for each in zip(broken, invalid, strict=True)]
+        fields["invalid_tool_calls"] = [_invalid_of(*each) for each in zip(broken, invalid, strict=True)]
     if calls == "content":
-        made["tool_calls"] = [_call_of(block) for block in said if isinstance(block, ToolUse)]
+        fields["tool_calls"] = [_call_of(block) for block in said if isinstance(block, ToolUse)]
     elif calls:
         said, whole = _calls_behind(said, calls)
-        made["tool_calls"] = [_call_of(block) for block in whole]
+        fields["tool_calls"] = [_call_of(block) for block in whole]
     if beside.get("refusal"):
         rest["additional_kwargs"] = {**rest["additional_kwargs"], "refusal": of_kind(said.pop(), Text).text}
     if beside.get("reasoning"):
@@ -249,11 +255,11 @@ def _join_answer(
             **rest["additional_kwargs"],
             "reasoning_content": of_kind(said.pop(0), Thinking).text,
         }
-    return said, made
+    return said, fields
 
 
 def _calls_behind(said: list[ContentBlock], count: int) -> tuple[list[ContentBlock], list[ToolUse]]:
-    """The blocks, and so many calls behind them."""
+    """Split off the last ``count`` blocks, which must be calls. Raises: ValueError."""
     calls = [block for block in said[len(said) - count :] if isinstance(block, ToolUse)]
     if len(calls) != count:
         raise ValueError(f"{count} calls are not behind the content")
@@ -264,21 +270,22 @@ def _calls_behind(said: list[ContentBlock], count: int) -> tuple[list[ContentBlo
 
 
 def _split_result(held: Beside, said: Sequence[ContentBlock]) -> ContentBlock:
-    id, name, failed = held.get("tool_call_id"), held.get("name"), held.get("status")
+    id, name, status = held.get("tool_call_id"), held.get("name"), held.get("status")
     for field, is_said in (("tool_call_id", isinstance(id, str)), ("name", isinstance(name, str))):
         if is_said:
             del held[field]
-    if failed in ("success", "error"):
+    if status in ("success", "error"):
         del held["status"]
     return ToolResult(
         id if isinstance(id, str) else None,
         name if isinstance(name, str) else None,
         tuple(said),
-        True if failed == "error" else None,
+        True if status == "error" else None,
     )
 
 
 def _join_result(kind: str, result: ToolResult) -> dict[str, Any]:
+    # A message of a function has neither an id nor a status.
     if kind != "tool":
         return {} if result.name is None else {"name": result.name}
     status = "error" if result.is_error else "success"

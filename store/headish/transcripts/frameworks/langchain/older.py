@@ -1,7 +1,7 @@
-"""Blocks that earlier editions made of parts, as they are made today.
+"""Convert blocks that earlier editions of the importer stored into those that today's mapping makes.
 
-The importer kept what it could not read whole, for the provider whose it took it to be: an image of LangChain's own, a
-call in Anthropic's words. Such a call stood there a second time, because it stands beside the content as well.
+An earlier importer kept a part that it could not read as a block of the provider that it assumed: an image of
+LangChain's own, a call as Anthropic spells it. Such a call was stored twice, because it is beside the content as well.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from headish.values.blocks import ContentBlock, ProviderBlock, ToolResult, ToolU
 
 
 def read_anew(blocks: Iterable[ContentBlock]) -> list[ContentBlock]:
-    """The blocks as today's mapping has them. Raises: InvalidContent, TooDeep."""
-    made = [each for block in blocks for each in _anew(block)]
-    places = {block.id: at for at, block in reversed([*enumerate(made)]) if isinstance(block, ToolUse) and block.id}
-    return [*_once(made, places)]
+    """The blocks as today's mapping makes them. Raises: InvalidContent, TooDeep."""
+    mapped = [each for block in blocks for each in _anew(block)]
+    # Backwards, so that the first place of an id wins.
+    places = {block.id: at for at, block in reversed([*enumerate(mapped)]) if isinstance(block, ToolUse) and block.id}
+    return [*_once(mapped, places)]
 
 
 def _anew(block: ContentBlock) -> Sequence[ContentBlock]:
@@ -31,7 +32,7 @@ def _anew(block: ContentBlock) -> Sequence[ContentBlock]:
 
 
 def _part_of(block: ContentBlock) -> Any:
-    """The part that a provider's block is; None for any other."""
+    """The part of a message that a provider's block holds; None for any other block."""
     if not isinstance(block, ProviderBlock) or not isinstance(block.data, Mapping):
         return None
     if block.provider == "anthropic":
@@ -40,7 +41,7 @@ def _part_of(block: ContentBlock) -> Any:
 
 
 def _once(blocks: Sequence[ContentBlock], places: Mapping[str, int]) -> Iterator[ContentBlock]:
-    """The blocks, each call where it stands first, with the arguments that it has anywhere."""
+    """The blocks with each call once: at its first place, with the first arguments that any copy of it has."""
     for at, block in enumerate(blocks):
         if not isinstance(block, ToolUse) or block.id is None or block.id not in places:
             yield block

@@ -1,6 +1,6 @@
-"""LangChain's own parts of content as blocks, and back: reasoning, calls, and media as it has them and as it had them.
+"""Map LangChain's own parts of content to blocks and back: reasoning, calls, and media in both its shapes.
 
-A reader gives None, or raises LookupError, TypeError, ValueError or a HeadishError, for a part that is another's.
+A reader returns None, or raises LookupError, TypeError, ValueError or a HeadishError, if the part has another spelling.
 
 Source: ``langchain_core.messages.content`` and ``block_translators``, langchain-core 1.7.2, read on 2026-11-22.
 """
@@ -42,24 +42,25 @@ MEDIA = {
     "image": "image/*", "audio": "audio/*", "video": "video/*", "file": "application/octet-stream",
     "text-plain": "text/plain",
 }  # fmt: skip
-"""LangChain's own media, and the type of those that name none."""
+"""LangChain's own kinds of media, each with the media type of a part that names none."""
 Kind = TypeVar("Kind", bound=Block)
 Reader: TypeAlias = Callable[[Mapping[str, Any]], ContentBlock | None]
 Writer: TypeAlias = Callable[[Any], Any]
 
 
 def is_own(part: Any) -> bool:
-    """Whether a part is of LangChain's own making, and no API's."""
+    """Whether a part is LangChain's own, not an API's."""
     if not isinstance(part, Mapping):
         return True
     kind = part.get("type")
+    # Anthropic's media have a ``source``, Chat's a key that is named like the type.
     if kind in MEDIA:
         return "source" not in part and kind not in part
     return kind in ("tool_call", "invalid_tool_call") or (kind == "reasoning" and "reasoning" in part)
 
 
 def of_kind(block: ContentBlock, kind: type[Kind]) -> Kind:
-    """The block, which is of a kind. Raises: ValueError for another one: it is not what the part was read as."""
+    """Check that a block is of the kind that its spelling writes, and return it. Raises: ValueError."""
     if not isinstance(block, kind):
         raise ValueError(f"a block of type {kind_of(block)} is in the place of {kind.__name__}")
     return block
@@ -75,8 +76,8 @@ def _write_said(block: ContentBlock) -> Part:
 
 
 def _read_reasoning(part: Mapping[str, Any]) -> ContentBlock | None:
-    said = part["reasoning"]
-    return Thinking(said, provider=PROVIDER, opaque=_beside(part, "reasoning")) if isinstance(said, str) else None
+    text = part["reasoning"]
+    return Thinking(text, provider=PROVIDER, opaque=_beside(part, "reasoning")) if isinstance(text, str) else None
 
 
 def _write_reasoning(block: ContentBlock) -> Part:
@@ -85,14 +86,14 @@ def _write_reasoning(block: ContentBlock) -> Part:
 
 
 def _read_thinking(part: Mapping[str, Any]) -> ContentBlock | None:
-    """Reasoning of Anthropic's shape that nobody has signed: whose it is is not known."""
+    """Reasoning of Anthropic's shape without a signature, so its provider is unknown."""
     return read_block(without(part, TRANSPORT)) if "text" not in part else None
 
 
 def _write_thinking(block: ContentBlock) -> Part:
-    said = to_mapping(block)
-    text = said.pop("text")
-    return {**said, "thinking": text}
+    fields = to_mapping(block)
+    text = fields.pop("text")
+    return {**fields, "thinking": text}
 
 
 def _read_call(part: Mapping[str, Any]) -> ContentBlock | None:
@@ -100,7 +101,7 @@ def _read_call(part: Mapping[str, Any]) -> ContentBlock | None:
 
 
 def read_call(call: Mapping[str, Any], opaque: Mapping[str, Any] = {}) -> ToolUse:
-    """A call; the arguments of one that no parser took are a text. Raises: InvalidContent."""
+    """Read a call. Arguments that no parser could read are a text. Raises: InvalidContent."""
     return make_call(
         shapes.text(call.get("name")), shapes.name(call.get("id")), opaque, "$", **said_arguments(call.get("args"))
     )
@@ -117,15 +118,15 @@ def _write_invalid(block: ContentBlock) -> Part:
 
 
 def _read_use(part: Mapping[str, Any]) -> ContentBlock | None:
-    """A call in Anthropic's words, with what a client has noted while it came in."""
+    """A call as Anthropic spells it, with what the client noted while it streamed in."""
     call = {"id": part.get("id"), "name": part.get("name"), "args": part.get("input")}
     return read_call(call, _beside(part, "id", "name", "input"))
 
 
 def _write_use(block: ContentBlock) -> Part:
     block = of_kind(block, ToolUse)
-    given = {"input": block.input} if block.raw is None else {"input": block.raw}
-    return joined({**_named(block, "tool_use"), **given}, opaque_of(block, PROVIDER))
+    arguments = {"input": block.input} if block.raw is None else {"input": block.raw}
+    return joined({**_named(block, "tool_use"), **arguments}, opaque_of(block, PROVIDER))
 
 
 def _named(block: ToolUse, kind: str) -> Part:
@@ -133,7 +134,7 @@ def _named(block: ToolUse, kind: str) -> Part:
 
 
 def _read_media(part: Mapping[str, Any]) -> ContentBlock | None:
-    """A picture, a recording, a film or a file: as LangChain has them now, and as it had them with ``source_type``."""
+    """A picture, recording, video or file, in LangChain's present shape or in its older one with ``source_type``."""
     usual, given = MEDIA[part["type"]], part.get("mime_type")
     media_type = given if isinstance(given, str) and given else usual
     key = _key_of_source(part)
@@ -142,7 +143,7 @@ def _read_media(part: Mapping[str, Any]) -> ContentBlock | None:
     rest = _beside(part, "mime_type", key)
     source = _SOURCES[key](part[key], media_type)
     if isinstance(source, FileSource) and media_type == MEDIA["file"]:
-        source = FileSource(source.file_id)  # whoever keeps it knows
+        source = FileSource(source.file_id)  # the usual type says nothing, and the keeper of the file knows its own
     return Document(source, _name_of(part), rest)
 
 
@@ -168,25 +169,25 @@ _SOURCES: dict[str, Callable[[str, str], MediaSource]] = {
 
 
 def _name_of(part: Mapping[str, Any]) -> str | None:
-    """What a file is called: clients put that into several places."""
+    """The name of a file; clients put it into several places."""
     extras, metadata = part.get("extras"), part.get("metadata")
     places = [part, *(each for each in (extras, metadata) if isinstance(each, Mapping))]
-    named = (each.get(key) for each in places for key in ("filename", "name", "title"))
-    return next((name for name in named if isinstance(name, str) and name), None)
+    names = (each.get(key) for each in places for key in ("filename", "name", "title"))
+    return next((name for name in names if isinstance(name, str) and name), None)
 
 
 def _write_media(kind: str, is_text: bool, block: ContentBlock) -> Part:
     block = of_kind(block, Document)
     source, own = block.source, opaque_of(block, PROVIDER)
     is_old, is_text = "source_type" in own, is_text or own.get("source_type") == "text"
-    said: Part = {}
+    fields: Part = {}
     if isinstance(source, Base64Source):
-        said = {"text": decode_text(block)} if is_text else {"data" if is_old else "base64": source.data}
+        fields = {"text": decode_text(block)} if is_text else {"data" if is_old else "base64": source.data}
     elif isinstance(source, FileSource):
-        said = {"id" if is_old else "file_id": source.file_id}
+        fields = {"id" if is_old else "file_id": source.file_id}
     elif isinstance(source, UrlSource):
-        said = {"url": source.url}
-    return joined({"type": kind, **said, "mime_type": source.media_type}, own)
+        fields = {"url": source.url}
+    return joined({"type": kind, **fields, "mime_type": source.media_type}, own)
 
 
 def _beside(part: Mapping[str, Any], *said: str) -> dict[str, Any]:
@@ -203,7 +204,8 @@ OWN_READERS: dict[str, Reader] = {
     "tool_use": _read_use,
     **dict.fromkeys((*MEDIA, "text-file"), _read_media),
 }
-"""Readers by the spelling: the type of a part, but for plain text that is spelled as a file."""
+"""Readers by spelling. A spelling is the type of the part, except ``text-file``: a ``text-plain`` part that holds a
+file instead of the text."""
 OWN_WRITERS: dict[str, Writer] = {
     "text": _write_said,
     "reasoning": _write_reasoning,
@@ -214,4 +216,4 @@ OWN_WRITERS: dict[str, Writer] = {
     **{kind: bind(_write_media, kind, kind == "text-plain") for kind in MEDIA},
     "text-file": bind(_write_media, "text-plain", False),
 }
-"""Writers by the spelling."""
+"""Writers by spelling."""

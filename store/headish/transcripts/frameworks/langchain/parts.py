@@ -1,8 +1,8 @@
-"""Content of LangChain's messages: each part is one block, and how the part was spelled stands beside it.
+"""Map the content of LangChain's messages: each part becomes one block, and its spelling is kept beside it.
 
-A part is a text, one of LangChain's own, or one of the API that the model has. So there are several spellings of one
-picture: a table names them, each with its reader and its writer. A part is read by the first spelling that gives it
-back as something that people can read. One that no spelling gives back is kept whole.
+A part is a text, one of LangChain's own, or one of the API of the model. So one picture has several spellings: a table
+names them, each with its reader and its writer. A part is read by the first spelling that makes a readable block of it
+and writes the part back. A part that no spelling writes back is kept whole.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, t
 NEUTRAL = "neutral"
 """The spelling of a part that is the block's own JSON."""
 TEXTS = "texts"
-"""The spelling of a text that is no part, but a bare string."""
+"""The spelling of a text that is a bare string instead of a part."""
 KEPT = "kept"
 """The spelling of a part that is kept whole."""
 
 
 class ReadPart(NamedTuple):
-    """A part as a block, how it was spelled, and what else differs."""
+    """A part as a block, its spelling, and the layout in which it differs from what the spelling writes."""
 
     block: ContentBlock
     spelling: str
@@ -50,8 +50,8 @@ class ReadPart(NamedTuple):
 
 
 def read_parts(parts: Sequence[Any], inputs: Mapping[str, Any]) -> list[ReadPart]:
-    """The blocks of content, one for each part. ``inputs`` are those of the message's calls, by their ids: a part that
-    came in piece by piece has none of its own.
+    """Read content, one block for each part. ``inputs`` are the arguments of the message's calls, by id: the part of a
+    call that was streamed has none.
 
     Raises: InvalidContent, TooDeep for what no database can hold.
     """
@@ -61,8 +61,8 @@ def read_parts(parts: Sequence[Any], inputs: Mapping[str, Any]) -> list[ReadPart
 
 
 def write_part(block: ContentBlock, spelling: str, layout: Part | None = None) -> Any:
-    """A block as the part that it was. Raises: KeyError for a spelling that nobody knows; ValueError, InvalidContent
-    for a block or a layout that does not fit."""
+    """Write a block as the part that it was. Raises: KeyError for an unknown spelling; ValueError, InvalidContent for a
+    block or a layout that does not fit."""
     part = _WRITERS[spelling](block)
     return part if layout is None else apply(layout, part)
 
@@ -79,27 +79,28 @@ def _read_part(part: Any, told: str | None, inputs: Mapping[str, Any]) -> ReadPa
         return _keep({"type": "unknown", "value": part})
     first: ReadPart | None = None
     for spelling in _spellings(part, told):
-        found = _try(part, spelling, inputs)
-        if found is not None and not isinstance(found.block, ProviderBlock):
-            return found
-        first = first or found
+        read = _try(part, spelling, inputs)
+        if read is not None and not isinstance(read.block, ProviderBlock):
+            return read
+        first = first or read
     return first or _keep(part)
 
 
 def _keep(part: Mapping[str, Any]) -> ReadPart:
-    said = without(part, TRANSPORT)
-    block = read_block({"type": "provider", "provider": PROVIDER, "data": said})
-    return ReadPart(block, KEPT, find_difference(said, part, TRANSPORT).layout)
+    data = without(part, TRANSPORT)
+    block = read_block({"type": "provider", "provider": PROVIDER, "data": data})
+    return ReadPart(block, KEPT, find_difference(data, part, TRANSPORT).layout)
 
 
 def _try(part: Mapping[str, Any], spelling: str, inputs: Mapping[str, Any]) -> ReadPart | None:
-    """A part by one spelling, None where that does not give it back."""
+    """Read a part by one spelling; None if that spelling does not write it back."""
     try:
         block = _READERS[spelling](_filled(part, inputs))
         if block is None:
             return None
         difference = find_difference(write_part(block, spelling), part, _transport(spelling))
     except (HeadishError, LookupError, TypeError, ValueError):
+        # The part is of another spelling, so any of its values may be of another shape.
         return None
     return ReadPart(block, spelling, difference.layout) if difference.said is None else None
 
@@ -107,11 +108,12 @@ def _try(part: Mapping[str, Any], spelling: str, inputs: Mapping[str, Any]) -> R
 def _filled(part: Mapping[str, Any], inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     if part.get("type") != "tool_use" or not isinstance(part.get("id"), str) or not is_nothing(part.get("input")):
         return part
+    # The arguments of a call that was streamed are only beside the content.
     return {**part, "input": inputs.get(part["id"], part.get("input"))}
 
 
 def _transport(spelling: str) -> frozenset[str]:
-    """The keys that say how a part travels; those of an item of Responses are where its server keeps it, too."""
+    """The keys that say how a part travels. In items of Responses, these include where the server keeps an item."""
     return TRANSPORT | RESPONSES.transport if spelling in ("responses", "items") else TRANSPORT
 
 
@@ -122,7 +124,7 @@ def _spellings(part: Mapping[str, Any], told: str | None) -> Iterator[str]:
         return
     if kind in _NEUTRAL:
         yield NEUTRAL
-        # The client's notes of a call that was streamed are LangChain's: no API takes them.
+        # A client's notes on a call that was streamed are LangChain's own: no API takes them.
         is_api = "partial_json" not in part
         yield from [told] if told in _FORMS and is_api else ()
         yield from ["anthropic"] if kind == "tool_use" and is_api else ()
@@ -140,8 +142,8 @@ def _spellings(part: Mapping[str, Any], told: str | None) -> Iterator[str]:
 
 
 def _read_neutral(part: Mapping[str, Any]) -> ContentBlock | None:
-    said = without(part, TRANSPORT)
-    return read_block(said) if said.keys() <= _NEUTRAL[part["type"]] else None
+    data = without(part, TRANSPORT)
+    return read_block(data) if data.keys() <= _NEUTRAL[part["type"]] else None
 
 
 _NEUTRAL = {"text": {"type", "text"}, "tool_use": {"type", "id", "name", "input"}}
@@ -163,12 +165,12 @@ def _write_chat(block: ContentBlock) -> Part:
 def _write_url(block: ContentBlock) -> Part:
     """A picture whose URL is a bare string."""
     block = of_kind(block, Document)
-    said = _write_chat(block)
-    return {**said, said["type"]: url_of(block.source)}
+    part = _write_chat(block)
+    return {**part, part["type"]: url_of(block.source)}
 
 
 def _read_form(form: Form, part: Mapping[str, Any]) -> ContentBlock | None:
-    # As a person's, whoever says it: pictures that an answer holds are media, too, for people look at them.
+    # As a user's, whoever said it: people look at the pictures of an answer, too, so these are media.
     blocks = form.read({"role": "user", "content": [part]}).blocks
     return blocks[0] if len(blocks) == 1 else None
 
@@ -183,9 +185,9 @@ def _write_form(form: Form, block: ContentBlock) -> Part:
 def _read_item(part: Mapping[str, Any]) -> ContentBlock | None:
     """An item of Responses, which its client puts into the content of an answer."""
     if part["type"] == "reasoning" and not isinstance(part.get("summary"), list):
-        return None  # the API does not take it back so
-    said = RESPONSES.read(part)
-    return said.blocks[0] if said.role == "assistant" and len(said.blocks) == 1 else None
+        return None  # the API takes no reasoning back without its summary
+    entry = RESPONSES.read(part)
+    return entry.blocks[0] if entry.role == "assistant" and len(entry.blocks) == 1 else None
 
 
 def _write_item(block: ContentBlock) -> Part:
@@ -226,7 +228,7 @@ _BY_TYPE: dict[str, tuple[str, ...]] = {
     "tool_result": ("anthropic",),
     "refusal": ("responses",),
 }
-"""Spellings by the types of parts. A part without one is kept whole, whatever its name says."""
+"""The spellings of each type of part, in the order in which they are tried. Without any the part is kept whole."""
 _READERS: dict[str, Reader] = {
     NEUTRAL: _read_neutral,
     **OWN_READERS,

@@ -1,11 +1,11 @@
-"""Values of channels as messages: what is one, what stands for one, and what takes one out or puts all in their place.
+"""Read messages in the values of channels: messages, short ways to write one, removals, and overwrites of the whole
+list.
 
 A program may write a message as a mapping (``{"role": …, "content": …}``), a pair or a text; LangGraph makes messages
 of them when it reads them.
 
-A message becomes one of ours by the mapping of ``frameworks.langchain``: the fields of its message classes, whoever
-has kept them. What OpenAI's client has kept of calls and reasoning a second time, under ``additional_kwargs``, is left
-out.
+``frameworks.langchain`` maps the fields of LangChain's message classes, for this reader as for the adapters. What
+OpenAI's client keeps a second time of calls and reasoning, under ``additional_kwargs``, is left out.
 
 Source: langgraph 1.2.22, ``graph/message.py``, ``types.py``; langchain-core 1.7.2, ``messages``; read and run
 2026-11-22.
@@ -39,7 +39,7 @@ _REPEATED = ("tool_calls", "function_call", "reasoning_content", OPENAI_ROLE)
 
 
 def as_message(value: Any) -> tuple[str, Mapping[str, Any]] | None:
-    """The kind and the fields of a message; None for what is no message."""
+    """Return the kind and the fields of a message; None if it is not a message."""
     fields = _fields(value)
     if fields is None:
         return None
@@ -53,14 +53,14 @@ def holds_messages(value: Any) -> bool:
 
 
 def written_in(value: Any) -> list[Any]:
-    """What a write adds to a list: its items, or itself."""
+    """Return what a write adds to a list: its items, or itself."""
     if isinstance(value, Revivable) and (value.module, value.name) == ("builtins", "list"):
         value = value.value
     return list(value) if isinstance(value, list) else [] if value is None else [value]
 
 
 def overwritten(value: Any) -> tuple[bool, Any]:
-    """Whether a write takes the place of all before it, and what it puts there."""
+    """Return whether a write replaces all before it, and by what."""
     if isinstance(value, Revivable) and value.name == "Overwrite" and isinstance(value.value, Mapping):
         return True, value.value.get("value")
     if isinstance(value, Mapping):
@@ -72,8 +72,8 @@ def overwritten(value: Any) -> tuple[bool, Any]:
 
 
 def merged(items: Iterable[Any], added: Iterable[Any]) -> list[Any]:
-    """A list of messages after others were written to it, as LangGraph's reducer for writes makes it: one with a known
-    id takes the other's place, any other goes to the end, and a removal takes one out."""
+    """Return a list of messages after a write, as LangGraph's reducer makes it: a message with a known id replaces the
+    other, any other goes to the end, and a removal removes one."""
     result: list[Any] = [*map(coerced, items)]
     index = {id: at for at, each in enumerate(result) if (id := id_of(each)) is not None}
     for each in map(coerced, added):
@@ -82,6 +82,7 @@ def merged(items: Iterable[Any], added: Iterable[Any]) -> list[Any]:
             result.append(each)
         elif _is_removal(each):
             if id in index:
+                # Marked, not deleted: the places in ``index`` must stay right.
                 result[index.pop(id)] = _GONE
         elif id in index:
             result[index[id]] = each
@@ -92,13 +93,14 @@ def merged(items: Iterable[Any], added: Iterable[Any]) -> list[Any]:
 
 
 def id_of(value: Any) -> str | None:
-    """The id of a message, or of its removal."""
+    """Return the id of a message, or of its removal."""
     fields = _fields(value)
     return shapes.name(None if fields is None else fields.get("id"))
 
 
 def coerced(value: Any) -> Any:
-    """A message from a short way to write one; any other value unchanged."""
+    """Return the message that a short form stands for; any other value unchanged."""
+    # LangGraph writes a tuple as an object of that class.
     if isinstance(value, Revivable) and value.name == "tuple":
         value = value.value
     if isinstance(value, str):
@@ -115,9 +117,9 @@ def coerced(value: Any) -> Any:
 def make_node(
     kind: str, fields: Fields, key: str | None, notes: ImportNotes, where: str, **facts: Any
 ) -> SourceMessage | None:
-    """A message as a node; None, and noted as broken, where nothing can hold it."""
+    """Make the node of a message; None if nothing can hold it, which is noted as broken."""
     try:
-        said = split(kind, fields)
+        entry = split(kind, fields)
     except HeadishError as error:
         notes.break_off(where, str(error))
         return None
@@ -129,8 +131,8 @@ def make_node(
     for name in rest:
         notes.keep(where, f"{name} of a message")
     return SourceMessage(
-        id=None, role=said.role, content=said.blocks or None, key=key, where=where, meta=rest, speaker=said.speaker,
-        cache=said.cache, reply=reply_of(fields) if said.role == "assistant" else None, **facts,
+        id=None, role=entry.role, content=entry.blocks or None, key=key, where=where, meta=rest, speaker=entry.speaker,
+        cache=entry.cache, reply=reply_of(fields) if entry.role == "assistant" else None, **facts,
     )  # fmt: skip
 
 

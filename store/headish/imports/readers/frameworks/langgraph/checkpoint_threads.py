@@ -1,14 +1,14 @@
 """LangGraph's checkpoints: a database that ``SqliteSaver`` or ``PostgresSaver`` writes, with the state of a graph at
 each step.
 
-A thread is a conversation. Each checkpoint has the list of messages as it was then: what the lists have in common is
-one path, and where a thread was forked, edited or cut, a branch begins. A channel is one of messages if its value is a
-list that holds one; each such channel, and each namespace of a subgraph, is a conversation of its own. The newest
-checkpoint has the bookmark. What the other channels held last is kept with the conversation, as data.
+A thread is a conversation. Each checkpoint has the whole list of messages at that time: what the lists have in common
+is one path, and a branch begins where a thread was forked, edited or cut. A channel is one of messages if its value is
+a list with a message in it; each such channel, and each namespace of a subgraph, is a conversation of its own. The
+newest checkpoint has the bookmark. The last values of the other channels are kept with the conversation, as data.
 
-What tasks wrote behind a checkpoint that nothing follows is pending: the graph takes it in when it goes on, in an order
-that is not known before. It is kept with the conversation, as data; a message in it is a turn as soon as a checkpoint
-holds it.
+What tasks wrote after a checkpoint that nothing follows is pending: the graph takes it in when it goes on, in an order
+that is not known before. It is kept with the conversation, as data; a message in it becomes a turn as soon as a
+checkpoint holds it.
 
 Keys: ``langgraph:THREAD:MESSAGE``; in a namespace or in another channel than ``messages``,
 ``langgraph:THREAD/NAMESPACE#CHANNEL:MESSAGE``. They are the same in both databases.
@@ -38,13 +38,13 @@ from headish.values.blocks import Text
 FORMAT = "langgraph"
 USUAL = "messages"
 _NOISE = ("branch:", "__no_writes__")
-"""What a graph writes to find its way."""
+"""Beginnings of the channels that a graph uses to find its way."""
 _PRINTS = 10_000
-"""So many messages are remembered as what they say."""
+"""The most messages whose fingerprints are remembered."""
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The threads of a database, by their ids.
+    """Yield the threads of a database, by their ids.
 
     Raises: InvalidImport for another database, and a damaged one.
     """
@@ -70,7 +70,7 @@ def _opened(given: ImportSource) -> Iterator[Checkpoints]:
 
 
 class _GraphThread:
-    """One namespace of a thread: its checkpoints are read one by one, the oldest first."""
+    """One namespace of a thread. Its checkpoints are read one by one, oldest first."""
 
     def __init__(self, given: ImportSource, checkpoints: Checkpoints, thread: str, namespace: str) -> None:
         self._given, self._thread, self._namespace, self._notes = given, thread, namespace, given.notes
@@ -81,7 +81,7 @@ class _GraphThread:
         self._broken: set[str] = set()
 
     def conversations(self) -> Iterator[SourceConversation]:
-        """A conversation for each channel of messages."""
+        """Yield a conversation for each channel of messages."""
         parents = dict(self._saved.steps())
         followed = set(parents.values())
         deltas = DeltaChannels(self._saved, parents)
@@ -93,7 +93,7 @@ class _GraphThread:
             yield channel.conversation(self._namespace, {"thread": self._thread, **self._others()})
 
     def _break(self, where: str, why: str) -> None:
-        """Note what cannot be read, once however often it is met."""
+        """Note something that cannot be read, once however often it is met."""
         where = f"thread {self._thread:.80}, {where}"
         if where not in self._broken:
             self._broken.add(where)
@@ -104,6 +104,7 @@ class _GraphThread:
         try:
             step = self._saved.step(id)
             values = {**step.values, **deltas.values_at(id, step)}
+            # The writes after any other checkpoint are in the values of the one that follows it.
             pending = self._saved.writes(id) if is_last else []
         except (Unreadable, TooLargeValue) as error:
             self._break(where, str(error))
@@ -122,7 +123,7 @@ class _GraphThread:
         return place if channel == USUAL else f"{place}#{channel}"
 
     def _others(self) -> dict[str, Any]:
-        """What the channels without messages held last, and what waits for them."""
+        """Return the last values of the channels without messages, and the pending writes."""
         where = f"thread {self._thread:.80}"
         rest = {
             str(name): plain(value)
@@ -146,7 +147,7 @@ class _MessageChannel:
         self._prints: dict[int, tuple[Any, bytes]] = {}
 
     def follow(self, held: list[Any], time: Any, where: str) -> None:
-        """Follow a list of messages. One that ends where the last one ended, or before it, says nothing new."""
+        """Follow a list of messages. One that adds nothing to an earlier list only moves the tip to its end."""
         last: str | None = None
         for each in held:
             found = as_message(each)
@@ -158,20 +159,25 @@ class _MessageChannel:
         self._tip = last
 
     def _print(self, held: Any, fields: Mapping[str, Any]) -> bytes:
-        """What the message says, without the counts that come later. It is found out once for an object."""
+        """Return the fingerprint of a message, without the counts that come later; computed once for an object."""
+        # An id comes again once its object is gone, so the object is kept, and compared.
         known = self._prints.get(id(held))
         if known is None or known[0] is not held:
             if len(self._prints) > _PRINTS:
-                self._prints.clear()  # of JSON no object comes twice
-            said = {key: value for key, value in fields.items() if key not in ("usage_metadata", "response_metadata")}
-            known = self._prints[id(held)] = (held, fingerprint(plain(said)))
+                self._prints.clear()  # the decoder of JSON gives a new object each time, and all would stay in memory
+            compared = {
+                key: value for key, value in fields.items() if key not in ("usage_metadata", "response_metadata")
+            }
+            known = self._prints[id(held)] = (held, fingerprint(plain(compared)))
         return known[1]
 
     def _nodes(self, kind: str, fields: Mapping[str, Any], time: Any, where: str) -> Iterator[SourceMessage]:
         id = fields.get("id")
         key = make_key(FORMAT, self._owner, id) if isinstance(id, str) else None
-        said = {name: plain(value) if name != "content" else _unrevived(value) for name, value in fields.items()}
-        node = make_node(kind, said, key, self._notes, where, said_at=time)
+        plain_fields = {
+            name: plain(value) if name != "content" else _unrevived(value) for name, value in fields.items()
+        }
+        node = make_node(kind, plain_fields, key, self._notes, where, said_at=time)
         if node is None:
             return
         first = node.content[0] if node.content and node.role == "user" else None
@@ -180,7 +186,7 @@ class _MessageChannel:
         yield node
 
     def conversation(self, namespace: str, app: Mapping[str, Any]) -> SourceConversation:
-        """The conversation with its messages."""
+        """Return the conversation with its messages."""
         return SourceConversation(
             format=FORMAT, id=self._owner, title=self._title, tip=self._tip, messages=self.paths.nodes,
             tags=[FORMAT, *(["subgraph"] if namespace else [])], app={FORMAT: app}, is_state=True,

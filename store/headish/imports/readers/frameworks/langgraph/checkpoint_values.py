@@ -1,7 +1,8 @@
-"""Values of LangGraph's checkpoints as data. Classes are named and never revived: nothing of a file is imported or run.
+"""Decode values of LangGraph's checkpoints as data. Classes are named and never revived: nothing of a file is imported
+or run.
 
 A value is msgpack, in which objects are extensions that hold a module, a class and its arguments; or JSON, in which
-they are constructors. Both become ``Revivable``. A pickle is not looked into.
+they are constructors. Both become ``Revivable``. A pickle is not decoded.
 
 Source: langgraph-checkpoint 4.3.2, ``serde/jsonplus.py``, read 2026-11-22.
 """
@@ -20,12 +21,12 @@ from headish.values.limits import IMPORT_LINE_BYTES, NESTING_LIMIT
 
 _ARRAY, _SNAPSHOT = 6, 7
 _SWELLS = 8
-"""An object inside an object is copied for each of them: together they may have so many times the bytes of a value."""
+"""Nested objects are copied once for each level: together they may have this many times the bytes of a value."""
 _EMPTY = ("null", "empty")
 
 
 class Revivable(NamedTuple):
-    """An object as it lies in a file: where its class was, and what it was made from."""
+    """An object as the file describes it: its class, and what it was made from."""
 
     module: str
     name: str
@@ -33,18 +34,18 @@ class Revivable(NamedTuple):
 
 
 class Unreadable(ValueError):
-    """A value that is no data; the message says why."""
+    """A value that cannot be decoded as data; the message says why."""
 
 
 class CheckpointDecoder:
-    """Reads values, and an object that was read before gives the same object: each checkpoint repeats the last one."""
+    """Decodes values. Equal bytes give the same object again, because each checkpoint repeats most of the last one."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bytes], Revivable] = {}
         self._known_bytes = self._room = 0
 
     def read(self, kind: object, data: object) -> Any:
-        """A value by the type that its row says. Raises: Unreadable."""
+        """Decode a value by the type that its row gives. Raises: Unreadable."""
         if kind in _EMPTY or data is None:
             return None
         if isinstance(data, str):
@@ -85,16 +86,17 @@ class CheckpointDecoder:
 
     def _keep(self, place: tuple[int, bytes], depth: int) -> Revivable:
         code, inner = place
-        made = _extension(code, self._unpack(inner, depth + 1))
+        revivable = _extension(code, self._unpack(inner, depth + 1))
         self._known_bytes += len(inner)
+        # Forget all: no more is remembered than one value may have.
         if self._known_bytes > IMPORT_LINE_BYTES:
             self._known, self._known_bytes = {}, len(inner)
-        self._known[place] = made
-        return made
+        self._known[place] = revivable
+        return revivable
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A value as JSON can hold it; an object says its class under ``$``."""
+    """Return a value as JSON can hold it; an object gives its class under ``$``."""
     if depth > NESTING_LIMIT // 2:
         return "…"
     if isinstance(value, Revivable):
@@ -113,7 +115,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def _extension(code: int, inner: Any) -> Revivable:
-    """The module, the class and what it was made from; of an array what it is, without its numbers."""
+    """Return the module, the class and what it was made from; for an array its type and shape, without its numbers."""
     if code == _ARRAY:
         return Revivable("numpy", "ndarray", list(inner[:2]) if isinstance(inner, list) else None)
     if code == _SNAPSHOT:
@@ -124,15 +126,15 @@ def _extension(code: int, inner: Any) -> Revivable:
 
 
 def _constructed(value: Any, depth: int) -> Any:
-    """JSON with its constructors (``{"lc": …, "type": "constructor", "id": […], "kwargs": …}``) as objects."""
+    """Return JSON with its constructors (``{"lc": …, "type": "constructor", "id": […], "kwargs": …}``) as objects."""
     if depth > NESTING_LIMIT:
         raise Unreadable("it is nested too deep")
     if isinstance(value, list):
         return [_constructed(each, depth + 1) for each in value]
     if not isinstance(value, dict):
         return value
-    made = {key: _constructed(each, depth + 1) for key, each in value.items()}
-    id = made.get("id")
-    if "lc" in made and made.get("type") == "constructor" and isinstance(id, list) and id:
-        return Revivable(".".join(map(str, id[:-1])), str(id[-1]), made.get("kwargs", made.get("args")))
-    return made
+    fields = {key: _constructed(each, depth + 1) for key, each in value.items()}
+    id = fields.get("id")
+    if "lc" in fields and fields.get("type") == "constructor" and isinstance(id, list) and id:
+        return Revivable(".".join(map(str, id[:-1])), str(id[-1]), fields.get("kwargs", fields.get("args")))
+    return fields

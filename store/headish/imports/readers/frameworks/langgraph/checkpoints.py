@@ -1,6 +1,6 @@
-"""Checkpoints, whatever database they lie in: what a reader of one database gives, and the reader of SQLite.
+"""Checkpoints, whatever database they are in: the interface of a database's reader, and the reader of SQLite.
 
-A checkpoint holds the values of a graph's channels after a step; what its tasks wrote since lies beside it, as writes.
+A checkpoint holds the values of a graph's channels after a step; beside it are the writes of its tasks since then.
 
 Source: langgraph-checkpoint 4.3.2 and langgraph-checkpoint-sqlite 3.1.2, read and run 2026-11-22.
 """
@@ -16,13 +16,13 @@ from headish.imports.readers.shared.databases import ForeignFile
 from headish.values import shapes
 
 COUNTERS = "counters_since_delta_snapshot"
-"""The key of a checkpoint's metadata that names the channels of which only writes are kept."""
+"""The key of a checkpoint's metadata that names the channels for which only writes are kept."""
 Broken: TypeAlias = Callable[[str, str], None]
-"""Told of a part of a checkpoint that cannot be read: where in it, and why."""
+"""Called for a part of a checkpoint that cannot be read: where in it, and why."""
 
 
 class CheckpointState(NamedTuple):
-    """A checkpoint: when it was made, the values of its channels, and the channels of which it says only that they
+    """A checkpoint: when it was made, the values of its channels, and the channels for which it only says that they
     were written to."""
 
     time: object
@@ -31,7 +31,7 @@ class CheckpointState(NamedTuple):
 
 
 class PendingWrite(NamedTuple):
-    """What a task wrote to a channel."""
+    """A task's write to a channel."""
 
     task: str
     channel: str
@@ -42,16 +42,16 @@ class ThreadCheckpoints(Protocol):
     """The checkpoints of one namespace of a thread."""
 
     def steps(self) -> list[tuple[Any, str | None]]:
-        """Their ids in order, each with that of its parent."""
+        """Return their ids in order, each with that of its parent."""
         ...
 
     def step(self, id: Any) -> CheckpointState:
-        """A checkpoint. Raises: Unreadable, TooLargeValue."""
+        """Return a checkpoint. Raises: Unreadable, TooLargeValue."""
         ...
 
     def writes(self, id: Any) -> list[PendingWrite]:
-        """What was written after a checkpoint, in the order in which LangGraph applies it; what cannot be read is
-        told and left out. Raises: TooLargeValue."""
+        """Return what was written after a checkpoint, in the order in which LangGraph applies it; unreadable writes are
+        reported and left out. Raises: TooLargeValue."""
         ...
 
 
@@ -59,16 +59,16 @@ class Checkpoints(Protocol):
     """The checkpoints of a database."""
 
     def places(self) -> Iterator[tuple[Any, Any]]:
-        """Each thread with each of its namespaces, in order."""
+        """Yield each thread with each of its namespaces, in order."""
         ...
 
     def at(self, thread: str, namespace: str, broken: Broken) -> ThreadCheckpoints:
-        """The checkpoints of a place."""
+        """Return the checkpoints of a place."""
         ...
 
 
 def read_step(value: Any, metadata: Any) -> CheckpointState:
-    """A checkpoint that holds all of its values. Raises: Unreadable for what is no checkpoint."""
+    """Return a checkpoint that holds all of its values. Raises: Unreadable if it is not a checkpoint."""
     values = shapes.record(value).get("channel_values")
     if not isinstance(values, Mapping):
         raise Unreadable("a checkpoint has `channel_values`")
@@ -76,22 +76,25 @@ def read_step(value: Any, metadata: Any) -> CheckpointState:
 
 
 def deltas_of(values: Mapping[Any, Any], metadata: Any) -> frozenset[str]:
-    """The channels of which writes are kept. A count is left out where a snapshot was just made."""
+    """Return the channels for which writes are kept. The count is missing after a new snapshot, so snapshots are looked
+    for as well."""
     counted = shapes.record(metadata).get(COUNTERS)
-    named = {name for name in counted if isinstance(name, str)} if isinstance(counted, Mapping) else set()
-    return frozenset(named | {name for name, held in values.items() if isinstance(name, str) and is_snapshot(held)})
+    counted_names = {name for name in counted if isinstance(name, str)} if isinstance(counted, Mapping) else set()
+    return frozenset(
+        counted_names | {name for name, held in values.items() if isinstance(name, str) and is_snapshot(held)}
+    )
 
 
 def is_snapshot(value: Any) -> bool:
-    """Whether a value is the whole of a channel of which otherwise writes are kept."""
+    """Whether a value is the whole value of a channel for which otherwise only writes are kept."""
     return isinstance(value, Revivable) and value.name == "DeltaSnapshot"
 
 
 def read_writes(
     id: Any, rows: Iterable[Mapping[str, Any]], reader: CheckpointDecoder, broken: Broken
 ) -> list[PendingWrite]:
-    """The writes of rows, which are sorted."""
-    found: list[PendingWrite] = []
+    """Return the writes of rows, which are sorted."""
+    writes: list[PendingWrite] = []
     for row in rows:
         where = f"checkpoint {id!s:.80}, write {row['idx']!s:.20} of task {row['task_id']!s:.80}"
         try:
@@ -100,8 +103,8 @@ def read_writes(
             broken(where, str(error))
             continue
         if isinstance(row["channel"], str):
-            found.append(PendingWrite(str(row["task_id"]), row["channel"], value))
-    return found
+            writes.append(PendingWrite(str(row["task_id"]), row["channel"], value))
+    return writes
 
 
 TABLE = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint", "type")
@@ -142,6 +145,7 @@ class _InFile:
     def writes(self, id: Any) -> list[PendingWrite]:
         if self._writes is None:
             return []
+        # Not every version of the saver has this column, by which LangGraph sorts first.
         paths = ("task_path",) if self._foreign.has(self._writes, "task_path") else ()
         columns = ("task_id", "idx", "channel", "type", "value")
         order = (*paths, "task_id", "idx")
@@ -156,4 +160,4 @@ def _metadata(data: Any) -> Any:
     try:
         return decode(data)[0]
     except NotJson:
-        return None  # of versions that wrote it in another way, which know no such channels
+        return None  # older versions wrote it in another way, and have no such channels

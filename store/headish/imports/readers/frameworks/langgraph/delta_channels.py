@@ -1,8 +1,8 @@
-"""Channels of which checkpoints hold only writes: their values, found by replaying what was written since a snapshot.
+"""Find the values of channels for which checkpoints hold only writes, by replaying the writes since a snapshot.
 
-The value at a checkpoint is that at its parent with what was written after the parent. Lists of messages are replayed
-as LangGraph's own reducer does it. What another reducer would make of writes is not known here: those are kept as they
-are, behind the value that they were written to.
+The value at a checkpoint is the value at its parent with what was written after the parent. Lists of messages are
+replayed as LangGraph's own reducer does it. What another reducer would make of writes is not known here: they are kept
+as they are, after the value that they were written to.
 
 Source: langgraph 1.2.22, ``channels/delta.py`` and ``pregel/_messages.py``, read and run 2026-11-22.
 """
@@ -24,11 +24,11 @@ from headish.imports.readers.frameworks.langgraph.checkpoints import (
 from headish.imports.readers.shared.databases import TooLargeValue
 
 KEPT = 64
-"""The values at so many checkpoints are remembered, so that a fork does not replay its thread from the beginning."""
+"""The most checkpoints whose values are remembered, so that a fork does not replay its thread from the beginning."""
 
 
 class DeltaValue(NamedTuple):
-    """What a channel holds at a checkpoint. ``writes`` are those since ``base``, of a channel without messages."""
+    """The value of a channel at a checkpoint. ``writes`` are those since ``base``, if the channel has no messages."""
 
     items: list[Any]
     has_messages: bool
@@ -36,17 +36,17 @@ class DeltaValue(NamedTuple):
     writes: tuple[Any, ...] = ()
 
     def shown(self) -> Any:
-        """The list of messages, or what is known of another value."""
+        """Return the list of messages, or what is known of another value."""
         if self.has_messages:
             return self.items
         return {"$": "delta", "value": self.base, "writes": list(self.writes)} if self.writes else self.base
 
     def after(self, writes: Iterable[Any]) -> DeltaValue:
-        """The value after what tasks wrote."""
+        """Return the value after what tasks wrote."""
         value = self
-        for written in writes:
-            is_new, whole = overwritten(written)
-            value = value_of(whole) if is_new else value._plus(written)
+        for write in writes:
+            is_new, whole = overwritten(write)
+            value = value_of(whole) if is_new else value._plus(write)
         return value
 
     def _plus(self, written: Any) -> DeltaValue:
@@ -57,7 +57,7 @@ class DeltaValue(NamedTuple):
 
 
 def value_of(stored: Any) -> DeltaValue:
-    """What a checkpoint itself holds of a channel."""
+    """Return the value that a checkpoint itself holds for a channel."""
     held = stored.value if is_snapshot(stored) else stored
     items = written_in(held)
     return DeltaValue(items, any(as_message(each) for each in items), held)
@@ -73,20 +73,20 @@ class DeltaChannels:
         self._last: tuple[Any, Sequence[PendingWrite]] = (None, ())
 
     def values_at(self, id: Any, step: CheckpointState) -> dict[str, Any]:
-        """What the checkpoint does not say by itself, by the names of the channels; and its snapshots."""
+        """Return, by channel, the values that a checkpoint does not hold itself, and its snapshots."""
         self._names |= step.deltas
-        found = {name: self._value(id, name, step) for name in self._names}
-        if found:
-            self._known[id] = found
+        values = {name: self._value(id, name, step) for name in self._names}
+        if values:
+            self._known[id] = values
             if len(self._known) > KEPT:
                 self._known.popitem(last=False)
-        return {name: value.shown() for name, value in found.items()}
+        return {name: value.shown() for name, value in values.items()}
 
     def _value(self, id: Any, name: str, step: CheckpointState) -> DeltaValue:
         return value_of(step.values[name]) if name in step.values else self._replayed(id, name)
 
     def _replayed(self, id: Any, name: str) -> DeltaValue:
-        """The value at a checkpoint that holds none; an empty one where nobody has written to the channel."""
+        """Return the value at a checkpoint that holds none; empty if nobody has written to the channel."""
         before: list[Any] = []
         met = {id}
         value: DeltaValue | None = None
@@ -107,11 +107,11 @@ class DeltaChannels:
         try:
             values = self._saved.step(id).values
         except (Unreadable, TooLargeValue):
-            return None  # it was told when its turn came
+            return None  # it was noted as broken when it was read itself
         return value_of(values[name]) if name in values else None
 
     def _written(self, id: Any) -> Sequence[PendingWrite]:
-        """Read once for all channels of the next checkpoint."""
+        """Return the writes after a checkpoint, read once for all channels of the next one."""
         if self._last[0] != id:
             try:
                 self._last = (id, self._saved.writes(id))

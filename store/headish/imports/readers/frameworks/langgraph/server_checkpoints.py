@@ -1,7 +1,7 @@
-"""Checkpoints in PostgreSQL: what ``PostgresSaver`` writes, and the older ``ShallowPostgresSaver``.
+"""Read checkpoints from PostgreSQL: what ``PostgresSaver`` writes, and the older ``ShallowPostgresSaver``.
 
-A checkpoint is JSON with the small values inside; every other value lies once for each version of its channel, in
-``checkpoint_blobs``. A shallow saver keeps the last checkpoint alone, and one value for each channel.
+A checkpoint is JSON with the small values inside; ``checkpoint_blobs`` holds every other value, once for each version
+of its channel. A shallow saver keeps only the last checkpoint, and one value for each channel.
 
 Source: langgraph-checkpoint-postgres 3.2.0, read and run 2026-11-22.
 """
@@ -67,13 +67,15 @@ class ServerCheckpoints:
 
 
 class _OnServer:
-    """The values of the last step are kept: most of the next one's are the same."""
+    """The checkpoints of one place. The values of the last step are kept, because the next one has most of them,
+    too."""
 
     def __init__(self, foreign: ForeignServer, place: tuple[str, str], broken: Broken) -> None:
         self._foreign, self._place, self._broken = foreign, place, broken
         self._reader = CheckpointDecoder()
         self._held: dict[str, tuple[str, Any]] = {}
         self._is_shallow = not foreign.has(BLOBS, "version")
+        # The table of a shallow saver has neither column: it holds one checkpoint for each place.
         self._id = "checkpoint_id" if foreign.has(CHECKPOINTS, "checkpoint_id") else "checkpoint ->> 'id'"
         self._parent = "parent_checkpoint_id" if foreign.has(CHECKPOINTS, "parent_checkpoint_id") else "NULL"
 
@@ -108,15 +110,16 @@ class _OnServer:
             yield {"task_id": task, "idx": index, "channel": channel, "type": kind, "value": data}
 
     def _outside(self, versions: Mapping[Any, Any]) -> dict[str, Any]:
-        """The values that lie beside the checkpoint, by their channels."""
-        wanted = {name: str(version) for name, version in versions.items() if isinstance(name, str)}
+        """Return the values beside the checkpoint, by their channels."""
+        versions_by_name = {name: str(version) for name, version in versions.items() if isinstance(name, str)}
         # Most channels keep their version from one step to the next, and need not be read again.
-        self._held = {name: held for name, held in self._held.items() if wanted.get(name) == held[0]}
-        missing = [name for name in wanted if name not in self._held]
-        for channel, kind, size, data in self._blobs(missing, [wanted[name] for name in missing]):
-            self._held[channel] = (wanted[channel], self._read(channel, kind, size, data))
+        self._held = {name: held for name, held in self._held.items() if versions_by_name.get(name) == held[0]}
+        missing = [name for name in versions_by_name if name not in self._held]
+        for channel, kind, size, data in self._blobs(missing, [versions_by_name[name] for name in missing]):
+            self._held[channel] = (versions_by_name[channel], self._read(channel, kind, size, data))
         for name in missing:
-            self._held.setdefault(name, (wanted[name], _NOTHING))
+            # Remember that a channel has no value, or each step would ask for it again.
+            self._held.setdefault(name, (versions_by_name[name], _NOTHING))
         return {name: value for name, (_, value) in self._held.items() if value is not _NOTHING}
 
     def _blobs(self, names: list[str], versions: list[str]) -> Iterator[tuple[str, str, int | None, bytes | None]]:
