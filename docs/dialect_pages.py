@@ -124,7 +124,7 @@ def _found(provider: str, what: str, window: dict[str, Any], tools: Any) -> Iter
 
 def _chosen(name: str, dialect: Dialect) -> str:
     if name == "openai":
-        return "at `api.openai.com`, and at every server that is no host of another dialect."
+        return "at `api.openai.com`, and at every server that is not a host of another dialect."
     if not dialect.hosts:
         return f"where it is named: `headish ptr set NAME openai/MODEL --base-url URL --dialect {name}`."
     return f"at {', '.join(f'`{_host(host)}`' for host in dialect.hosts)}, or where it is named."

@@ -124,7 +124,7 @@ FORMATS: dict[str, FormatFacts] = {
         "The JSON lines of the data sets oasst1 and oasst2, a tree on each line.",
         "`oasst:ID`",
         (
-            ("a line that is no tree", "left out, reported; the trees around it stay"),
+            ("a line that is not a tree", "left out, reported; the trees around it stay"),
             (
                 "names",
                 "a tree with a UUID is named by the prompt's first line, where its best-ranked branch ends; another id is the name, on the prompt",
@@ -194,7 +194,7 @@ FORMATS: dict[str, FormatFacts] = {
         "Inspect AI",
         "A log, `.eval` or `.json`.",
         "`inspect:EVAL/SAMPLE/EPOCH:MESSAGE`",
-        (("events that are no calls of a model", "left out, counted"),),
+        (("events that are not calls of a model", "left out, counted"),),
         "inspect-ai 0.3.285",
     ),
     "otel": FormatFacts(

@@ -101,7 +101,7 @@ _CARRIED: dict[str, dict[str, Any]] = {
     "reasoning of a kind": {"role": "assistant", "content": [{"type": "thinking", "text": "why", "kind": "reason"}]},
     "a call": {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "raw": "{}"}]},
     "the id of a call": {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "raw": "{}", "id": "c"}]},
-    "arguments that are no JSON": {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "raw": "{"}]},
+    "arguments that are not JSON": {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "raw": "{"}]},
     "a reply": {"role": "tool", "content": [{"type": "tool_result", "name": "f", "content": [_ONE]}]},
     "a failed reply, in so many words": {"role": "tool", "content": [
         {"type": "tool_result", "name": "f", "content": [_FAILED], "is_error": True}]},

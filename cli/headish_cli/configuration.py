@@ -95,7 +95,7 @@ def read_config(path: str) -> dict[str, str]:
     try:
         settings = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Told(f"{path} is no TOML: {error}; 'headish config edit' opens it") from None
+        raise Told(f"{path} is not TOML: {error}; 'headish config edit' opens it") from None
     for key, value in settings.items():
         check_value(key, value, f" in {path}")
     return {key: os.path.expanduser(value) if key in PATHS else value for key, value in settings.items()}
@@ -136,7 +136,7 @@ def changed_config(path: str) -> Iterator[Any]:
             try:
                 document = tomlkit.parse(_read_text(path))
             except TOMLKitError as error:
-                raise Told(f"{path} is no TOML: {error}; 'headish config edit' opens it") from None
+                raise Told(f"{path} is not TOML: {error}; 'headish config edit' opens it") from None
             yield document
             # Synced before it replaces the old file: otherwise a power cut could leave an empty one under the name.
             file.write(tomlkit.dumps(document))

@@ -380,7 +380,7 @@ def _hint_at_slip(key: str) -> None:
 
     known_keys = ("params", *SHORTCUTS)
     if key not in known_keys and (close := get_close_matches(key, known_keys, 1)):
-        click.echo(f"note: --set {key} is no option that headish knows; did you mean {close[0]}?", err=True)
+        click.echo(f"note: --set {key} is not an option that headish knows; did you mean {close[0]}?", err=True)
 
 
 def read_time(text: str | None, option: str) -> datetime | None:

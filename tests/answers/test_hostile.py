@@ -66,7 +66,7 @@ def broken(text: bytes) -> Iterator[bytes]:
 BROKEN: dict[str, tuple[Callable[[], Iterator[bytes]], bool, type[HeadishError] | None, str]] = {
     "bytes that are not UTF-8": (lambda: broken(b'data: {"type": "\xff"}\n\n'), False, InvalidReply, "is not UTF-8"),
     "text that is no JSON": (lambda: broken(b"data: {broken\n\n"), False, InvalidReply, "is not JSON"),
-    "JSON that is no object": (lambda: broken(b"data: [1]\n\n"), False, InvalidReply, "but no object"),
+    "JSON that is no object": (lambda: broken(b"data: [1]\n\n"), False, InvalidReply, "but not an object"),
     "a page instead of events": (lambda: broken(b"<html>Bad gateway</html>\n\n"), False, None, ""),
     "half an event": (lambda: broken(b'data: {"type": "content_bl'), False, InvalidReply, "is not JSON"),
     "a lost connection": (lambda: iter(BEGUN), True, Interrupted, "the answer broke off"),
@@ -235,7 +235,7 @@ class TestFromTheFirstByte:
 
     def test_a_page_is_refused(self, asking: Store, server: Loopback) -> None:
         server.answer(headers={"content-type": "text/html"}, chunks=repeat(b"<p>Log in</p>"))
-        refused(asking, UnreadableAnswer, r"'text/html', no JSON and no events; it begins '<p>Log in")
+        refused(asking, UnreadableAnswer, r"'text/html', neither JSON nor events; it begins '<p>Log in")
 
     def test_a_compressed_answer_is_refused(self, asking: Store, server: Loopback) -> None:
         server.answer(headers={**EVENT_STREAM, "content-encoding": "gzip"}, chunks=[b"\x1f\x8b"])

@@ -163,7 +163,7 @@ class TestTheWayThere:
         assert len(str(raised.value)) < 300
         assert "\n" not in str(raised.value)
         server.answer(200, {"content-type": "text/html"}, [page])
-        with pytest.raises(UnreadableAnswer, match="no JSON object; it begins '<html> <h1>502"):
+        with pytest.raises(UnreadableAnswer, match="not a JSON object; it begins '<html> <h1>502"):
             asking.batches.status("b")
 
     def test_a_time_that_has_passed_is_not_waited_for(self, asking: Store, server: Loopback) -> None:

@@ -37,11 +37,11 @@ class TestAnAnswer:
     @pytest.mark.parametrize(
         ("said", "error"),
         [
-            ("It is 8611 m high.", "it is no JSON: "),
+            ("It is 8611 m high.", "it is not JSON: "),
             ('{"peak": "K2", "height": "8611"}', "'8611' is not of type 'integer' (at $.height)"),
             ('{"peak": "K2"}', "'height' is a required property (at $)"),
-            ('{"peak": "K2", "height": 1, "height": 2}', "it is no JSON: "),
-            ("[" * 10_000, "it is no JSON: "),
+            ('{"peak": "K2", "height": 1, "height": 2}', "it is not JSON: "),
+            ("[" * 10_000, "it is not JSON: "),
         ],
     )
     def test_that_does_not_is_kept_and_the_error_is_named(
@@ -77,7 +77,7 @@ class TestAnAnswer:
 class TestASchema:
     def test_that_is_none_leaves_the_answer_unchecked(self, asking: Store, server: Loopback) -> None:
         turn = ask(asking, server, "{}", {"type": "nonsense"})
-        assert turn.meta.reply["schema_unchecked"].startswith("this is no JSON Schema: 'nonsense' is not valid")
+        assert turn.meta.reply["schema_unchecked"].startswith("this is not a JSON Schema: 'nonsense' is not valid")
 
     def test_that_refers_to_an_address_fetches_nothing(self, asking: Store, server: Loopback) -> None:
         turn = ask(asking, server, "{}", {"type": "object", "$ref": f"{server.url}/secret.json"})
@@ -111,7 +111,7 @@ class TestWhatAnApiHoldsAModelTo:
             (SCHEMA, None),
             (LOOSE, "$ allows other properties (additionalProperties is not false)"),
             ({**SCHEMA, "required": ["peak"]}, "$ does not require 'height'"),
-            ({"type": "array"}, "$ is no object"),
+            ({"type": "array"}, "$ is not an object"),
             ({**SCHEMA, "properties": {"peak": LOOSE, "height": {}}}, "$.properties.peak allows other properties"),
             ({**SCHEMA, "oneOf": []}, "$ has oneOf"),
             ({**SCHEMA, "$defs": {"a": {"not": {}}}}, "$.$defs.a has not"),

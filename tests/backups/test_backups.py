@@ -242,7 +242,7 @@ class TestHostileFiles:
             ([(FrameKind.HEADER, None)], "a frame has no revision"),
             ([(FrameKind.SPACE, {"name": b"a"})], "it was cut off"),
             ([(FrameKind.SPACE, {"name": "text"})], "a frame has no name"),
-            (rows("counter", [], []), "'counter', which is no table"),
+            (rows("counter", [], []), "'counter', which is not a table"),
             (rows("turn", ["id"], [["x"]]), "other columns than their table"),
             (rows("turn", ["id"], [["x", 1]]), "more or fewer values than columns"),
             (rows("turn", ["id", "seq"], [["x", 1], ["x"]]), "more or fewer values than columns"),

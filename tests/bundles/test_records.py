@@ -178,7 +178,7 @@ def test_an_end_that_counts_other_turns_or_receipts_is_refused(end: BundleEnd) -
 def test_a_signature_of_no_turn_is_refused() -> None:
     good = SentSignature(FIRST, "turn", b"", 1)
     for sent in (replace(good, turn="x"), replace(good, turn=FIRST.upper()), replace(good, kind="bundle")):
-        with pytest.raises(InvalidBundle, match="something that is no turn"):
+        with pytest.raises(InvalidBundle, match="something that is not a turn"):
             check_signature(sent, "x")
     for milliseconds in (-1, LAST_MILLISECOND + 1):
         with pytest.raises(InvalidBundle, match="at no time"):

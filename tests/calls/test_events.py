@@ -111,7 +111,7 @@ class TestFrames:
     def test_what_holds_no_event_is_left_out_and_what_is_none_is_refused(self) -> None:
         first = frame(b"{}", message_type="event", event_type="initial-response")
         assert read(first + self.WHOLE) == list(self.EVENTS)
-        for payload, words in ((b'{"bytes":"%%"}', "base64"), (b'{"bytes":"bm8="}', "JSON"), (b"[1]", "no object")):
+        for payload, words in ((b'{"bytes":"%%"}', "base64"), (b'{"bytes":"bm8="}', "JSON"), (b"[1]", "not an object")):
             _, error = outcome([frame(payload, event_type="chunk")])
             assert error is not None
             assert words in error
@@ -245,7 +245,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("data", [b"1", b"null", b'"x"', b"[{}]"])
     def test_data_that_is_no_object_is_refused(self, data: bytes) -> None:
-        assert "no object" in str(outcome([b"data: " + data + b"\n\n"])[1])
+        assert "not an object" in str(outcome([b"data: " + data + b"\n\n"])[1])
 
     @pytest.mark.parametrize("text", [b"<html></html>", b"Bad Gateway", b"null", b"12", b"x", b"\xff\xfe{\x00"])
     def test_text_of_another_kind_is_refused(self, text: bytes) -> None:

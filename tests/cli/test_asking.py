@@ -216,7 +216,7 @@ class TestHowItEnds:
         assert "no provider is named" in headish.fails("ask", "Hi")
         assert "no provider pointer is named 'gone'" in headish.fails("ask", "Hi", "-p", "gone")
         assert "unknown provider 'nobody'" in headish.refuses("ask", "Hi", "--to", "nobody")
-        assert "no number of seconds" in headish.misused("ask", "Hi", "-p", "milli", "--timeout", "1e300")
+        assert "not a number of seconds" in headish.misused("ask", "Hi", "-p", "milli", "--timeout", "1e300")
         assert headish("stats", "--json").json["turns"] == 0
 
     def test_wrong_usage_is_code_2(self, headish: Command, server: Loopback) -> None:

@@ -87,7 +87,7 @@ class TestTheFile:
         assert file.read_text() == 'author = "Ada"\n'
 
     @pytest.mark.parametrize(("text", "told"), [
-        ("db = ", "is no TOML"), ("databse = 'x'", "unknown key 'databse'"), ("db = 5", "is a text"),
+        ("db = ", "is not TOML"), ("databse = 'x'", "unknown key 'databse'"), ("db = 5", "is a text"),
         ("color = 'pink'", "auto, always or never"), ("[ptr]\nx = 1", "is a text"), ("author = '\xff'", "is not UTF-8"),
         ("#" * 70_000, "larger than"),
     ])  # fmt: skip

@@ -58,7 +58,7 @@ class TestConvert:
     def test_text_that_is_no_transcript_is_told_in_one_line(self, headish: Command) -> None:
         told = headish.fails("convert", "-", "--to", "2.2", stdin="<|start|>user<|message|>hi")
         assert told == (
-            "E-STREAM-TRUNCATED: this is no 2.2 transcript: the text ends before its last message does "
+            "E-STREAM-TRUNCATED: this is not a valid 2.2 transcript: the text ends before its last message does "
             "(line 1, column 27)"
         )
 

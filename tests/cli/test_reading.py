@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 import unicodedata
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.cells import cell_len
 
 from headish import Store
+from headish_cli.main import main
 from support.command import Command, at_terminal, start
+from support.insides import counted_statements
 from support.zones import ZONES, in_zone, needs_zones
 
 
@@ -116,6 +120,33 @@ class TestDrawings:
         assert [turn["id"] for turn in headish("log", "main", "--json").json_lines] == [
             grown[name] for name in "mbaq"
         ]  # fmt: skip
+
+    def test_a_log_takes_a_few_statements_for_many_turns(self, tmp_path: Path) -> None:
+        counts = []
+        for turns in (60, 600):
+            path = str(tmp_path / f"{turns}.db")
+            with Store.open(path) as store:
+                store.add_turns(
+                    {"content": f"turn {each} " + "x" * 3000 * (each % 2), "respond": each > 0} for each in range(turns)
+                )
+            for options in ([], ["-p"], ["--json", "-p"], ["--grep", "turn"]):
+                with counted_statements() as counted:
+                    done = CliRunner().invoke(main, ["--db", path, "log", *options])
+                assert len(re.findall(r"turn \d+\b", done.output)) == turns * (1 + (options == ["-p"]))
+                counts.append(counted.count)
+        assert max(counts[:4]) < 40
+        assert max(counts[4:]) < 200
+
+    def test_a_log_shows_the_rows_before_one_that_is_damaged(self, tmp_path: Path) -> None:
+        path = str(tmp_path / "damaged.db")
+        with Store.open(path) as store:
+            turns = [*store.add_turns({"content": f"turn {each}", "respond": each > 0} for each in range(5))]
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE turn SET data = CAST('[]' AS BLOB) WHERE id = ?", [turns[2].id])
+        done = CliRunner().invoke(main, ["--db", path, "log"])
+        assert done.exit_code == 1
+        assert re.findall(r"turn \d$", done.output, re.MULTILINE) == ["turn 4", "turn 3"]
+        assert "its payload disagrees with its hash" in done.output
 
     def test_lists_show_handles_that_every_command_takes(self, headish: Command, grown: dict[str, str]) -> None:
         listed = re.findall(r"^\S+", headish("log", "main").out, re.M)

@@ -86,7 +86,7 @@ def test_a_machine_is_invited_and_taken_out(two: tuple[Command, Command, str]) -
     assert desk("remote", "revoke", "box", "laptop").out.startswith("headish remote set box key=")
     assert "key=" in laptop.fails("sync")
     assert "none of key=" in laptop.misused("remote", "set", "box", "colour=red")
-    assert "no recipient" in desk.fails("remote", "invite", "box", "bob")
+    assert "not a recipient" in desk.fails("remote", "invite", "box", "bob")
 
 
 def test_erasures_wait_where_it_is_asked(two: tuple[Command, Command, str]) -> None:

@@ -61,7 +61,7 @@ def test_a_call_that_can_never_be_made_stores_nothing(headish: Command) -> None:
 
 def test_a_key_that_is_nearly_one_is_noted_and_taken(headish: Command) -> None:
     done = headish("add", "hi", "--set", "parms.temperature=1")
-    assert done.err == "note: --set parms is no option that headish knows; did you mean params?\n"
+    assert done.err == "note: --set parms is not an option that headish knows; did you mean params?\n"
     assert headish("get", "--json").json["options"] == {"parms": {"temperature": 1}}
     assert headish("add", "hi", "--set", "params.temperature=1", "--set", "my_app=1").err == ""
 

@@ -121,8 +121,8 @@ class TestOptionsOfOneCall:
         done = headish.run("ask", "Where?", "-b", "main", "-p", "milli", "--schema", str(tmp_path / "city.json"))
         assert server.requests[0].body["output_config"]["format"] == {"type": "json_schema", "schema": schema}
         assert (done.code, done.out) == (1, "Hello.\n")
-        assert "The answer is kept, but does not follow its schema: it is no JSON" in done.err
-        assert headish("get", "main", "--json").json["meta"]["reply"]["schema_error"].startswith("it is no JSON")
+        assert "The answer is kept, but does not follow its schema: it is not JSON" in done.err
+        assert headish("get", "main", "--json").json["meta"]["reply"]["schema_error"].startswith("it is not JSON")
 
     @pytest.mark.parametrize("pair", ["max_tokens", "=1", "api_key=sk-verysecret1234567890"])
     def test_what_is_none_is_refused_without_repeating_it(self, headish: Command, server: Loopback, pair: str) -> None:

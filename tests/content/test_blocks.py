@@ -151,7 +151,7 @@ def test_what_a_careful_reader_must_see_is_not_taken_at_a_glance(given: object) 
 
 @pytest.mark.parametrize("given", [Spelled.A, Texts("a")])
 def test_a_text_of_another_type_is_refused_by_name(given: str) -> None:
-    with pytest.raises(InvalidContent, match=f"a {type(given).__name__} is no JSON value"):
+    with pytest.raises(InvalidContent, match=f"a {type(given).__name__} is not a JSON value"):
         make_draft(given, {"role": "user"}, PAYLOAD_LIMIT_BYTES)
 
 

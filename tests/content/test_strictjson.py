@@ -70,12 +70,12 @@ def test_colons_in_odd_places_are_no_duplicates(text: str) -> None:
     [
         ([1, [2, {"a": ["\ud800"]}]], "$[1][1].a[0]", "lone surrogate"),
         ({"a": {"b\udc00": 1}}, "$.a", "lone surrogate"),
-        ([[float("nan")]], "$[0][0]", "no JSON number"),
-        ([0.0] * 50 + [float("inf")], "$[50]", "no JSON number"),
+        ([[float("nan")]], "$[0][0]", "not a JSON number"),
+        ([0.0] * 50 + [float("inf")], "$[50]", "not a JSON number"),
         ([1] * 50 + [10**5000], "$[50]", "4300 digits"),
         ({"a": [{1: 2}]}, "$.a[0]", "is not a string"),
-        ({"a": [b"x"]}, "$.a[0]", "a bytes is no JSON value"),
-        (["x"] * 30 + [{"deep": {1, 2}}], "$[30].deep", "a set is no JSON value"),
+        ({"a": [b"x"]}, "$.a[0]", "a bytes is not a JSON value"),
+        (["x"] * 30 + [{"deep": {1, 2}}], "$[30].deep", "a set is not a JSON value"),
     ],
 )
 def test_the_first_bad_value_is_named_by_its_path(value: Any, path: str, reason: str) -> None:

@@ -147,7 +147,7 @@ class TestBadInput:
         [
             ([{}], "a tool needs a `name`"),
             ([{"name": 1}], "a tool needs a `name`"),
-            ([{"name": "f", "inputSchema": 1}], "the inputSchema of the tool 'f' is no object"),
+            ([{"name": "f", "inputSchema": 1}], "the inputSchema of the tool 'f' is not an object"),
             ([{"name": "f"}, {"name": "f"}], "two tools are named 'f'"),
         ],
     )

@@ -59,7 +59,7 @@ def test_a_block_of_the_provider_s_own_that_is_no_object_is_refused(
     own = {"type": "provider", "provider": provider, "data": data}
     content = [{"type": "tool_result", "tool_use_id": "a", "content": [own]}] if nested else [own]
     store.add_turn(content, role="tool" if nested else "assistant", bookmark="m")
-    with pytest.raises(Unrepresentable, match="that is no object"):
+    with pytest.raises(Unrepresentable, match="that is not an object"):
         store.messages("m", form=form)
 
 

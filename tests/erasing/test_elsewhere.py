@@ -322,7 +322,7 @@ class TestReceiptsOfARestore:
         refused = partial(restore, tmp_path / "old.hbackup", tmp_path / "again.db", erasures=receipts)
         with pytest.raises(InvalidArgument, match="cannot be read"):
             refused()
-        for text, said in ((b"\xff\n", "line 1 of"), (b'\n{"number": 1}', "line 2 of"), (b"[]", "no receipt")):
+        for text, said in ((b"\xff\n", "line 1 of"), (b'\n{"number": 1}', "line 2 of"), (b"[]", "not a receipt")):
             receipts.write_bytes(text)
             with pytest.raises(InvalidArgument, match=said):
                 refused()

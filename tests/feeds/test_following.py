@@ -215,6 +215,25 @@ class TestBookmark:
             "live",
         ]
 
+    def test_a_name_that_another_bookmark_gets_brings_that_ones_turns(self, store: Store) -> None:
+        store.add_turn("a", bookmark="main")
+        store.add_turn("b", bookmark="side")
+        before = store.position()
+        store.bookmarks.rename("main", "peaks")
+        store.bookmarks.rename("side", "main")
+        brought = ["turn side", "move side to main", "live"]
+        assert in_words(past(store, before, bookmark="main")) == ["move main to peaks", *brought]
+
+    def test_a_name_that_is_made_again_after_a_rename_brings_a_whole_thread(self, store: Store) -> None:
+        turn = store.add_turn("a", bookmark="main")
+        before = store.position()
+        store.bookmarks.rename("main", "peaks")
+        between = store.position()
+        store.bookmarks.set("main", turn.id)
+        rest = in_words(past(store, between, bookmark="main"))
+        assert rest[0] == "turn main"
+        assert in_words(past(store, before, bookmark="main")) == ["move main to peaks", *rest]
+
 
 def in_order(changes: Iterable[Change]) -> list[str]:
     return [each.turn.id if each.kind == "turn" else told(each) for each in changes]

@@ -142,6 +142,10 @@ def test_a_stream_passes_however_it_is_cut_and_compressed(upstream: Upstream, ga
             stream([zlib.compress(WHOLE)[2:-4]], sse, "content-encoding: deflate"),
             zlib.compress(WHOLE)[2:-4],
         ),
+        "raw deflate by bytes": (
+            stream(byte_by_byte(zlib.compress(WHOLE)[2:-4]), sse, "content-encoding: deflate"),
+            zlib.compress(WHOLE)[2:-4],
+        ),
         "br": (
             stream(byte_by_byte(brotli.compress(WHOLE)), sse, "content-encoding: br"),
             brotli.compress(WHOLE),

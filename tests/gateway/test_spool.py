@@ -269,6 +269,17 @@ def test_a_disk_that_fills_in_mid_call_loses_that_call_alone_and_says_so(tmp_pat
     assert outcomes == {"1": "ok", "2": "unrecorded", "4": "ok"}
 
 
+def test_a_call_goes_on_after_somebody_emptied_the_folder(tmp_path: Path) -> None:
+    id, reader = new_id(), SpoolReader(tmp_path)
+    SpoolWriter(tmp_path).write(frames_of(id, ended=False))
+    assert [call.is_abandoned for call in reader.read()] == [False]
+    for path in segments(tmp_path):
+        path.unlink()
+    assert list(reader.read()) == []
+    [last] = reader.read(is_over=True)
+    assert (last.id, last.is_abandoned) == (id, True)
+
+
 def test_what_is_no_segment_is_left_alone(tmp_path: Path) -> None:
     others = [tmp_path / "0-1.spool", tmp_path / "notes.txt"]
     for other in others:

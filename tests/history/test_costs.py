@@ -130,7 +130,7 @@ def test_json_and_a_mapping_say_the_same_as_toml(tmp_path: Path) -> None:
         ("[[price]]\nmodel = 'm'\ninput = 1e-99999\noutput = 1", "input of price 1"),
         ("[[price]]\nmodel = 'm'\ninput = 1e99999\noutput = 1", "input of price 1"),
         ("[[price]]\nmodel = 'm'\ninput = 'x'\noutput = 1", "decimal"),
-        ("[[price]\n", "no TOML"),
+        ("[[price]\n", "not TOML"),
         ("\udcff", "not UTF-8"),
         ("currency = 3\nprice = []", "Expected `str`"),
     ],

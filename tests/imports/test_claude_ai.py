@@ -134,3 +134,10 @@ def test_a_broken_message_costs_itself(store: Store) -> None:
     done = store.import_file(as_json({"chat_messages": 1}, odd), "claude", told=lambda note: told.append(str(note)))
     assert (done.broken, texts(store, "odd")) == (3, ["one", "two"])
     assert told[1].startswith("the input, record 2, message 2: broken: ")
+
+
+def test_what_continues_a_broken_message_continues_what_is_before_it(store: Store) -> None:
+    broken = message("b", "robot", "two", parent_message_uuid="a")
+    first, last = message("a", "human", "one", parent_message_uuid=ROOT), message("c", "human", "three")
+    done = store.import_file(as_json(conversation("o", "Odd", first, broken, {**last, "parent_message_uuid": "b"})))
+    assert (done.broken, len(store.heads()), texts(store, "odd")) == (1, 1, ["one", "three"])

@@ -114,6 +114,17 @@ def test_a_payload_that_is_missing_changed_or_elsewhere_costs_its_turn(memory: S
     assert memory.text(memory.find(f"cross-stream:{id_of(20)}").id) == "lost"
 
 
+def test_what_continues_a_turn_that_is_left_out_continues_what_is_before_it(memory: Store, export: Export) -> None:
+    export.frame("gpt.turn", 10, f"sha256-{'A' * 43}=", {"role": "assistant", "continues": [id_of(6)]})
+    export.frame("gpt.turn", 11, f"sha256-{'B' * 43}=", {"role": "assistant", "continues": [id_of(10)]})
+    export.turn(12, "Thanks", continues=[id_of(11)])
+    told: list[str] = []
+    memory.import_file(export.write(), told=lambda note: told.append(str(note)))
+    thanks = memory.find(f"cross-stream:{id_of(12)}")
+    assert [memory.get(each).text for each in thanks.meta.continues] == ["Sum up"]
+    assert not any("stands as a root" in each for each in told)
+
+
 def test_a_stream_has_no_payloads(memory: Store, export: Export) -> None:
     with export.write().open("rb") as file:
         assert memory.import_file(file).broken == 6

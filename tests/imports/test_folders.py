@@ -41,7 +41,7 @@ def test_the_summary_names_what_was_not_read_and_what_reads_it(folder: Path, tmp
         str(folder / name) for name in ("chatgpt.zip", "notes.md", "train.jsonl")
     ]
     assert lines[0].endswith("as other files of the folder are; an import of its own reads it as chatgpt")
-    assert lines[1].endswith("it is no session of a coding agent, as other files of the folder are")
+    assert lines[1].endswith("it is not a session of a coding agent, as other files of the folder are")
 
 
 def test_json_has_it_as_well_and_a_path_that_is_given_too_is_none_of_it(folder: Path, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_links_that_lead_out_and_what_is_no_file_are_told(folder: Path, tmp_path
     found = {Path(each.path).name: (each.reason, each.format) for each in passed_over(folder, files_in(folder))}
     assert found.keys() == {"chatgpt.zip", "notes.md", "train.jsonl", "out.jsonl", "pipe", f"{name}.zst"}
     assert found["out.jsonl"] == ("it is a link out of the folder, or to nothing", None)
-    assert found["pipe"] == ("it is no regular file", None)
+    assert found["pipe"] == ("it is not a regular file", None)
     assert found[f"{name}.zst"] == ("it lies unpacked beside it", None)
 
 

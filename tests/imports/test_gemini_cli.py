@@ -189,3 +189,9 @@ class TestAMessageThatASetPutBehindAnotherOne:
     def test_its_line_written_again_replaces_it(self, store: Store) -> None:
         store.import_file(lines(*self.MOVED, model("4", "Sorted, all of them."), say("5", "user", "Thanks")))
         assert self.thread(store) == ["Context", "Sort them", "Sorted, all of them.", "Thanks"]
+
+
+def test_calls_that_are_not_the_models_put_nothing_before_what_follows(store: Store) -> None:
+    store.import_file(lines(META, say("1", "user", "Hello", toolCalls=[CALL]), model("2", "Hi.")))
+    [name] = store.bookmarks
+    assert [each.text for each in store.resolve(name).messages] == ["Hello", "Hi."]

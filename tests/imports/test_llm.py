@@ -124,6 +124,17 @@ def test_older_responses_are_lists(store: Store, logs: Logs) -> None:
     assert store.find("llm:r1").said_at.isoformat() == "2025-01-02T03:04:05.123000+00:00"
 
 
+def test_a_response_whose_conversation_is_missing_is_one_of_its_own(store: Store, logs: Logs) -> None:
+    done = store.import_file(logs(OLD, RESPONSES, "DELETE FROM conversations;"))
+    assert (done.trees, store.find("llm:r1").text, store.find("llm:r3").text) == (3, "Calling", "Yes")
+
+
+def test_a_result_without_output_says_nothing(store: Store, logs: Logs) -> None:
+    store.import_file(logs(OLD, RESPONSES, "UPDATE tool_results SET output = NULL, exception = 'Gone';"))
+    [result] = store.resolve("old-one").messages[3].to_dict()["content"]
+    assert (result["content"], result["is_error"]) == ([{"type": "text", "text": ""}], True)
+
+
 def test_a_second_import_stores_nothing_and_the_log_stays_as_it_is(store: Store, logs: Logs) -> None:
     path = logs(OLD, RESPONSES, NEW, THREAD)
     before = path.read_bytes()
@@ -134,7 +145,7 @@ def test_a_second_import_stores_nothing_and_the_log_stays_as_it_is(store: Store,
 
 
 def test_a_database_of_something_else_is_refused(store: Store, logs: Logs) -> None:
-    with pytest.raises(InvalidImport, match="no log of llm"):
+    with pytest.raises(InvalidImport, match="not a log of llm"):
         store.import_file(logs("CREATE TABLE messages (id INTEGER);"))
     other = logs("CREATE TABLE turn (id);", "CREATE TABLE payload (id);", "CREATE TABLE bookmark (id);")
     with pytest.raises(InvalidImport, match="it is a database of headish: open it with --db"):
@@ -157,7 +168,7 @@ def test_messages_in_a_circle_end_somewhere(store: Store, logs: Logs) -> None:
 
 def test_a_view_in_the_place_of_a_table_is_not_read(store: Store, logs: Logs) -> None:
     view = "CREATE VIEW responses AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT * FROM n;"
-    with pytest.raises(InvalidImport, match="no log of llm"):
+    with pytest.raises(InvalidImport, match="not a log of llm"):
         store.import_file(logs("CREATE TABLE conversations (id TEXT);", view), "llm")
 
 

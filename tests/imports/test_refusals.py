@@ -116,7 +116,7 @@ def test_an_archive_without_an_export_is_refused(memory: Store, samples: dict[st
     for format in ("chatgpt", "claude"):
         with pytest.raises(InvalidImport, match=r"no conversations\.json"):
             memory.import_file(samples["inspect"], format)
-    with pytest.raises(InvalidImport, match="no log of Inspect"):
+    with pytest.raises(InvalidImport, match="not a log of Inspect"):
         memory.import_file(samples["chatgpt"], "inspect")
 
 
@@ -193,7 +193,7 @@ class TestMessagesOfAnApi:
         path.write_text(json.dumps([ASK, FOUR]))
         told: list[str] = []
         assert memory.import_file(path, "hf", told=lambda note: told.append(note.what)).broken == 2
-        assert told[0].startswith("it is a message, and no row: --from chat")
+        assert told[0].startswith("it is a message, not a row: --from chat")
 
     def test_a_row_may_be_the_list_of_its_messages(self, memory: Store, tmp_path: Path) -> None:
         path = tmp_path / "lists.json"

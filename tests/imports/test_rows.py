@@ -84,7 +84,7 @@ class TestMessages:
         odd = [{"messages": [ASK]}, {"text": "x"}, ["y"], {"messages": [1, {"role": "critic", "content": [{"a": 1}]}]}]
         done = memory.import_file(lines(*odd), "hf", told=lambda note: told.append(str(note)))
         assert (done.broken, done.added) == (3, 2)
-        assert "line 2: broken: it is no row of a data set: it has no messages" in told[0]
+        assert "line 2: broken: it is not a row of a data set: it has no messages" in told[0]
 
 
 class TestShareGpt:
@@ -137,6 +137,19 @@ class TestLogs:
         file.seek(0)
         assert store.import_file(file, "openai-log").added == 0
 
+    def test_the_token_counts_of_several_choices_are_on_one_of_them(self, memory: Store) -> None:
+        row = called(ASK, answer="4")
+        choices = [{"message": {"role": "assistant", "content": word}} for word in ("4", "four")]
+        row["response"]["body"]["choices"] = choices
+        memory.import_file(lines(row))
+        assert sorted("usage" in head.meta.reply for head in memory.heads()) == [False, True]
+
+    def test_a_time_that_is_none_is_left_out(self, memory: Store) -> None:
+        row = called(ASK, answer="4")
+        row["response"]["body"]["created"] = 1e308
+        done = memory.import_file(lines(row))
+        assert (done.added, done.untimed) == (2, 1)
+
 
 class TestParquet:
     @pytest.fixture
@@ -156,7 +169,7 @@ class TestParquet:
     def test_a_damaged_table_is_refused_by_name(self, memory: Store, path: Path) -> None:
         whole = path.read_bytes()
         path.write_bytes(whole[:-40])
-        with pytest.raises(InvalidImport, match="no parquet"):
+        with pytest.raises(InvalidImport, match="not a parquet"):
             memory.import_file(path)
 
     def test_without_the_extra_the_error_says_what_installs_it(

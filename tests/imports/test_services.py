@@ -218,6 +218,13 @@ class TestOpenWebUI:
         memory.import_file(as_json([{"id": "o", "chat": {"title": "Old", "messages": messages}}]), "open-webui")
         assert [each.text for each in memory.resolve("old").messages] == ["Hi", "Yo"]
 
+    def test_an_answer_that_ends_with_a_result_keeps_its_token_counts(self, memory: Store) -> None:
+        cut_off = copy.deepcopy(SUMS)
+        cut_off["chat"]["history"]["messages"]["b"]["content"] = DETAILS.removesuffix("Four.")
+        memory.import_file(as_json([cut_off]))
+        call, result = memory.find("open-webui:w:b"), memory.find("open-webui:w:b/2")
+        assert (call.meta.reply["usage"], result.meta.role) == ({"input_tokens": 3, "output_tokens": 4}, "tool")
+
     @pytest.mark.parametrize(
         "content",
         [
@@ -392,6 +399,12 @@ class TestOpenTelemetry:
         call = memory.find("otel:t1:s1")
         assert call.meta.reply == {"provider": "otel", "model": "m", "stop": "tool_calls", "usage": {"input_tokens": 9}}
         assert "sums" in memory.conversations.find("otel:conv").record.tags
+
+    def test_an_empty_result_stays_empty(self, memory: Store) -> None:
+        tool = {"name": "gen_ai.tool.message", "attributes": attributes({"id": "c1", "content": ""})}
+        memory.import_file(as_json(request(span("s1", 1, {"gen_ai.operation.name": "chat"}, events=[tool]))), "otel")
+        [result] = memory.resolve("@").messages[0].to_dict()["content"]
+        assert (result["tool_use_id"], result["content"]) == ("c1", [{"type": "text", "text": ""}])
 
     def test_files_of_one_conversation_meet(self, memory: Store) -> None:
         memory.import_file(as_lines(request(SECOND)), "otel")

@@ -84,7 +84,7 @@ class TestWhatIsSent:
     def test_others_get_the_text_as_an_argument(self, store: Store, provider: str) -> None:
         window = recorded(store, LIST, "responses")
         assert json.dumps({"input": PATCH}) in json.dumps(_arguments(body(provider, window)))
-        assert not any("no JSON object" in note for note in notes(provider, window))
+        assert not any("not a JSON object" in note for note in notes(provider, window))
 
     def test_a_server_of_a_dialect_gets_a_function(self, store: Store) -> None:
         call = body("openai", recorded(store, LIST, "responses"), dialect="deepseek")["messages"][1]["tool_calls"][0]

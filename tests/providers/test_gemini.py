@@ -298,7 +298,7 @@ class TestCallsAndResults:
     def test_arguments_that_are_no_object_are_wrapped(self) -> None:
         parts, notes = sent([{"type": "tool_use", "id": "c1", "name": "f", "input": [1]}], model="gemini-2.5-pro")
         assert parts[0]["functionCall"]["args"] == {"value": [1]}
-        assert "the arguments of f are no JSON object: wrapped in one" in notes
+        assert "the arguments of f are not a JSON object: wrapped in one" in notes
 
     def test_results_come_before_what_the_user_says_next(self) -> None:
         thread: list[dict[str, Any]] = [
@@ -500,7 +500,7 @@ class TestToolsAndParameters:
             ({"params": {"effort": "max"}}, "params.effort='max': it is minimal, low, medium, high or xhigh"),
             ({"params": {"parallel_tool_calls": True}}, "params.parallel_tool_calls"),
             ({"params": {"gemini": {"tools": {}}}}, "params.gemini.tools={}: it is a list of tools"),
-            ({"params": {"gemini": {"toolConfig": []}}}, "params.gemini.toolConfig that is no object"),
+            ({"params": {"gemini": {"toolConfig": []}}}, "params.gemini.toolConfig that is not an object"),
             ({"params": {"thinking": {}}}, "params.thinking, which is anthropic's"),
             ({"tool_mode": "nobody"}, "tool_mode='nobody'"),
             ({"search": "yes"}, "search='yes'"),

@@ -107,7 +107,7 @@ def test_a_call_of_a_custom_tool_is_an_ordinary_call_for_cohere() -> None:
         "name": "grep",
         "arguments": '{"invalid_json":"a.*b"}',
     }
-    assert any("are no JSON object" in note.what for note in sent.notes)
+    assert any("are not a JSON object" in note.what for note in sent.notes)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

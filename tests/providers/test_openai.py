@@ -156,7 +156,7 @@ class TestRequests(ChatRequests):
         whole = request("openai", window, own, stream=False)
         assert "stream_options" not in whole.body
         assert [note.what for note in whole.notes] == [
-            "the option params.stream_options is not sent: the answer is no stream"
+            "the option params.stream_options is not sent: the answer is not streamed"
         ]
 
     def test_parameters_stand_where_the_api_has_them(self) -> None:

@@ -193,7 +193,7 @@ class TestBody:
         assert request([USER], options).body["stream_options"] == {"include_obfuscation": False}
         prepared = request([USER], options, stream=False)
         assert "stream_options" not in prepared.body
-        assert notes(prepared) == ["the option params.stream_options is not sent: the answer is no stream"]
+        assert notes(prepared) == ["the option params.stream_options is not sent: the answer is not streamed"]
 
 
 class TestCacheFlags:

@@ -127,7 +127,7 @@ def test_a_key_is_wrapped_for_one_machine() -> None:
     with pytest.raises(NotADevice):
         unwrap(wrapped, new_secret(), "x")
     for recipient in ("", "age1", "ssh-ed25519 AAAA", own):
-        with pytest.raises(InvalidArgument, match="no recipient"):
+        with pytest.raises(InvalidArgument, match="not a recipient"):
             wrap(key, recipient)
 
 

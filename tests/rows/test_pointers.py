@@ -130,7 +130,7 @@ class TestWhatIsNoPointer:
 
     @pytest.mark.parametrize("model", ["a b", "a\n", "\x1b[31m", "m" * 513])
     def test_so_is_what_no_model_is_named(self, store: Store, model: str) -> None:
-        with unchanged(store), pytest.raises(InvalidArgument, match="is no name of a model"):
+        with unchanged(store), pytest.raises(InvalidArgument, match="is not the name of a model"):
             store.pointers.set("milli", f"openai/{model}")
 
     @pytest.mark.parametrize("name", ["", "a b", "-a", "a~1", "@", "0" * 25])

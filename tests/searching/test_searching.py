@@ -255,6 +255,24 @@ class TestFilters:
         assert set(found(store, "cat", until=start + timedelta(days=1))) == {days[0].id}
         assert found(store, "cat", since=start + timedelta(days=1), until=start + timedelta(days=2)) == [days[1].id]
 
+    def test_a_bound_inside_a_millisecond_is_that_of_the_log(self, store: Store) -> None:
+        said = datetime(2026, 1, 1, tzinfo=UTC)
+        turn = store.add_turn("cat", said_at=said, bookmark="main")
+        inside = said + timedelta(microseconds=700)
+        for bounds, expected in (({"until": inside}, [turn.id]), ({"since": inside}, []), ({"until": said}, [])):
+            assert found(store, "cat", **bounds) == [each.id for each in store.log("main", **bounds)] == expected
+
+    def test_a_conversation_holds_what_grew_from_an_edited_first_turn(self, store: Store) -> None:
+        first = store.add_turn("cat?")
+        edited = store.edit(first.id, "CAT?").turn
+        called = store.add_turn(
+            [{"type": "tool_use", "id": "c1", "name": "look", "input": {}}], role="assistant", continues=edited.id
+        )
+        [entry] = store.conversations.list(tool="look").entries
+        assert entry.conversation.first == first.id
+        store.conversations.set(called.id, tags=["home"])
+        assert set(found(store, "cat", tag="home")) == {first.id, edited.id}
+
     def test_names_and_tags_are_those_of_conversations_that_hold_the_turn(self, store: Store) -> None:
         grown = grow(store, "cat? <- one, cat? <- two, other cat? <- three")
         store.bookmarks.set("project-a", grown["one"].id)

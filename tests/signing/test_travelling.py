@@ -86,8 +86,8 @@ class TestBundles:
         good = SentSignature(turn, "turn", signature_bytes(b"k"), 1)
         namespace = good.data.replace(b"\0\0\0\7headish", b"\0\0\0\3git")
         refused = {
-            "no turn": replace(good, turn="nobody"),
-            "of something that is no turn": replace(good, kind="bundle"),
+            "not a turn": replace(good, turn="nobody"),
+            "of something that is not a turn": replace(good, kind="bundle"),
             "made at no time": replace(good, milliseconds=2**62),
             "its namespace is b'git'": replace(good, data=namespace),
             "the limit is 16,384": replace(good, data=signature_bytes(bytes(20_000))),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -236,6 +238,42 @@ class TestItGoesWithTheName:
 
 
 class TestTheList:
+    def test_a_turn_counts_once_that_supersedes_the_first_and_continues_it(self, store: Store) -> None:
+        first = store.add_turn("a")
+        answer = store.add_turn("b", role="assistant", continues=first.id)
+        store.add_turn("A", continues=answer.id, supersedes=first.id)
+        [entry] = listed(store)
+        assert (entry.turns, entry.branches) == (3, 1)
+
+    def test_until_inside_the_millisecond_of_a_move_it_is_there(self, store: Store) -> None:
+        store.add_turn("a", bookmark="main")
+        [entry] = listed(store)
+        assert listed(store, until=entry.time + timedelta(microseconds=700)) == [entry]
+        assert listed(store, until=entry.time) == []
+
+    def test_an_original_that_arrives_after_its_edit_is_the_first(self, place: Place, tmp_path: Path) -> None:
+        here, there = place.fresh(), place.fresh()
+        original = here.add_turn("a?", key="k")
+        edited = here.add_turn("A?", supersedes=original.id, key="k;2")
+        answer = here.add_turn("b", role="assistant", continues=edited.id)
+        for number, end in enumerate((answer, original)):
+            here.bundles.create(tmp_path / str(number), end.id)
+            there.bundles.apply(tmp_path / str(number))
+        newest = there.find("k")
+        assert newest is not None
+        assert newest.id == edited.id
+        there.conversations.set(answer.id, title="T")
+        [entry] = listed(there)
+        assert (entry.title, entry.conversation.subject) == ("T", original.id)
+        assert entry.conversation.record == there.conversations.get(original.id).record
+        assert {turn.id: turn.versions for turn in there.tree(answer.id)} == {
+            original.id: 2,
+            edited.id: 2,
+            answer.id: 1,
+        }
+        there.bookmarks.set("named", answer.id)
+        assert there.conversations.get("named").record.title == "T"
+
     def test_names_by_recency_then_the_others_newest_first(self, store: Store) -> None:
         nameless = [store.add_turn(f"nameless {index}").id for index in range(3)]
         for name in ("a", "b", "c"):

@@ -7,11 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.errors import UnknownTurn
+from headish.errors import InvalidArgument, UnknownTurn
 from headish.store.reading.lists import PAGE_TURNS
 from headish.values.blocks import Text
+from headish.values.ids import TurnId
 from support.dags import dags
 from support.growing import grow, names_of
+from support.insides import counted_statements
 from support.places import FilePlace, Place, in_memory_too
 
 DRAWING = "q? <- a <- r?, q? <- b, b + r? <- end"
@@ -33,10 +35,63 @@ class TestLog:
         for turn in grow(store, DRAWING).values():
             assert store.log(turn.id, limit=1)[0].to_dict() == turn.to_dict()
 
+    def test_what_contains_a_text_is_found_among_many_in_few_statements(self, store: Store) -> None:
+        texts = [f"{'needle' if each % 50 == 7 else 'hay'} {each} {'x' * 3000 * (each % 3)}" for each in range(200)]
+        turns = store.add_turns({"content": text, "respond": index > 0} for index, text in enumerate(texts))
+        store.erase(turns[57].id, reason="wrong")
+        with counted_statements() as counted:
+            found = store.log(grep="NEEDLE")
+        assert [turn.id for turn in found] == [turns[each].id for each in (157, 107, 7)]
+        assert counted.count < 40
+        assert [turn.id for turn in store.log(grep="needle", limit=1)] == [turns[157].id]
+
     def test_a_thread_longer_than_a_portion_comes_whole(self, store: Store) -> None:
         ids = [turn.id for turn in store.add_turns({"content": "a", "respond": index > 0} for index in range(700))]
         assert [turn.id for turn in store.log()] == ids[::-1]
         assert [turn.meta.continues for turn in store.log()] == [(turn_id,) for turn_id in ids[-2::-1]] + [()]
+
+
+class TestContents:
+    def test_they_are_the_blocks_of_each_turn(self, store: Store) -> None:
+        texts = ["a", "b" * 5000, "c", "d" * 5000, "e" * 2048, "f" * 2049]
+        turns = [*store.add_turns({"content": each} for each in texts), store.add_document(b"of it", name="g.txt")]
+        for order in (turns, turns[::-1], [turns[3], turns[1], turns[5], turns[0]]):
+            found = store.contents(each.id for each in order)
+            assert [*found] == [each.id for each in order]
+            assert found == {each.id: store.blocks(each.id) for each in order}
+        assert store.contents([]) == {}
+        assert store.contents([turns[0].id] * 3) == {turns[0].id: (Text("a"),)}
+
+    def test_an_erased_turn_has_the_mark_of_its_erasure(self, store: Store) -> None:
+        turns = store.add_turns({"content": each} for each in ("a", "b" * 5000, "c"))
+        store.erase(turns[1].id, reason="wrong")
+        found = store.contents(each.id for each in turns)
+        [(_, message)] = store.messages(turns[1].id, limit=1)
+        assert found[turns[1].id] == message.content
+        assert found[turns[2].id] == (Text("c"),)
+
+    def test_so_many_are_read_at_once_and_the_others_when_they_are_asked_for(self, store: Store) -> None:
+        small = [turn.id for turn in store.add_turns({"content": "a"} for _ in range(150))]
+        large = [turn.id for turn in store.add_turns({"content": each * 1_500_000} for each in "abcdef")]
+        assert [*store.contents(small)] == small[:64]
+        assert [*store.contents(large)] == large[:3]
+        assert [*store.contents([*small[:10], *large[::-1]])] == [*small[:10], *large[:2:-1]]
+
+    def test_what_is_no_turn_is_refused(self, store: Store) -> None:
+        turn = store.add_turn("a")
+        with pytest.raises(UnknownTurn):
+            store.contents([turn.id, TurnId("0" * 25)])
+        with pytest.raises(InvalidArgument, match="contents are looked up by whole ids, not by 'main'"):
+            store.contents([TurnId("main")])
+
+    def test_they_take_few_statements(self, durable_place: Place) -> None:
+        with durable_place.open() as store:
+            ids = [turn.id for turn in store.add_turns({"content": "a" * 3000 * (each % 2)} for each in range(64))]
+            with counted_statements() as counted:
+                store.contents(ids[:2])
+                few = counted.count
+                store.contents(ids)
+            assert counted.count - few == few
 
 
 class TestChildrenAndHeads:

@@ -86,7 +86,7 @@ def read(shown: Shown) -> None:
     shown("render", headish="main", format="markdown")
     shown("export", headish="main", format="chat")
     shown("find", key="chat:1")
-    for name in ("abbreviate", "versions", "signatures", "bookmarks.at"):
+    for name in ("contents", "abbreviate", "versions", "signatures", "bookmarks.at"):
         shown(name, ids=[tip])
     for name in ("heads", "turns", "audit"):
         shown(name, limit=2)

@@ -280,8 +280,8 @@ class TestRefused:
             "another id": (broken(id=other), "its seal disagrees"),
             "no object": (broken(app=b"[]"), "its app is not a JSON object"),
             "no JSON": (broken(system=b"{"), "system"),
-            "key": (broken(system=b'{"key":1}'), "its key is no text"),
-            "said at no time": (broken(system=b'{"said_at":"noon"}'), "its said_at is no time"),
+            "key": (broken(system=b'{"key":1}'), "its key is not text"),
+            "said at no time": (broken(system=b'{"said_at":"noon"}'), "its said_at is not a time"),
             "a time of no cache": (broken(system=b'{"cache_ttl":"for ever"}'), "the time of its cache flag is none"),
             "long": (
                 broken(system=b'{"x":"%b"}' % (b"y" * 1024 * 1024)),
@@ -291,7 +291,7 @@ class TestRefused:
             "terminal codes": (broken(head=b"a\x1b[2J"), "the name that moved with it is none"),
             "blocks": (broken(payload=b"{}", hash=b"\0" * 32), "blocks"),
             "attributes": (broken(attributes=b'{"king":1}'), "its attributes do not decode"),
-            "content type": (broken(content_type="a\nb"), "its content type is no printable ASCII"),
+            "content type": (broken(content_type="a\nb"), "its content type is not printable ASCII"),
             "a type with NUL": (broken(type="a\0b"), "its type holds a NUL"),
             "named as a document": (
                 broken(system=b'{"document_name":"a"}'),

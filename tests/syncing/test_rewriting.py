@@ -112,7 +112,7 @@ def test_what_is_refused(store: Store, tmp_path: Path) -> None:
     store.erase(turn.id, reason="r")
     receipts = export(store, tmp_path / "receipts")
     (tmp_path / "none").write_text("{}\n")
-    with pytest.raises(InvalidArgument, match="no receipt"):
+    with pytest.raises(InvalidArgument, match="not a receipt"):
         rewrite_bundle(tmp_path / "old", tmp_path / "new", tmp_path / "none")
     with pytest.raises(FileTaken):
         rewrite_bundle(tmp_path / "old", tmp_path / "old", receipts)

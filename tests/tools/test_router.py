@@ -160,7 +160,7 @@ class TestRefusals:
         (call("functions.lookup", channel="final", peak="x"), "on commentary, not on final"),
         (call("lookup", channel="final", peak="x"), "on commentary, not on final"),
         (call("functions.lookup", peak="x"), "on commentary, not without a channel"),
-        (Message(role="assistant", content=(ToolUse("lookup", "c1", raw="{"),)), "no JSON object"),
+        (Message(role="assistant", content=(ToolUse("lookup", "c1", raw="{"),)), "not a JSON object"),
     ])  # fmt: skip
     def test_a_call_that_does_not_fit_is_never_run(self, message: Message, reason: str) -> None:
         ran: list[Any] = []
@@ -196,7 +196,7 @@ class TestRefusals:
     def test_names_and_schemas_are_checked_when_they_are_given(self, router: Router) -> None:
         with pytest.raises(InvalidArgument, match="name of its own"):
             router.add("functions.lookup", print)
-        with pytest.raises(InvalidArgument, match="no JSON Schema"):
+        with pytest.raises(InvalidArgument, match="not a JSON Schema"):
             router.add("other", print, schema={"type": "nothing"})
 
 

@@ -18,7 +18,16 @@ from headish_cli.options import (
     selection_options,
     signers_options,
 )
-from headish_cli.printing.output import Told, content_of, one_line, print_json, print_json_lines, say, write
+from headish_cli.printing.output import (
+    ContentsAhead,
+    Told,
+    content_of,
+    one_line,
+    print_json,
+    print_json_lines,
+    say,
+    write,
+)
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_rows, seen_as
 from headish_cli.printing.said import words
@@ -137,8 +146,9 @@ def _log_records(
 
     # One lookup for all turns, before the first line is printed.
     versions = store.versions(turn.id for turn in turns)
+    contents = ContentsAhead(store, [turn.id for turn in turns])
     for turn in turns:
-        content = {"content": [to_mapping(block) for block in content_of(store, turn.id)]} if whole else {}
+        content = {"content": [to_mapping(block) for block in contents.take(turn.id)]} if whole else {}
         record = timed_record(turn) | content | version_record(versions.get(turn.id))
         yield record | signature_record(turn, signed)
 

@@ -224,6 +224,27 @@ def content_of(store: Store, turn_id: TurnId) -> tuple[ContentBlock, ...]:
         return message.content
 
 
+class ContentsAhead:
+    """What turns of a list say, each as it is asked for, and many of them read at once."""
+
+    def __init__(self, store: Store, ids: Sequence[TurnId]) -> None:
+        self._store, self._waiting = store, dict.fromkeys(ids)
+        self._held: dict[TurnId, tuple[ContentBlock, ...]] = {}
+
+    def take(self, turn_id: TurnId) -> tuple[ContentBlock, ...]:
+        """As ``content_of``. Raises: as it does, for a damaged turn once its row comes."""
+        from headish.errors import CorruptTurn
+
+        try:
+            while turn_id not in self._held:
+                self._held |= self._store.contents([turn_id, *self._waiting])
+                for each in self._held:
+                    self._waiting.pop(each, None)
+        except CorruptTurn:
+            return content_of(self._store, turn_id)
+        return self._held.pop(turn_id)
+
+
 def shorten(store: Store, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     """The handle of each turn."""
     return store.abbreviate(list(ids))

@@ -9,7 +9,7 @@ import click
 
 from headish.values.times import local_time
 from headish_cli.printing.output import (
-    content_of,
+    ContentsAhead,
     handle_columns,
     is_narrow,
     lay_out,
@@ -23,6 +23,7 @@ from headish_cli.printing.said import who, words
 if TYPE_CHECKING:
     from headish import Store, Turn
     from headish.history.windows.states import State
+    from headish.values.blocks import ContentBlock
     from headish.values.results.reports import JudgedSignature
 
 PORTION = 64
@@ -51,13 +52,15 @@ def print_rows(
         ids = [turn.id for turn, _ in portion if turn is not None]
         handles, names, versions = store.abbreviate(ids), store.bookmarks.at(ids), store.versions(ids)
         columns = handle_columns(handles.values())
+        contents = ContentsAhead(store, ids)
         for turn, rail in portion:
             if turn is None:
                 click.echo(rail.rstrip())
                 continue
             behind = version_mark(versions.get(turn.id)) + marks(names.get(turn.id, ()))
             state = (states or {}).get(turn.digest)
-            click.echo(_row(store, turn, rail, pad(handles[turn.id], columns), behind, state).rstrip())
+            content = contents.take(turn.id)
+            click.echo(_row(turn, content, rail, pad(handles[turn.id], columns), behind, state).rstrip())
             if signatures is not None:
                 from headish_cli.printing.signatures import signature_lines  # late: few lists ask who signed
 
@@ -67,7 +70,7 @@ def print_rows(
             if whole and (state is None or not state.people):
                 from headish_cli.printing.turns import print_content  # late: most lists show a line of each turn
 
-                print_content(content_of(store, turn.id), rail.replace("*", "|") + "    ")
+                print_content(content, rail.replace("*", "|") + "    ")
                 click.echo(rail.replace("*", "|").rstrip())
 
 
@@ -80,11 +83,11 @@ def seen_as(turns: Sequence[Turn]) -> dict[str, State]:
     return read_states(facing_meta(turn.id, turn.digest, turn.meta) for turn in reversed(turns))
 
 
-def _row(store: Store, turn: Turn, rail: str, handle: str, behind: str, state: State | None) -> str:
+def _row(turn: Turn, content: Sequence[ContentBlock], rail: str, handle: str, behind: str, state: State | None) -> str:
     time, model = "" if is_narrow() else f"{local_time(turn.said_at)} ", reply_mark(turn.meta)
     before = [rail, f"{click.style(handle, fg='yellow')} ", time, f"{who(turn.meta)} "]
     how = click.style(f" ({state.words})", dim=True) if state is not None and state.words else ""
-    text = "" if state is not None and state.people else words(turn.meta, content_of(store, turn.id))
+    text = "" if state is not None and state.people else words(turn.meta, content)
     return lay_out(before, text, [how, model, behind], spare=[model])
 
 

@@ -213,7 +213,7 @@ def as_records(*columns: Iterable[Any]) -> list[TurnRecord]:
 def check_signature(sent: SentSignature, file: str) -> None:
     """Check the form of a signature that arrived; it proves nothing yet. Raises: InvalidBundle."""
     if as_turn_id(sent.turn) != sent.turn or sent.kind not in (TURN, THREAD):
-        raise InvalidBundle(file, "a signature is of something that is no turn")
+        raise InvalidBundle(file, "a signature is of something that is not a turn")
     if not 0 <= sent.milliseconds <= LAST_MILLISECOND:
         raise InvalidBundle(file, f"a signature of turn {sent.turn} was made at no time")
     try:
@@ -327,5 +327,5 @@ def _parent(given: int | str, turn_id: TurnId, before: Sequence[TurnRecord], fil
             raise InvalidBundle(file, f"turn {turn_id} continues what does not stand before it")
         return before[given].id
     if not is_turn_id(given):
-        raise InvalidBundle(file, f"turn {turn_id} continues something that is no id")
+        raise InvalidBundle(file, f"turn {turn_id} continues something that is not an id")
     return TurnId(given)

@@ -64,7 +64,7 @@ def _find_token(url: str, key_env: str) -> ApiKey:
     """The token at a place. A value of any other form is not sent to a server. Raises: MissingKey, InvalidKey."""
     token, place = first_key(url, (key_env,))
     if not is_token(token):
-        raise InvalidKey(url, place, "it is no token of headish, as 'headish token add' prints it")
+        raise InvalidKey(url, place, "it is not a token of headish, as 'headish token add' prints it")
     return token
 
 

@@ -47,7 +47,7 @@ def check_answer(provider: str, response: httpx2.Response, redactor: Redactor) -
     if kind not in _READABLE_KINDS and not kind.endswith("json"):
         beginning = redactor.show(_read_beginning(response).decode(errors="replace"), _BEGINNING_CHARACTERS)
         shown = redactor.show(kind, 80)
-        raise UnreadableAnswer(provider, f"the answer is {shown!r}, no JSON and no events; it begins {beginning!r}")
+        raise UnreadableAnswer(provider, f"the answer is {shown!r}, neither JSON nor events; it begins {beginning!r}")
 
 
 def _make_refusal(provider: str, response: httpx2.Response, redactor: Redactor) -> CallRefused:

@@ -203,7 +203,7 @@ class Remote:
             return decode_event(data)
         except Refusal:
             beginning = self.redactor.show(data[:200].decode(errors="replace"), 80)
-            raise UnreadableAnswer(self.provider, f"the answer is no JSON object; it begins {beginning!r}") from None
+            raise UnreadableAnswer(self.provider, f"the answer is not a JSON object; it begins {beginning!r}") from None
 
     def _read(self, response: httpx2.Response, limit_bytes: int) -> Iterator[bytes]:
         httpx2 = import_client()

@@ -160,7 +160,7 @@ def read_prices(given: str | os.PathLike[str] | Mapping[str, Any] | Prices) -> P
         else:
             record = tomllib.loads(text, parse_float=Decimal)
     except (ValueError, RecursionError, ArithmeticError) as error:
-        raise InvalidPrices(name, f"it is no {'JSON' if name.endswith('.json') else 'TOML'} ({error})") from None
+        raise InvalidPrices(name, f"it is not {'JSON' if name.endswith('.json') else 'TOML'} ({error})") from None
     return _convert(record, name)
 
 
@@ -186,7 +186,7 @@ def _convert(record: Any, name: str) -> Prices:
         for word in AMOUNTS:
             amount = getattr(price, word)
             if amount is not None and not _is_amount(amount):
-                raise InvalidPrices(name, f"{word} of price {number} is no amount from 0 to {_LARGEST:,}")
+                raise InvalidPrices(name, f"{word} of price {number} is not an amount from 0 to {_LARGEST:,}")
         if price.over < 0:
             raise InvalidPrices(name, f"over of price {number} is a number of tokens, from 0 on")
     if not prices.currency.isprintable() or len(prices.currency) > 20:

@@ -34,7 +34,7 @@ _INTEGER_BITS = int(INTEGER_DIGITS * math.log2(10))
 def _as_dict(value: object) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"a {type(value).__name__} is no JSON value")
+    raise TypeError(f"a {type(value).__name__} is not a JSON value")
 
 
 _encode = msgspec.json.Encoder(enc_hook=_as_dict).encode
@@ -271,7 +271,7 @@ def _refusal(item: Any) -> str | None:
     if kind is int:
         return None if _is_short(item) else f"an integer of more than {INTEGER_DIGITS} digits"
     if kind is float:
-        return None if isfinite(item) else f"{item} is no JSON number"
+        return None if isfinite(item) else f"{item} is not a JSON number"
     if isinstance(item, Mapping):
         wrong = next((key for key in item if type(key) is not str), None)
         if wrong is not None:
@@ -280,7 +280,7 @@ def _refusal(item: Any) -> str | None:
     return (
         None
         if item is None or kind is bool or isinstance(item, list | tuple)
-        else f"a {kind.__name__} is no JSON value"
+        else f"a {kind.__name__} is not a JSON value"
     )
 
 
@@ -339,7 +339,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _is_short(value: int) -> bool:

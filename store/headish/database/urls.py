@@ -93,7 +93,7 @@ def parse_strictly(text: str) -> URL:
     password.
     """
     if _STRAY_PERCENT.search(text):
-        raise ValueError("a % stands before two characters that are no hex digits")
+        raise ValueError("a % is not followed by two hex digits")
     try:
         url = parse_url(text)
     except ValueError:

@@ -53,7 +53,7 @@ class InvalidTranscript(InputError):
         self.code, self.format, self.reason = code, format, reason
         self.line, self.column = line, column
         what = f"{format} transcript" if format else "transcript"
-        super().__init__(f"{code}: this is no {what}: {reason} (line {line}, column {column})")
+        super().__init__(f"{code}: this is not a valid {what}: {reason} (line {line}, column {column})")
 
 
 class InvalidReply(InputError):

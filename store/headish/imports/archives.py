@@ -48,7 +48,7 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(file)
         except _FAILURES as error:
-            raise InvalidImport(name, None, f"it is no ZIP archive that can be read ({error})") from None
+            raise InvalidImport(name, None, f"it is not a ZIP archive that can be read ({error})") from None
         if len(self._zip.infolist()) > MEMBERS_LIMIT:
             raise InvalidImport(name, None, f"it has more than {MEMBERS_LIMIT:,} members")
         self._safe: dict[str, zipfile.ZipInfo] = {}

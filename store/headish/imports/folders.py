@@ -60,7 +60,7 @@ def list_files(path: str | os.PathLike[str]) -> list[Path]:
 
 
 EMPTY = "it is empty"
-_NO_SESSION = "it is no session of a coding agent, as other files of the folder are"
+_NO_SESSION = "it is not a session of a coding agent, as other files of the folder are"
 
 
 class PassedOver(NamedTuple):
@@ -90,7 +90,7 @@ def passed_over(path: str | os.PathLike[str], read: Iterable[str]) -> Iterator[P
         elif each.is_symlink():
             yield PassedOver(str(each), "it is a link out of the folder, or to nothing", None)
         elif not each.is_dir():
-            yield PassedOver(str(each), "it is no regular file", None)
+            yield PassedOver(str(each), "it is not a regular file", None)
 
 
 def _all_of(root: Path) -> list[Path]:

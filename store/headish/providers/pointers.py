@@ -118,7 +118,9 @@ def make_pointer(
     if not slash or not model or provider not in PROVIDERS:
         raise InvalidArgument(f"{shown(target)} is not PROVIDER/MODEL with one of {', '.join(PROVIDERS)}")
     if len(model) > MODEL_LIMIT or not model.isprintable() or any(each.isspace() for each in model):
-        raise InvalidArgument(f"{model[:80]!r} is no name of a model: printable, without spaces, {MODEL_LIMIT} at most")
+        raise InvalidArgument(
+            f"{model[:80]!r} is not the name of a model: printable, without spaces, {MODEL_LIMIT} at most"
+        )
     if key_env is not None and not _VARIABLE.fullmatch(key_env.removeprefix("keyring:")):
         # The message does not repeat the value: it may be the key itself.
         raise InvalidArgument("key_env is the name of an environment variable, or keyring:NAME; this is neither")

@@ -71,7 +71,9 @@ def wrap(key: RemoteKey, recipient: str) -> bytes:
     try:
         target = age.x25519.Recipient.from_str(recipient)
     except Exception:
-        raise InvalidArgument(f"{recipient[:80]!r} is no recipient: 'headish remote add' prints it (age1…)") from None
+        raise InvalidArgument(
+            f"{recipient[:80]!r} is not a recipient: 'headish remote add' prints it (age1…)"
+        ) from None
     return bytes(age.encrypt(key.secret.encode(), [target]))
 
 

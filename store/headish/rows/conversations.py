@@ -236,14 +236,14 @@ _FIRST = """
 
 _OF_FIRST = "FROM first LEFT JOIN turn AS t ON t.space = :space AND t.chain = first.chain AND t.pos = first.pos"
 
-# The record may be under the first turn, or under a turn that it supersedes: the newest of them counts. A turn always
-# has a higher number than the one that it supersedes, so ``seq`` ends the recursion.
+# The record may be under the first turn, or under a turn that it supersedes: the newest of them counts. UNION ends the
+# recursion even in a damaged database that has a cycle. ``seq`` would not do: the older turn may have arrived later.
 # RETURNING, because Python's sqlite3 does not count the rows that a statement beginning with WITH has changed.
 _TAKE_OVER = f"""{_FIRST},
     versions(id, supersedes, seq) AS (
       SELECT t.id, t.supersedes, t.seq {_OF_FIRST}
-      UNION ALL SELECT o.id, o.supersedes, o.seq FROM turn AS o, versions
-      WHERE o.space = :space AND o.id = versions.supersedes AND o.seq < versions.seq
+      UNION SELECT o.id, o.supersedes, o.seq FROM turn AS o, versions
+      WHERE o.space = :space AND o.id = versions.supersedes
     )
     UPDATE conversation SET subject = :name
     WHERE conversation.space = :space AND conversation.subject = (

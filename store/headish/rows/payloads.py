@@ -109,6 +109,22 @@ def read_payload_at(connection: Connection, space: int, place: Place) -> bytes |
     return None if row is None else row[0]
 
 
+SMALL_PAYLOADS = Query(
+    "small payloads of turns by their ids",
+    f"SELECT id, data FROM turn WHERE space = :space AND id IN ({WANTED}) AND data IS NOT NULL",
+)
+
+
+def small_payloads_of(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, bytes]:
+    """The payloads of those turns that have them in their own row, by id. Cost: one statement for each ``LOOKED_UP``
+    ids."""
+    return {
+        row[0]: row[1]
+        for portion in in_portions(ids)
+        for row in connection.rows(SMALL_PAYLOADS, space=space, **portion)
+    }
+
+
 def in_portions(keys: Iterable[T], filler: T | None = None) -> Iterator[dict[str, T]]:
     """Divide keys into the parameters of statements that look up ``LOOKED_UP`` keys each.
 

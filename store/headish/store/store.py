@@ -70,6 +70,7 @@ class Store(Space):
     payload = reading.read.payload
     blocks = reading.read.blocks
     text = reading.read.text
+    contents = reading.read.contents
     abbreviate = reading.read.abbreviate
     children = reading.lists.children
     heads = reading.lists.heads

@@ -66,7 +66,7 @@ def make_reply(
         text = json.dumps(envelope, ensure_ascii=False, allow_nan=False)
         text.encode()  # fails for lone surrogates, which the store would refuse
     except (TypeError, ValueError) as failed:
-        problem = {"code": "E-TOOL-FAILED", "message": f"its result is no JSON: {failed}"}
+        problem = {"code": "E-TOOL-FAILED", "message": f"its result is not JSON: {failed}"}
         return make_reply(call, tool, error=problem)
     framed = call.message.attributes.channel is not None
     attributes = Attributes(recipient="assistant", channel="commentary") if framed else NO_ATTRIBUTES

@@ -78,7 +78,7 @@ class Router:
             return tool, _text_for(call, raw)
         arguments = read_json(raw)
         if not isinstance(arguments, dict):
-            raise InvalidCall(call.name, "its arguments are no JSON object")
+            raise InvalidCall(call.name, "its arguments are not a JSON object")
         if tool.schema is not None:
             # The deadline is for the router: a schema that allows no other properties would refuse it.
             declared = tool.schema.get("properties") or {}

@@ -22,7 +22,7 @@ def check_schema(schema: Mapping[str, Any]) -> None:
     try:
         jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator).check_schema(schema)
     except jsonschema.SchemaError as error:
-        raise InvalidArgument(f"this is no JSON Schema: {error.message}") from None
+        raise InvalidArgument(f"this is not a JSON Schema: {error.message}") from None
 
 
 def check_arguments(name: str, arguments: Any, schema: Mapping[str, Any]) -> None:

@@ -30,6 +30,12 @@ def milliseconds_of(moment: datetime) -> int:
     return (moment - EPOCH) // _MILLISECOND
 
 
+def bound_of(moment: datetime) -> int:
+    """The first whole millisecond that is not before a time with a zone: a stored time is before one if it is before
+    the other."""
+    return -((EPOCH - moment) // _MILLISECOND)
+
+
 def from_milliseconds(milliseconds: int) -> datetime:
     """The time of Unix milliseconds, in UTC. Raises: OverflowError past the year 9999."""
     return EPOCH + milliseconds * _MILLISECOND

@@ -106,7 +106,7 @@ def _object_problems(row: Row) -> Iterator[str]:
     if not is_kind(kind):
         yield "its kind cannot be asked for"
     if not isinstance(key, bytes) or not _is_text(key):
-        yield "its key is no text"
+        yield "its key is not text"
     if not isinstance(revision, int) or revision < 1:
         yield f"its revision is {revision!r}"
     if not isinstance(data, bytes) or (key == REMOVED and data != b""):

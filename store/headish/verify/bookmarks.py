@@ -125,7 +125,7 @@ def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool, forget
         number += 1
         yield from _check_move(last, gone)
         if last.was is not None and (gone or last.change is None or (last.chain, last.pos) != place):
-            yield f"move {last.move} of its log says that it had another name, and is no rename"
+            yield f"move {last.move} of its log says that it had another name, but is not a rename"
         if last.was is None:  # a rename leaves the time as it was
             # Once a former name was erased, its rename looks like a move to the same place, so both times may hold.
             times = {last.milliseconds, *(times if forgets and (last.chain, last.pos) == place else ())}

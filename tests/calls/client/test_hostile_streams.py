@@ -62,7 +62,7 @@ class TestHostileStreams:
         [
             (b'data: {"text": "\xff"}\n\n', "not UTF-8"),
             (b"data: {oops}\n\n", "not JSON"),
-            (b"data: [1]\n\n", "no object"),
+            (b"data: [1]\n\n", "not an object"),
             (b'data: {"a":' + b"[" * 100_000 + b"\n\n", "lie inside each other"),
         ],
     )

@@ -170,7 +170,9 @@ class TestRefusals:
 
     def test_a_page_is_no_answer(self, server: Loopback) -> None:
         server.answer(headers=HTML, chunks=[b"<!doctype html>\n<title>Sign in</title>" + b"x" * 1000])
-        with pytest.raises(UnreadableAnswer, match=r"'text/html', no JSON.*begins '<!doctype html> <title>Sign in"):
+        with pytest.raises(
+            UnreadableAnswer, match=r"'text/html', neither JSON.*begins '<!doctype html> <title>Sign in"
+        ):
             ask(server)
         assert len(server.requests) == 1
 

@@ -181,7 +181,7 @@ def test_what_is_no_request_passes_and_is_counted_once(upstream: SocketUpstream,
     assert json.loads(call.request) == create("hello")
     health = gateway.health()
     assert health["unrecorded"] == 1
-    assert "no request of the Responses API" in str(health["problems"])
+    assert "not a request of the Responses API" in str(health["problems"])
 
 
 def test_a_token_opens_its_space_for_every_request_in_it(upstream: SocketUpstream, gateway: Running) -> None:

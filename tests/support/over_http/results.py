@@ -56,6 +56,7 @@ class Reader:
             "resolve": window,
             "search": lambda given: [self.hit(each) for each in given],
             "siblings": plainly(Siblings),
+            "contents": lambda given: {name: blocks(each) for name, each in given.items()},
             "versions": lambda given: {name: as_kind(each, Version) for name, each in given.items()},
             "diff": self.diff,
             "open_calls": lambda given: list(blocks(given)),

@@ -142,5 +142,5 @@ class TestWhatIsAllowed:
             store.remotes.add("folder", (tmp_path / "folder").as_uri(), plain=True)
             for options in ({"delete": True}, {"force_with_lease": "main"}):
                 store.add_turn("x", bookmark="main", force=True)
-                with pytest.raises(InvalidArgument, match="is no store"):
+                with pytest.raises(InvalidArgument, match="is not a store"):
                     store.remotes.push("folder", **options)

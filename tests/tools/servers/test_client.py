@@ -171,7 +171,7 @@ class TestAnswers:
         [
             ("wrong", r"its answer breaks the protocol: Input should be a valid list (at content)"),
             ("unknown", r"its answer breaks the protocol: "),
-            ("endless", r"nan is no JSON number (at $.height)"),
+            ("endless", r"nan is not a JSON number (at $.height)"),
         ],
     )
     def test_an_answer_against_the_protocol_is_an_error(self, servers: ToolServers, tool: str, expected: str) -> None:
@@ -213,9 +213,9 @@ class TestCallsTogether:
             (ToolUse("add", "c1", {}), "it names no server and tool, as SERVER___TOOL does"),
             (ToolUse("calc___subtract", "c1", {}), "the tool server 'calc' has no tool 'subtract'"),
             (ToolUse("calc___", "c1", {}), "it names no server and tool, as SERVER___TOOL does"),
-            (ToolUse("calc___add", "c1", raw='{"a": 1'), "its arguments are no JSON object"),
-            (ToolUse("calc___add", "c1", [1, 2]), "its arguments are no JSON object"),
-            (ToolUse("calc___add", "c1", {"a": float("nan")}), "nan is no JSON number (at $.a)"),
+            (ToolUse("calc___add", "c1", raw='{"a": 1'), "its arguments are not a JSON object"),
+            (ToolUse("calc___add", "c1", [1, 2]), "its arguments are not a JSON object"),
+            (ToolUse("calc___add", "c1", {"a": float("nan")}), "nan is not a JSON number (at $.a)"),
         ],
     )
     def test_a_call_that_cannot_be_run_costs_no_other(self, servers: ToolServers, call: ToolUse, expected: str) -> None:

@@ -151,7 +151,7 @@ def _read_schema(file: str) -> Any:
 
     schema = strictjson.decode(read_file(file, PAYLOAD_LIMIT_BYTES), f"the schema {file}")
     if not isinstance(schema, dict):
-        raise click.BadParameter(f"{file} is no JSON schema: it is not an object", param_hint="--schema")
+        raise click.BadParameter(f"{file} is not a JSON schema: it is not an object", param_hint="--schema")
     return schema
 
 

@@ -24,13 +24,13 @@ class Limit(click.ParamType[dict[str, float]]):
         names = (name.replace("-", "_"),) if equals else ("first_byte", "silence")
         if unknown := set(names) - set(TIMEOUTS):
             known = ", ".join(each.replace("_", "-") for each in TIMEOUTS)
-            self.fail(f"{unknown.pop()!r} is no time limit; there are {known}", param, ctx)
+            self.fail(f"{unknown.pop()!r} is not a time limit; there are {known}", param, ctx)
         try:
             seconds = float(number)
         except ValueError:
             seconds = 0.0
         if not LEAST_SECONDS <= seconds <= LONGEST_SECONDS:
-            self.fail(f"{number!r} is no number of seconds from {LEAST_SECONDS} on", param, ctx)
+            self.fail(f"{number!r} is not a number of seconds from {LEAST_SECONDS} on", param, ctx)
         return dict.fromkeys(names, seconds)
 
 

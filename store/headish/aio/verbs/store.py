@@ -177,6 +177,10 @@ class StoreVerbs(StoreFront):
             **call
         )
 
+    async def contents(self, ids: Iterable[TurnId]) -> dict[TurnId, tuple[ContentBlock, ...]]:
+        """The content blocks of turns, by id, for lists; of an erased turn the mark of its erasure."""
+        return await self._finish(self.sync.contents, ids=ids)
+
     @property
     def conversations(self) -> AsyncConversations:
         """The conversations of the space, with their titles, tags, keys and other records."""

@@ -111,7 +111,7 @@ class Losses:
             self.leave_out("a block that was cut off", "partial")
             return False
         if not isinstance(block.data, Mapping):
-            raise self.refuse(f"a block of {block.provider} that is no object")
+            raise self.refuse(f"a block of {block.provider} that is not an object")
         return not is_of_form
 
     def inside(self, blocks: Sequence[ContentBlock]) -> Iterator[ContentBlock]:
@@ -120,7 +120,7 @@ class Losses:
             if isinstance(block, ToolUse | ToolResult):
                 raise self.refuse(f"a block of type {kind_of(block)!r} inside a tool result")
             if isinstance(block, ProviderBlock) and not isinstance(block.data.get("part", {}), Mapping):
-                raise self.refuse(f"a part of {block.provider} that is no object")
+                raise self.refuse(f"a part of {block.provider} that is not an object")
             yield block
 
 

@@ -15,6 +15,9 @@ PIECE_BYTES = 256
 OUTPUT_BYTES = 1024 * 1024
 """The most bytes that one step of the other decoders gives."""
 
+FRAME_HEAD_BYTES = 2
+"""The bytes that tell zlib's frame from deflate without one."""
+
 
 class Undecodable(Exception):
     """A body that cannot be decompressed; the message says why, in words for people."""
@@ -47,9 +50,14 @@ class _Zlib:
     def __init__(self, bits: int) -> None:
         self._bits = bits
         self._stream = zlib.decompressobj(bits)
-        self._begun = False
+        self._begun, self._head = False, b""
 
     def decode(self, data: bytes) -> Iterator[bytes]:
+        if self._bits == zlib.MAX_WBITS and not self._begun:
+            data = self._head + data
+            if len(data) < FRAME_HEAD_BYTES:
+                self._head = data
+                return
         while data:
             if self._stream.eof:
                 self._stream = zlib.decompressobj(self._bits)

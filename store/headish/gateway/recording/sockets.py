@@ -201,7 +201,9 @@ class SocketCalls:
         if event.kind != _REQUEST or self.open >= OPEN_LIMIT:
             if event.kind not in _SAYS_NOTHING:
                 self.has_passed_over = True
-                self._miss_once("a client sent what is no request of the Responses API, or too many at once")
+                self._miss_once(
+                    "a client sent a message that is not a request of the Responses API, or too many requests at once"
+                )
             return
         call = _OpenCall(self._mint(), self._begin.secrets, message.size)
         self._lanes.setdefault(event.lane, deque()).append(call)
@@ -224,7 +226,7 @@ class SocketCalls:
             [lane] = self._lanes.values()  # an error of the connection need not name a stream
         if lane is None or event.kind is None:
             if event.kind is None or event.kind.startswith(_ANSWER):
-                self._miss_once("a provider sent what answers no request")
+                self._miss_once("a provider sent a message that answers no request")
             return
         yield from lane[0].add(event, message, at, self._begin.answer)
         if event.kind in ENDING:

@@ -146,9 +146,11 @@ class SpoolReader:
                 self._take(frame, segment, grown)
             # The writer makes a segment only when it has left the one before.
             segment.is_over = segment.is_over or is_over or name != names[-1]
+        # Without files, a person has removed them: the gateway may still write the rest of a call into its next one.
+        last_run = _run_of(names[-1]) if names else None
         for call in self._calls.values():
             # A later run of the gateway has begun, so nobody will write the rest of this call.
-            if not call.is_complete and (is_over or call.run != _run_of(names[-1])):
+            if not call.is_complete and (is_over or last_run not in (None, call.run)):
                 call.is_abandoned = True
                 self._killed.add(call.run)
                 grown[call.id] = call

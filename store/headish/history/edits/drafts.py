@@ -149,7 +149,7 @@ def _new_payload(stored: StoredTurn, payload: bytes, wanted: EditedContent) -> b
             raise InvalidArgument(f"turn {stored.id} is a document: give its bytes, or its text")
         return wanted.data if wanted.data is not None else (wanted.text or "").encode()
     if wanted.data is not None:
-        raise InvalidArgument(f"turn {stored.id} is no document: give text or blocks, not bytes")
+        raise InvalidArgument(f"turn {stored.id} is not a document: give text or blocks, not bytes")
     if wanted.blocks is not None:
         return wanted.blocks
     blocks = without_form(read_blocks(stored, payload))

@@ -127,7 +127,11 @@ def read_payload(connection: Connection, space: int, stored: StoredTurn) -> byte
     if stored.erased is not None:
         mark = _mark_of(connection, space, stored.erased)
         raise TurnErased(stored.id, stored.erased, "erased" if mark is None else str(mark))
-    payload = read_payload_at(connection, space, stored.place)
+    return check_payload(stored, read_payload_at(connection, space, stored.place))
+
+
+def check_payload(stored: StoredTurn, payload: bytes | None) -> bytes:
+    """The payload of a turn, if it is the one that was stored. Raises: CorruptTurn."""
     if payload is None:
         raise CorruptTurn(stored.id, "its payload is missing")
     if hash_payload(payload) != stored.hash:

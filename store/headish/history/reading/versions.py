@@ -78,8 +78,8 @@ def find_versions(connection: Connection, space: int, stored: StoredTurn, *, hal
 
 
 def find_firsts(connection: Connection, space: int, place: Place) -> list[First]:
-    """The versions of the first turn of the conversation that a place belongs to: the oldest, then those that supersede
-    it, in commit order. Empty if only system turns lead to the place.
+    """The versions of the first turn of the conversation that a place belongs to: the original, then those that
+    supersede it, in commit order. Empty if only system turns lead to the place.
 
     A first turn that supersedes the first turn of a conversation belongs to the same one (rule R33, conversations).
     Cost: three statements, and a few for each version.
@@ -88,15 +88,19 @@ def find_firsts(connection: Connection, space: int, place: Place) -> list[First]
     first = None if found is None else turn_by_id(connection, space, found.id)
     if first is None:
         return []
-    while (older := _older_first(connection, space, first)) is not None:
+    seen = {first.id}  # damaged rows must not lead in a circle
+    while (older := _older_first(connection, space, first)) is not None and older.id not in seen:
         first = older
+        seen.add(first.id)
     versions = {first.id: first}
     level = [first]
     while level:
         newer = superseding_some(connection, space, [each.id for each in level])
         level = [each for each in newer if each.id not in versions]
         versions |= {each.id: each for each in level}
-    return [First(each.place, each.id) for each in sorted(versions.values(), key=lambda each: each.seq)]
+    # Two devices may have written them, and then the original may arrive last.
+    ordered = sorted(versions.values(), key=lambda each: (each.id != first.id, each.seq))
+    return [First(each.place, each.id) for each in ordered]
 
 
 def find_root_versions(connection: Connection, space: int, roots: Iterable[Place]) -> set[Place]:
@@ -119,8 +123,7 @@ def find_root_versions(connection: Connection, space: int, roots: Iterable[Place
 def _older_first(connection: Connection, space: int, first: StoredTurn) -> StoredTurn | None:
     """The first turn of a conversation that ``first`` supersedes; None if it supersedes no such turn."""
     older = None if first.supersedes is None else turn_by_id(connection, space, first.supersedes)
-    # Only a turn that was stored before: damaged rows must not lead in a circle.
-    if older is None or older.seq >= first.seq or older.role in PREAMBLE:
+    if older is None or older.role in PREAMBLE:
         return None
     found = find_first(connection, space, older.place)
     return older if found is not None and found.place == older.place else None
@@ -164,6 +167,7 @@ def number_tree(turns: Sequence[Walked], continues: Mapping[TurnId, Sequence[Tur
         groups.add(each.id)
         if in_conversation:
             groups.join(places.setdefault((before, *_kind(each)), each.id), each.id)
+    for each in turns:  # once all are known: what a turn supersedes may have arrived after it
         older = superseded_of(each)
         if older is not None and older in begun:
             groups.join(older, each.id)

@@ -8,7 +8,7 @@ more words than fit into an entry has the fact ``x`` instead, and every search r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
@@ -21,8 +21,7 @@ from headish.content.searching.pieces import FieldText, document_pieces, pieces_
 from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
-from headish.rows.upkeep import matches
-from headish.rows.upkeep.matches import SearchedTurn
+from headish.rows.upkeep.matches import LargePayloads, SearchedTurn
 from headish.values.blocks import ContentBlock, Text
 from headish.values.turns import DOCUMENT, reply_of
 
@@ -61,7 +60,8 @@ def read_said(connection: Connection, space: int, sources: Iterable[SearchedTurn
     listed = list(sources)
     for start in range(0, len(listed), DECODED_TOGETHER):
         portion = listed[start : start + DECODED_TOGETHER]
-        large = _LargePayloads(connection, space, portion)
+        large_ones = [each.seq for each in portion if each.data is None and each.erased is None]
+        large = LargePayloads(connection, space, large_ones, BYTES_AT_ONCE)
         small = [each for each in portion if each.data is not None and each.type != DOCUMENT]
         together = decode_payloads([each.data or b"" for each in small])
         blocks = {} if together is None else {each.seq: content for each, content in zip(small, together, strict=True)}
@@ -171,24 +171,7 @@ def _code(name: str) -> str:
     return f"{crc32(name.casefold().encode(errors='surrogatepass')):08x}"
 
 
-class _LargePayloads:
-    """Reads the large payloads of a portion of turns, in its order. Keeps at most ``BYTES_AT_ONCE`` in memory, or one
-    payload."""
-
-    def __init__(self, connection: Connection, space: int, portion: Sequence[SearchedTurn]) -> None:
-        self._connection, self._space = connection, space
-        self._wanted = [each.seq for each in portion if each.data is None and each.erased is None]
-        self._held: dict[int, bytes | None] = {}
-
-    def take(self, seq: int) -> bytes | None:
-        """The payload of a turn, which is the next in order; None if it is missing."""
-        if seq not in self._held:
-            seqs = self._wanted[self._wanted.index(seq) :]
-            self._held = matches.large_payloads(self._connection, self._space, seqs, BYTES_AT_ONCE)
-        return self._held.pop(seq, None)
-
-
-def _read_alone(source: SearchedTurn, large: _LargePayloads) -> SearchableTurn:
+def _read_alone(source: SearchedTurn, large: LargePayloads) -> SearchableTurn:
     if source.erased is not None:
         return SearchableTurn(source, [], set())
     payload = source.data if source.data is not None else large.take(source.seq)

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from headish.database.query import Connection
+from headish.history.reading.versions import find_firsts
 from headish.history.searching.reaching import grown_from
 from headish.rows.bookmarks import find_bookmark, list_bookmarks
 from headish.rows.threads.walks import read_links_of
@@ -37,14 +38,16 @@ def of_names(connection: Connection, space: int, glob: str) -> Ranges:
 
 
 def of_tag(connection: Connection, space: int, tag: str) -> Ranges:
-    """The turns of the conversations with a tag. Cost: looks at every record of a conversation."""
+    """The turns of the conversations with a tag. Cost: looks at every record of a conversation,
+    and a few statements for each that has the tag."""
     ends: list[Place] = []
     ranges: dict[int, list[tuple[int, int]]] = {}
     for subject in _tagged(connection, space, tag):
         first = as_turn_id(stored_name(subject))
         turn = None if first is None else turn_by_id(connection, space, first)
         if turn is not None:
-            for chain, grown in grown_into(connection, space, [turn.place]).items():
+            firsts = [each.place for each in find_firsts(connection, space, turn.place)]
+            for chain, grown in grown_into(connection, space, firsts).items():
                 ranges.setdefault(chain, []).extend(grown)
         elif (place := find_bookmark(connection, space, subject)) is not None:
             ends.append(place)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from headish.content.searching.pieces import FIELDS
 from headish.content.searching.questions import EVERYTHING
 from headish.database.query import Connection
+from headish.history.reading.versions import find_firsts
 from headish.history.searching.candidates import Criteria, state_of
 from headish.history.searching.hits import HitFilter, each_match
 from headish.history.searching.scopes import Ranges, grown_into, is_within, leading_to
@@ -29,9 +30,9 @@ def subjects_with(connection: Connection, space: int, tool: str, conversations: 
     """The subjects of the conversations that use the tool: in a turn that leads to the bookmark, or, without a
     bookmark, in any turn.
 
-    Cost: two statements for each conversation, and one step for each fork on its way. Then a search for turns that use
-    the tool, from the newest turn of these conversations back to their first, as long as one is undecided. It reads
-    only turns of undecided conversations.
+    Cost: two statements for each conversation, a few more for one without a bookmark, and one step for each fork on its
+    way. Then a search for turns that use the tool, from the newest turn of these conversations back to their first, as
+    long as one is undecided. It reads only turns of undecided conversations.
     """
     undecided = [way for each in conversations if (way := _way_of(connection, space, each)).ranges]
     subjects: set[str] = set()
@@ -64,5 +65,6 @@ def _way_of(connection: Connection, space: int, conversation: Conversation) -> _
         ranges = leading_to(connection, space, [] if end is None else [end.place])
         return _Way(conversation.subject, ranges, min(ranges, default=0) - 1, LAST if end is None else end.seq + 1)
     first = None if conversation.first is None else turn_by_id(connection, space, conversation.first)
-    ranges = grown_into(connection, space, [] if first is None else [first.place])
+    firsts = [] if first is None else find_firsts(connection, space, first.place)
+    ranges = grown_into(connection, space, [each.place for each in firsts])
     return _Way(conversation.subject, ranges, min(ranges, default=0) - 1, LAST)

@@ -180,7 +180,7 @@ def _text(system: Mapping[str, object], name: str, record: TurnRecord, file: str
     value = system.get(name)
     if value is None or isinstance(value, str):
         return value
-    raise InvalidBundle(file, f"turn {record.id}: its {name} is no text")
+    raise InvalidBundle(file, f"turn {record.id}: its {name} is not text")
 
 
 def _row(record: TurnRecord, system: Mapping[str, object], file: str, digest: bytes) -> StoredTurn:
@@ -191,7 +191,7 @@ def _row(record: TurnRecord, system: Mapping[str, object], file: str, digest: by
     if record.left is not None:
         stored_key, superseded = record.left.key, record.left.supersedes
     if superseded is not None and not is_turn_id(superseded):
-        raise InvalidBundle(file, f"turn {record.id}: what it supersedes is no id")
+        raise InvalidBundle(file, f"turn {record.id}: its supersedes is not an id")
     # By position, in the order of the columns: this runs for every turn.
     return StoredTurn(
         NOWHERE, NOWHERE, NOWHERE, record.id, record.role, record.type, record.content_type,
@@ -227,7 +227,7 @@ def _check_words(stored: StoredTurn, file: str) -> None:
     if stored.head is not None and (reason := refusal(stored.head.decode(errors="surrogateescape"))) is not None:
         problems.append(f"the name that moved with it is none: {reason}")
     if stored.content_type is not None and not (stored.content_type.isascii() and stored.content_type.isprintable()):
-        problems.append("its content type is no printable ASCII")
+        problems.append("its content type is not printable ASCII")
     if stored.attributes is not None:
         problems += _attribute_problems(stored)
     if problems:

@@ -106,14 +106,15 @@ def versions_of(connection: Connection, space: int, key: bytes, first: StoredTur
     Cost: one statement for each.
     """
     version = re.compile(re.escape(key) + rb";[0-9]+")
-    versions = [first]
+    versions, met = [first], {first.id}
     while True:
         newer = superseding(connection, space, versions[-1].id)
-        # Only later turns: a damaged row must not lead in a circle.
-        fitting = [each for each in newer if each.seq > versions[-1].seq and version.fullmatch(each.key or b"")]
+        # Each once: a damaged row must not lead in a circle. A later version may have arrived before this one.
+        fitting = [each for each in newer if each.id not in met and version.fullmatch(each.key or b"")]
         if not fitting:
             return versions
         versions.append(fitting[-1])
+        met.add(fitting[-1].id)
 
 
 def next_version(key: bytes, last: bytes | None) -> bytes:

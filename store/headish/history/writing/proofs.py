@@ -86,7 +86,7 @@ def copy_problems_of(stored: StoredTurn, system: Mapping[str, object]) -> Iterat
     if system.get("document_name") and stored.type != DOCUMENT:
         yield "it has the name of a document and is none"
     if "said_at" in system and said_of(system) is None:
-        yield "its said_at is no time"
+        yield "its said_at is not a time"
     copies: dict[str, str | None] = {"supersedes": stored.supersedes}
     if stored.key is not None:
         copies["key"] = stored.key.decode(errors="replace")

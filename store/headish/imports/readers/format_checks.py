@@ -56,12 +56,12 @@ def check_fits(given: ImportSource, format: str) -> None:
     if format in _CONTAINERS[1][2][:3]:
         return  # their readers refuse what is not a database
     if beginning.strip() and not _JSON_LINE.search(beginning) and not _is_json(beginning):
-        raise InvalidImport(given.name, None, f"it is no JSON, as a file of {format} is")
+        raise InvalidImport(given.name, None, f"it is not JSON, as a file of {format} is")
     marks = marks_of(beginning)
     # Rows may hold anything, marks of other formats too; and their own marks (``messages``) are in many files.
     if marks - set(_ROWS) and format not in marks and format not in _ROWS:
         seen = detect_beginning(beginning) or min(marks)
-        raise InvalidImport(given.name, None, f"it is no file of {format}; it looks like one of {seen}")
+        raise InvalidImport(given.name, None, f"it is not a file of {format}; it looks like one of {seen}")
 
 
 def refuse_nothing(given: ImportSource, format: str) -> None:

@@ -118,7 +118,7 @@ def _draft_of_form(item: Any, limit_bytes: int) -> tuple[Draft, Any]:
     """
     read = read_form("responses", item) if isinstance(item, Mapping) else None
     if read is None:
-        raise InvalidContent("an item", "it is no object")
+        raise InvalidContent("an item", "it is not an object")
     draft = make_read_draft(read, {}, limit_bytes)
     [made] = _written(read)
     plain = plain_json(item)

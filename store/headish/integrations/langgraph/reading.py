@@ -166,7 +166,7 @@ def _message(turn: SpokenTurn, payload: bytes, blocks: tuple[ContentBlock, ...] 
             return message
         return messages.read(decode_payload(payload) if blocks is None else blocks, app, serde.load)
     except (InvalidContent, LookupError, TypeError, ValueError) as error:
-        raise CorruptTurn(turn.id, f"it is no message of LangChain ({error})") from None
+        raise CorruptTurn(turn.id, f"it is not a message of LangChain ({error})") from None
 
 
 def messages_of_another(turn: SpokenTurn) -> list[BaseMessage]:

@@ -150,4 +150,4 @@ def decode(kind: Any, data: bytes, key: str) -> Any:
             return msgspec.convert(unescape(msgspec.msgpack.decode(data)), kind)
         return _DECODERS[kind](data)
     except (msgspec.MsgspecError, ValueError) as error:
-        raise CorruptRecord(f"the object {key!r}", f"it is no record of a LangGraph thread ({error})") from None
+        raise CorruptRecord(f"the object {key!r}", f"it is not a record of a LangGraph thread ({error})") from None

@@ -219,7 +219,7 @@ def _read(data: bytes, id: str) -> StoredConversation:
             setattr(record, field, unescape(getattr(record, field)))
         return StoredConversation(record, decoded.name)
     except (msgspec.MsgspecError, ValueError) as error:
-        raise CorruptRecord(f"the object {id!r}", f"it is no record of a conversation ({error})") from None
+        raise CorruptRecord(f"the object {id!r}", f"it is not a record of a conversation ({error})") from None
 
 
 def _part(text: str) -> str:
@@ -287,4 +287,4 @@ def _message(turn: SpokenTurn, seen: TranscriptMessage | None) -> Any:
             return messages.read(kept.message.content, app)
         return messages.of_another_origin((seen or kept).message)
     except (LookupError, TypeError, ValueError) as error:
-        raise CorruptTurn(turn.id, f"it is no message of Pydantic AI ({error})") from None
+        raise CorruptTurn(turn.id, f"it is not a message of Pydantic AI ({error})") from None

@@ -127,7 +127,7 @@ class ChatReader(ContentReader):
         delta = choice.get("delta") or choice.get("message")
         shown = self._read_delta(delta) if type(delta) is dict or isinstance(delta, Mapping) else []
         if delta and not shown and not isinstance(delta, Mapping):
-            self.keep_unknown({"choices": [choice]}, "a delta that is no object")
+            self.keep_unknown({"choices": [choice]}, "a delta that is not an object")
         for key in ("logprobs", "reasoning_logprobs"):
             if choice.get(key):
                 self._keep_probabilities(key, record(choice[key]))

@@ -347,7 +347,7 @@ class OpenAIShapedWriter(ChatWriter):
                 **(stream_options if isinstance(stream_options, Mapping) else {}),
             }
         elif stream_options is not None:
-            self.note("the option params.stream_options is not sent: the answer is no stream")
+            self.note("the option params.stream_options is not sent: the answer is not streamed")
         return body
 
 

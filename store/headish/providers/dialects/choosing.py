@@ -61,7 +61,7 @@ def choose_dialect(provider: str, base_url: str | None = None, named: str | None
         for host in dialect.hosts:
             if _is_at(address, host):
                 return Spoken(name, f"the server is {_described(host)}")
-    return Spoken(DEFAULT, f"{address.host} is no host of another: name one if it speaks otherwise")
+    return Spoken(DEFAULT, f"{address.host} is not a host of another dialect: name one if it speaks otherwise")
 
 
 def _described(host: str) -> str:

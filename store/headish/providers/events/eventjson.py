@@ -37,7 +37,7 @@ def decode_event(document: bytes) -> dict[str, Any]:
             return halves
         raise Refusal(f"it is not JSON: {str(error).removeprefix('JSON is malformed: ')}") from None
     if not isinstance(event, dict):
-        raise Refusal("it is JSON, but no object")
+        raise Refusal("it is JSON, but not an object")
     # msgspec takes longer integers and deeper nesting than the store. A short event has neither, so most need no check.
     if len(document) > strictjson.INTEGER_DIGITS or document.count(b"{") + document.count(b"[") > NESTING_LIMIT:
         _check(event)

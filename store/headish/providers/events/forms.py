@@ -141,7 +141,7 @@ class JsonText:
             if not mark or (mark == b"{" and mark in self._expected):
                 return at
             if mark not in self._expected:
-                raise Refusal(f"it is no JSON object, it begins with {mark.decode(errors='replace')!r}")
+                raise Refusal(f"it is not a JSON object, it begins with {mark.decode(errors='replace')!r}")
             if mark == b"[":
                 self._after_object = b",]"
             self._expected = _AFTER_MARK[mark]

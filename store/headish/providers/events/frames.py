@@ -134,7 +134,7 @@ def _open_chunk(encoded: object) -> dict[str, Any]:
     try:
         return decode_event(b64decode(encoded if isinstance(encoded, str) else b"", validate=True))
     except (Base64Error, ValueError):
-        raise Refusal("its chunk is no base64") from None
+        raise Refusal("its chunk is not base64") from None
 
 
 def _make_error(code: str | None, message: object) -> dict[str, Any]:

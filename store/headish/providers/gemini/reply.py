@@ -99,7 +99,7 @@ class GeminiReader(ReplyReader):
 
     def _take_candidate(self, value: object, position: int) -> list[Delta]:
         if type(value) is not dict and not isinstance(value, Mapping):
-            return self.keep_unknown({"candidate": value}, "a candidate that is no object")
+            return self.keep_unknown({"candidate": value}, "a candidate that is not an object")
         candidate = camel(value)
         index = number(candidate.get("index"))
         index = position if index is None else index
@@ -124,7 +124,7 @@ class GeminiReader(ReplyReader):
             # The fast path: nearly every part of a stream is a piece of text and nothing else.
             return self.current("text").delta(value["text"]) if value["text"] else []
         if not isinstance(value, Mapping):
-            return self.keep_unknown({"part": value}, "a part that is no object")
+            return self.keep_unknown({"part": value}, "a part that is not an object")
         part = present(**camel(value))
         call = camel(part.get("functionCall"))
         if name(call.get("name")):

@@ -199,7 +199,7 @@ class GeminiWriter(RequestWriter):
         self.check_names([*names, *(each for tool in own for each in self.names_of(tool))])
         choice = self.choose_tool(names)
         if not isinstance(config, Mapping):
-            self.refuse("params.gemini.toolConfig that is no object")
+            self.refuse("params.gemini.toolConfig that is not an object")
             return {}
         defined: list[Any] = own + ([{"functionDeclarations": functions}] if functions else [])
         kinds = {kind for tool in defined for kind in record(tool)}

@@ -102,7 +102,7 @@ class ItemReader(ReplyReader):
         for place, each in enumerate(output):
             data = record(each)
             if not data:
-                self.keep_unknown({"item": each}, "an item that is no object")
+                self.keep_unknown({"item": each}, "an item that is not an object")
                 continue
             item = self._match(place, data, taken)
             item.place = place

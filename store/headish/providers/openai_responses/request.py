@@ -215,7 +215,7 @@ class OpenAIResponsesWriter(RequestWriter):
             self.refuse(f"the reasoning effort {effort!r}: it is {', '.join(EFFORTS)}")
         if "stream_options" in placed and not self.settings.stream:
             del placed["stream_options"]
-            self.note("the option params.stream_options is not sent: the answer is no stream")
+            self.note("the option params.stream_options is not sent: the answer is not streamed")
 
     def _write_tools(self, tools: Sequence[ToolDefinition], placed: Part) -> Part:
         """``tools`` and ``tool_choice``, if there are any tools. The provider's own tools come from its parameters."""

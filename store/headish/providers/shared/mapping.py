@@ -151,7 +151,7 @@ class BlockMapper(ABC):
         if message.role is None:
             return self.refuse("a bare sequence, which has no role", message)
         if message.role == "tool":
-            return self.refuse("text of a tool that is no tool result", message)
+            return self.refuse("text of a tool that is not a tool result", message)
         # A transcript's analysis is reasoning. Sent as text, it would become part of the answer.
         if message.role == "assistant" and message.attributes.channel == "analysis":
             return self.left_out("reasoning without a signature", message)
@@ -173,7 +173,7 @@ class BlockMapper(ABC):
         if isinstance(block.data, Mapping) and block.data.keys() == {FORM}:
             return self.left_out("what a message says where its form has no place for it", message)
         if not isinstance(block.data, Mapping) or message.role not in ("user", "assistant"):
-            return self.refuse("a block of its own that is no object, or stands outside the conversation", message)
+            return self.refuse("a block of its own that is not an object, or stands outside the conversation", message)
         return self.own_part(block, owned(block.data), message)
 
     def call(self, block: ToolUse, message: Message) -> Part | None:
@@ -185,7 +185,7 @@ class BlockMapper(ABC):
         """The arguments of a call as an object. Any other value is wrapped in one, with a note."""
         arguments, fits = arguments_object(block)
         if not fits:
-            self.note(f"the arguments of {block.name[:80]} are no JSON object: wrapped in one", message)
+            self.note(f"the arguments of {block.name[:80]} are not a JSON object: wrapped in one", message)
         return arguments
 
     def result(self, block: ToolResult, message: Message) -> Part | None:

@@ -86,7 +86,7 @@ def strict_problem(schema: Any, path: str = "$") -> str | None:
     if not isinstance(schema, Mapping):
         return f"{path} allows anything"
     if path == "$" and (schema.get("type") != "object" or "anyOf" in schema):
-        return "$ is no object"
+        return "$ is not an object"
     unknown = next((key for key in schema if key in _NOT_STRICT), None)
     if unknown is not None:
         return f"{path} has {unknown}"

@@ -95,7 +95,7 @@ def _read_tool(definition: Mapping[str, Any], keywords: frozenset[str], dropped:
     key = next((key for key in _SCHEMA_KEYS if definition.get(key) is not None), None)
     schema = {} if key is None else definition[key]
     if not isinstance(schema, Mapping):
-        raise InvalidArgument(f"the inputSchema of the tool {name!r} is no object")
+        raise InvalidArgument(f"the inputSchema of the tool {name!r} is not an object")
     if schema.get("type", "object") != "object":
         raise InvalidArgument(f"the inputSchema of the tool {name!r} is not that of an object")
     description = definition.get("description")
@@ -112,7 +112,7 @@ def _read_custom(definition: Mapping[str, Any]) -> ToolDefinition:
     if not isinstance(name, str) or not name:
         raise InvalidArgument("a tool needs a `name`")
     if format is not None and not isinstance(format, Mapping):
-        raise InvalidArgument(f"the format of the tool {name!r} is no object")
+        raise InvalidArgument(f"the format of the tool {name!r} is not an object")
     grammar = None if format is None else format.get("grammar")
     flat = {"type": "grammar", **grammar} if isinstance(grammar, Mapping) else dict(format or {})
     if flat and flat.get("type") not in _FORMATS:

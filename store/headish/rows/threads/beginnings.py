@@ -76,10 +76,10 @@ NAMELESS = Query(
       WHERE named.start IS NULL ORDER BY begins.chain DESC LIMIT :limit
     ),
     ends(start, begun, chain, low, pos) AS MATERIALIZED (
-      SELECT DISTINCT page.chain, page.pos, grown.chain, grown.low, (
+      SELECT page.chain, page.pos, grown.chain, min(grown.low), (
         SELECT max(o.pos) FROM turn AS o WHERE o.space = :space AND o.chain = grown.chain
       )
-      FROM page JOIN grown ON grown.start = page.chain
+      FROM page JOIN grown ON grown.start = page.chain GROUP BY page.chain, page.pos, grown.chain
     ),
     sums(start, begun, newest, turns, branches) AS (
       SELECT ends.start, ends.begun, max(ends.chain), sum(ends.pos - ends.low + 1), sum(CASE WHEN EXISTS (

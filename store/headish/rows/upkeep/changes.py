@@ -206,12 +206,12 @@ def place_up_to(connection: Connection, space: int, name: bytes, seq: int, chang
     """The place of a name when the space was at ``seq`` and ``change``. If the name was renamed since, its log is under
     the new name.
 
-    Cost: one to three statements, which look at what happened since.
+    Cost: two statements, which look at what happened since.
     """
-    row = connection.row(PLACE_UP_TO, space=space, name=name, seq=seq, change=change)
-    if row is None:
-        renamed = connection.row(RENAMED, space=space, name=name, change=change)
-        row = renamed and connection.row(PLACE_UP_TO, space=space, name=renamed[0], seq=seq, change=change)
+    # First: another bookmark may have been renamed to the name meanwhile, and its older log is under the name, too.
+    renamed = connection.row(RENAMED, space=space, name=name, change=change)
+    log = name if renamed is None else renamed[0]
+    row = connection.row(PLACE_UP_TO, space=space, name=log, seq=seq, change=change)
     return None if row is None or row[0] is None else Place(row[0], row[1])
 
 

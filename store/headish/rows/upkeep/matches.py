@@ -198,6 +198,23 @@ def large_payloads(connection: Connection, space: int, seqs: Sequence[int], room
     }
 
 
+class LargePayloads:
+    """Reads the large payloads of turns, in the order in which they are asked for. Keeps at most ``room`` bytes in
+    memory, or one payload."""
+
+    def __init__(self, connection: Connection, space: int, wanted: Sequence[int], room: int) -> None:
+        """``wanted`` are commit numbers, ``LOOKED_UP`` at the most."""
+        self._connection, self._space, self._wanted, self._room = connection, space, wanted, room
+        self._held: dict[int, bytes | None] = {}
+
+    def take(self, seq: int) -> bytes | None:
+        """The payload of a turn, which is the next in order; None if it is missing."""
+        if seq not in self._held:
+            wanted = self._wanted[self._wanted.index(seq) :]
+            self._held = large_payloads(self._connection, self._space, wanted, self._room)
+        return self._held.pop(seq, None)
+
+
 SUBJECTS = Query(
     "conversations that have tags, a page",
     "SELECT subject, data FROM conversation WHERE space = :space AND subject > :after ORDER BY subject LIMIT :limit",

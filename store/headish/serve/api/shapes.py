@@ -356,6 +356,7 @@ ANSWERS: dict[str, Any] = {
     **dict.fromkeys(("options", "calls.body", "tools.list"), dict[str, Any]),
     "blocks": list[BlockRecord],
     "open_calls": list[BlockRecord],
+    "contents": dict[str, list[BlockRecord]],
     "abbreviate": dict[str, str],
     "messages": list[Any] | dict[str, Any],
     "thread": list[ThreadTurn],

@@ -100,6 +100,7 @@ VERBS: tuple[ApiVerb, ...] = (
     _reads("payload", BodyForm.RAW, headish=of.HEADISH),
     _reads("blocks", headish=of.HEADISH),
     _reads("text", headish=of.HEADISH),
+    _reads("contents", ids=of.LISTED),
     _reads("abbreviate", ids=of.LISTED),
     _reads("children", headish=of.HEADISH, limit=of.LIMIT, after=of.TEXT, versions=of.FLAG),
     _reads("heads", limit=of.LIMIT, after=of.TEXT, by=of.one_of("start", "tip"), erased=of.FLAG, versions=of.FLAG,

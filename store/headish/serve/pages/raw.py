@@ -55,7 +55,7 @@ async def read_document(store: AsyncStore, headish: str, number: int) -> tuple[b
     blocks = await store.blocks(turn.id)
     block = blocks[number] if number < len(blocks) else None
     if not isinstance(block, Document):
-        raise UnknownTurn(headish, f"its block {number} is no document")
+        raise UnknownTurn(headish, f"its block {number} is not a document")
     if isinstance(block.source, TurnSource):
         return await read_document(store, block.source.turn, 0)
     if not isinstance(block.source, Base64Source):

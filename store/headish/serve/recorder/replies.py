@@ -111,7 +111,7 @@ def _chat_events(body: bytes) -> Iterator[dict[str, Any]]:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             if count:
                 return  # the line was cut off: the events before it are the answer so far
-            raise InvalidReply("a reply", "it is no answer of Ollama's", 1) from None
+            raise InvalidReply("a reply", "it is not an answer of Ollama", 1) from None
         count += 1
         yield read_chat_event(event)
 

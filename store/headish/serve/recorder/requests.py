@@ -67,7 +67,7 @@ def read_request(surface: Surface, body: bytes, options: Mapping[str, Any], *, i
         items, is_text = _items(raw_items)
         runs = split_items(form, items)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InvalidContent("a request", f"it is no body of the API {surface.name} ({error})") from None
+        raise InvalidContent("a request", f"it is not a body of the API {surface.name} ({error})") from None
     system, volatile = _take_system(form, values, is_whole)
     entries = [SentEntry(form, run, options=options) for run in runs]
     lead = next((at for at, run in enumerate(runs) if role_of_raw(form, run[0]) not in SYSTEM), len(runs))

@@ -95,7 +95,7 @@ def find_problem(schema: dict[str, Any], text: str) -> str | None:
     try:
         value = strictjson.decode(text, "the answer")
     except InvalidContent as error:
-        return f"it is no JSON: {error.reason}"
+        return f"it is not JSON: {error.reason}"
     check_schema(schema)
     try:
         check_arguments("the answer", value, schema)

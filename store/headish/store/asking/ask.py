@@ -170,7 +170,7 @@ def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **optio
     space._check_writable()
     turn, bookmark = named_turn(space, headish)
     if turn.meta.role != "assistant" or not turn.meta.continues:
-        raise InvalidArgument(f"turn {turn.id} is no answer: only an answer can be asked for again")
+        raise InvalidArgument(f"turn {turn.id} is not an answer: only an answer can be asked for again")
     call, settings = _split(options)
     asked = _ask_again(space, turn, {**settings, "stream": stream, "base_url": call.get("base_url")})
     return _open(space, replace(asked, bookmark=bookmark or turn.meta.bookmark), turn, stream, call)

@@ -55,7 +55,7 @@ def _read(line: bytes, name: str, number: int) -> Receipt:
     try:
         receipt = _decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InvalidArgument(f"line {number} of {name} is no receipt of an erasure ({error})") from None
+        raise InvalidArgument(f"line {number} of {name} is not a receipt of an erasure ({error})") from None
     if receipt.scope == SPACE:
         raise InvalidArgument(
             f"line {number} of {name} says that its whole space was erased: restore the other spaces with only=, and"

@@ -194,14 +194,14 @@ def _counts(value: Any, file: str) -> Counts:
     if not isinstance(value, dict) or value.keys() != set(Counts._fields):
         raise InvalidBackup(file, "what the counter of a space says cannot be read")
     if not all(each is None or isinstance(each, int) for each in value.values()):
-        raise InvalidBackup(file, "the counter of a space holds what is no number")
+        raise InvalidBackup(file, "the counter of a space has a value that is not a number")
     return Counts(**value)
 
 
 def _rows(value: Any, file: str) -> Rows:
     table = _field(value, "table", str, file)
     if table not in BACKED_UP:
-        raise InvalidBackup(file, f"it holds rows of {table!r}, which is no table of a backup")
+        raise InvalidBackup(file, f"it holds rows of {table!r}, which is not a table of a backup")
     columns, rows = _field(value, "columns", list, file), _field(value, "rows", list, file)
     if not all(isinstance(row, list) and len(row) == len(columns) for row in rows):
         raise InvalidBackup(file, f"a row of {table} has more or fewer values than columns")

@@ -19,7 +19,7 @@ from headish.store.space import SpacePart
 from headish.values.checks.doors import COUNT_LIMIT, door
 from headish.values.names import Absent
 from headish.values.results.conversations import Conversation, Entry, Filter, Page
-from headish.values.times import milliseconds_of, read_moment
+from headish.values.times import bound_of, read_moment
 
 LIMIT = 1000
 """The most entries of a page."""
@@ -149,8 +149,9 @@ class Conversations(SpacePart):
         entries than ``limit``, even none, and more may follow: the end is where its ``after`` is None.
         Cost: six statements, and one more for each 64 entries; a step for each fork on the way to an entry. For those
         without a bookmark eight chains are looked at for each entry; and every bookmark, unless each of these chains
-        ends with a turn whose name moved along with it. With ``tool``, two statements are run for each entry, and turns
-        that use it are looked for among those between the newest and the oldest of the page, until every entry has one.
+        ends with a turn whose name moved along with it. With ``tool``, a few statements are run for each entry, and
+        turns that use it are looked for among those between the newest and the oldest of the page, until every entry
+        has one.
         Raises: InvalidArgument.
         """
         if type(limit) is not int or not 0 < limit <= LIMIT:
@@ -160,7 +161,7 @@ class Conversations(SpacePart):
         chosen = Filter(since=start, until=end, names=names, tag=tag, model=model, role=role)
         if before is not None and end is not None:
             # Names are listed by their last move, so those that moved after `until` can be passed over.
-            before = min(before, (milliseconds_of(end), b""))
+            before = min(before, (bound_of(end), b""))
         space = self._space
         if tool is not None:
             from headish.store.reading.search import bring_up_to_date  # late: most lists need no index

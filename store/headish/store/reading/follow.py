@@ -252,7 +252,8 @@ class _Reader:
         if isinstance(what, StoredTurn):
             new: Place | None = what.place
         elif isinstance(what.what, MovedName):
-            new = what.what.place
+            # A name that was renamed is free: whoever has it next brings a whole thread.
+            new = None if what.what.was == self._wanted.name else what.what.place
         else:
             return
         old, self._place = self._place, new

@@ -11,7 +11,7 @@ from headish.history.reading.handles import make_handles
 from headish.store.space import Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.checks.doors import door
-from headish.values.ids import TurnId, as_turn_id
+from headish.values.ids import TurnId, as_turn_id, known_id
 from headish.values.turns import Turn
 
 
@@ -56,6 +56,20 @@ def blocks(space: Space, headish: str) -> tuple[ContentBlock, ...]:
 def text(space: Space, headish: str) -> str:
     """The text of a turn: its text blocks joined, never its reasoning or calls. Raises: CorruptTurn."""
     return join_texts(blocks(space, headish))
+
+
+@door()
+def contents(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, tuple[ContentBlock, ...]]:
+    """The content blocks of turns, by id, for lists; of an erased turn the mark of its erasure.
+
+    The first 64 of the turns, or fewer if those say more than 4 MiB; one at least. Ask again for the others.
+    Cost: two statements, one more for turns of more than 2 KiB, and one for each erased turn.
+    Raises: UnknownTurn, CorruptTurn; InvalidArgument for anything but an id.
+    """
+    from headish.history.reading.contents import read_contents  # late: who reads single turns needs none of it
+
+    listed = [known_id(each, "contents") for each in ids]
+    return space._read(lambda connection: read_contents(connection, space._number, listed))
 
 
 @door()

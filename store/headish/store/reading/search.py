@@ -24,7 +24,7 @@ from headish.store.space import STUMBLING, Space
 from headish.values.checks.doors import TEXT, door
 from headish.values.messages import ROLES
 from headish.values.results.searches import Hit
-from headish.values.times import milliseconds_of
+from headish.values.times import bound_of
 
 LIMIT = 1000
 """The most hits of a search."""
@@ -193,4 +193,4 @@ def _milliseconds(what: str, given: object) -> int | None:
         return None
     if not isinstance(given, datetime) or given.tzinfo is None or given.utcoffset() is None:
         raise InvalidArgument(f"{what} takes a datetime with a zone, not {shown(given)}")
-    return milliseconds_of(given)
+    return bound_of(given)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, overload
 from headish.database.query import Connection
 from headish.errors import InvalidRole
 from headish.history.edits.ranges import find_segments, parse_range
+from headish.history.reading.contents import Selection, select_turns
 from headish.history.reading.decode import complete_turns, thread_records
-from headish.history.reading.selection import Selection, select_turns
 from headish.history.reading.walk import read_backwards, walk, walk_messages
 from headish.rows.turns import StoredTurn
 from headish.store.space import Headishes, Space

@@ -166,7 +166,7 @@ def _find(sessions: Mapping[str, ServerSession], call: ToolUse) -> tuple[ServerS
 
 def _arguments(call: ToolUse) -> dict[str, Any]:
     if not isinstance(call.input, Mapping):
-        raise InvalidCall(call.name, "its arguments are no JSON object")
+        raise InvalidCall(call.name, "its arguments are not a JSON object")
     strictjson.check(call.input, f"the arguments of {call.name}")
     arguments: dict[str, Any] = strictjson.plain(call.input)
     return arguments

@@ -86,7 +86,7 @@ def _read_file(file: str) -> dict[str, Any]:
     except InvalidContent as error:
         raise InvalidConfig(file, None, error.reason) from None
     if not isinstance(value, dict):
-        raise InvalidConfig(file, None, "it is no JSON object")
+        raise InvalidConfig(file, None, "it is not a JSON object")
     return value
 
 
@@ -95,7 +95,7 @@ def _read_server(name: str, server: Any, file: str) -> ServerConfig:
     if reason is not None:
         raise InvalidConfig(file, name, f"the name is refused: {reason}")
     if not isinstance(server, dict):
-        raise InvalidConfig(file, name, "it is no JSON object")
+        raise InvalidConfig(file, name, "it is not a JSON object")
     kinds = [key for key in READERS if key in server]
     if len(kinds) != 1:
         raise InvalidConfig(file, name, 'it needs either "command" or "url"')
@@ -112,7 +112,7 @@ class _WrongShape(ValueError):
 def _read_stdio(server: Mapping[str, Any]) -> StdioServer:
     args = server.get("args", [])
     if not isinstance(args, list):
-        raise _WrongShape('"args" is no array')
+        raise _WrongShape('"args" is not an array')
     cwd = None if server.get("cwd") is None else _expand(server["cwd"], "cwd")
     command = _expand(server["command"], "command")
     if not command:
@@ -124,7 +124,7 @@ def _read_stdio(server: Mapping[str, Any]) -> StdioServer:
 def _read_http(server: Mapping[str, Any]) -> HttpServer:
     url = _expand(server["url"], "url")
     if not _ADDRESS.fullmatch(url):
-        raise _WrongShape('"url" is no address that begins with http:// or https://')
+        raise _WrongShape('"url" is not an address that begins with http:// or https://')
     headers = {key: value.strip() for key, value in _expand_all(server, "headers").items()}
     for key, value in headers.items():
         # The HTTP library would refuse it later, with the value, which may be a key, in its message.
@@ -136,13 +136,13 @@ def _read_http(server: Mapping[str, Any]) -> HttpServer:
 def _expand_all(server: Mapping[str, Any], key: str) -> dict[str, str]:
     values = server.get(key, {})
     if not isinstance(values, dict):
-        raise _WrongShape(f'"{key}" is no object')
+        raise _WrongShape(f'"{key}" is not an object')
     return {name: _expand(value, f"{key}.{name}") for name, value in values.items()}
 
 
 def _expand(value: Any, place: str) -> str:
     if not isinstance(value, str):
-        raise _WrongShape(f'"{place}" is no string')
+        raise _WrongShape(f'"{place}" is not a string')
     return _VARIABLE.sub(lambda found: _look_up(found, place), value)
 
 

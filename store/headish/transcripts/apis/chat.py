@@ -101,7 +101,7 @@ def _read_assistant(message: Mapping[str, Any], path: str) -> Iterator[ApiStep]:
     for place, call in enumerate(calls):
         where = f"{path}.tool_calls[{place}]"
         if not isinstance(call, Mapping) or not isinstance(call.get("function"), Mapping):
-            raise InvalidInterchange(TARGET, "a call that is no function's", where)
+            raise InvalidInterchange(TARGET, "a call that is not a function call", where)
         refuse_keys(call, CHAT_CALL, TARGET, where)
         yield read_call(call["function"], FUNCTION, TARGET, where, id=string(call, "id", TARGET, where))
     if legacy is not None:

@@ -83,7 +83,7 @@ def _can_stand_literally(text: str) -> bool:
 def _write_text(block: Text, frame: FrameContext) -> Message:
     role, given = frame.step.message.role, frame.step.message.attributes
     if role == "tool":
-        raise frame.step.refuse("text of a tool that is no tool result")
+        raise frame.step.refuse("text of a tool that is not a tool result")
     channel, intent = given.channel, given.intent
     if role == "assistant":
         if channel == "analysis" or (given.recipient is not None and given.recipient not in PEOPLE):

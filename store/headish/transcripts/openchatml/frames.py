@@ -147,7 +147,7 @@ def _role(message: Message, form: FrameForm) -> str:
 
 def _check_texts(message: Message, header: Header, form: FrameForm) -> None:
     if header.role == "tool":
-        raise _refused(message, form, "text of a tool that is no tool result")
+        raise _refused(message, form, "text of a tool that is not a tool result")
     if header.role == "assistant" and header.channel == "analysis":
         raise _refused(message, form, "plain text where a reader expects reasoning")
     if is_call(header):

@@ -121,7 +121,7 @@ def _read_role(word: HeaderWord, attributes: _Attributes) -> str:
     if is_tool_role(word.text) or attributes.to_was_written:
         attributes.set("name", word)
         return "tool"
-    raise BadFrame(f"{word.text[:80]!r} is no role", word.at)
+    raise BadFrame(f"{word.text[:80]!r} is not a role", word.at)
 
 
 class _Attributes:
@@ -139,7 +139,7 @@ class _Attributes:
         if not equals:
             return False
         if ATTRIBUTE_NAME.fullmatch(key) is None:
-            raise BadFrame(f"{key[:80]!r} is no name of an attribute", word.at)
+            raise BadFrame(f"{key[:80]!r} is not the name of an attribute", word.at)
         self.to_was_written = self.to_was_written or key == "to"
         self.set(key, HeaderWord(value, word.at))
         return True
@@ -150,7 +150,7 @@ class _Attributes:
         if not self._form.constrains or len(words) > len(keys):
             keys = ()
         if words and not keys:
-            raise BadFrame(f"{words[0].text[:80]!r} is no attribute", words[0].at)
+            raise BadFrame(f"{words[0].text[:80]!r} is not an attribute", words[0].at)
         for key, word in zip(keys, words, strict=False):
             self.set(key, word)
 

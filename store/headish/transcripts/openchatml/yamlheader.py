@@ -128,7 +128,7 @@ def _read_document(events: Iterator[Any]) -> dict[str, Any]:
                 raise BadHeader("the YAML header holds more than one document")
             header = _read_value(next(events), events, 0, is_version=False)
     if not isinstance(header, dict):
-        raise BadHeader("the YAML header is no mapping")
+        raise BadHeader("the YAML header is not a mapping")
     return header
 
 
@@ -167,7 +167,7 @@ def _read_mapping(events: Iterator[Any], depth: int) -> dict[str, Any]:
 
 def _read_key(event: Any) -> str:
     if type(event).__name__ != "ScalarEvent":
-        raise BadHeader("the YAML header holds a key that is no scalar")
+        raise BadHeader("the YAML header holds a key that is not a scalar")
     if event.value == "<<" and event.implicit[0]:
         raise BadHeader("the YAML header holds a merge key")
     return str(event.value)

@@ -82,7 +82,7 @@ class RWKVParser(Parser):
         self._tag = found.group() if found else ""
         rest = inside[len(self._tag) :]
         if self._tag not in ROLES or (rest and not self._is_tool()) or rest[:1] not in ("", " ", "\t"):
-            raise source.error("E-PARSE-FRAME", f"<<{inside[:80]}>> is no tag")
+            raise source.error("E-PARSE-FRAME", f"<<{inside[:80]}>> is not a tag")
         self._attributes = self._read_attributes(rest)
         if self._tag == "TOOL_CALL" and not self._attributes.get("name"):
             raise source.error("E-PARSE-HEADER", "a tool call needs its name")

@@ -37,5 +37,5 @@ def refused_attribute(attributes: Mapping[str, Any]) -> tuple[str, str] | None:
     for name in _WORDS:
         value = attributes.get(name)
         if value is not None and not is_header_value(value):
-            return name, f"{value[:80]!r} is no single word without < > |"
+            return name, f"{value[:80]!r} is not a single word without < > |"
     return None

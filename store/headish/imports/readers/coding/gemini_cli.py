@@ -242,7 +242,7 @@ class _GeminiSession:
             self._notes.leave_out(where, f"message of type {message.get('type')}")
             role = "system"
         content = self._read(message.get("content"), where)
-        calls = _calls(message) if role == "assistant" else []
+        calls = _calls(message)
         # The file does not record the order of these, so all answers get the same one.
         blocks = (
             [*_thoughts(message), *content, *(_call(call) for call in calls)] if role == "assistant" else [*content]
@@ -294,7 +294,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _calls(message: Message) -> list[Mapping[str, Any]]:
-    calls = message.get("toolCalls")
+    calls = message.get("toolCalls") if message.get("type") == "gemini" else None
     listed = [call for call in _listed(calls) if isinstance(call, Mapping) and isinstance(call.get("name"), str)]
     return [
         {key: value for key, value in call.items() if key != "result" or value not in (None, [])} for call in listed

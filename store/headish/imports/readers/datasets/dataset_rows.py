@@ -35,6 +35,7 @@ from headish.imports.reader import ImportSource, SourceConversation, SourceMessa
 from headish.imports.readers.datasets.request_logs import LOG, answers_of, asked_of
 from headish.imports.readers.datasets.sharegpt import is_sharegpt, read_said
 from headish.imports.readers.datasets.tables import read_rows
+from headish.imports.readers.shared.json_records import milliseconds
 from headish.values import shapes
 from headish.values.blocks import ToolUse
 
@@ -45,16 +46,17 @@ Message = Mapping[str, Any]
 
 
 class RowThread(NamedTuple):
-    """The messages of a branch, and what a provider said beside the last one; ``time`` is when, in seconds."""
+    """The messages of a branch, and what a provider said beside the last one; ``time`` is when, as the log has
+    it."""
 
     messages: Sequence[Any]
     reply: Mapping[str, Any] | None = None
     time: object = None
 
 
-_NO_ROW = "it is no row of a data set: it has no messages, conversations, prompt with chosen and rejected, or call"
+_NO_ROW = "it is not a row of a data set: it has no messages, conversations, prompt with chosen and rejected, or call"
 
-_MESSAGE = "it is a message, and no row: --from chat (format= in Python) reads a list of messages as one conversation"
+_MESSAGE = "it is a message, not a row: --from chat (format= in Python) reads a list of messages as one conversation"
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
@@ -163,7 +165,7 @@ class _DatasetRow:
         if found is not None:
             return found
         id = self._met[same] = str(len(self._nodes))
-        time = None if answer is None or not isinstance(answer.time, int | float) else round(answer.time * 1000)
+        time = None if answer is None else milliseconds(answer.time)
         rest = {"message": dict(kept.rest)} if kept.rest else {}
         node = SourceMessage(
             id=id, key=make_key(ROW, self._hash, id), parent=parent, role=kept.role, content=kept.blocks,

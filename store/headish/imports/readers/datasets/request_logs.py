@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 
 class LoggedAnswer(NamedTuple):
-    """A choice of an answer, what its provider said beside it, and when, in seconds."""
+    """A choice of an answer, what its provider said beside it, and when, as the log has it."""
 
     message: Mapping[str, Any]
     reply: Mapping[str, Any]
@@ -39,11 +39,10 @@ def answers_of(row: Row) -> list[LoggedAnswer]:
     """Return the choices of a call's answer, in order."""
     response = _response_of(row)
     choices = response.get("choices") if response is not None else None
-    listed = [each for each in choices if isinstance(each, Mapping)] if isinstance(choices, list) else []
+    listed = [each for each in shapes.listed(choices) if isinstance(shapes.record(each).get("message"), Mapping)]
     return [
-        LoggedAnswer(each["message"], _reply(response or {}, each), (response or {}).get("created"))
-        for each in listed
-        if isinstance(each.get("message"), Mapping)
+        LoggedAnswer(each["message"], _reply(response or {}, each, counts=place == 0), (response or {}).get("created"))
+        for place, each in enumerate(listed)
     ]
 
 
@@ -61,9 +60,10 @@ def _response_of(row: Row) -> Row | None:
     return response if isinstance(response.get("choices"), list) else None
 
 
-def _reply(response: Row, choice: Row) -> dict[str, Any]:
+def _reply(response: Row, choice: Row, *, counts: bool) -> dict[str, Any]:
+    """Return what a provider said of a choice. The token counts are those of all choices together, so one has them."""
     model, id, stop = response.get("model"), response.get("id"), choice.get("finish_reason")
-    usage = _usage(response.get("usage")) if choice.get("index", 0) == 0 else {}  # it counts all choices together
+    usage = _usage(response.get("usage")) if counts else {}
     return make_reply("openai", usage, model=model, stop_reason=stop, response_id=id)
 
 

@@ -59,7 +59,7 @@ def _read_parquet(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any]]
                 given.progress(batch.nbytes)
     except (arrow.ArrowException, OSError) as error:
         reason = str(error).split("\n", 1)[0][:200]
-        raise InvalidImport(given.name, number + 1, f"it is no parquet that can be read ({reason})") from None
+        raise InvalidImport(given.name, number + 1, f"it is not a parquet file that can be read ({reason})") from None
 
 
 def _plain(value: Any) -> Any:

@@ -77,6 +77,9 @@ def _nodes(record: Mapping[str, Any], messages: Sequence[Any], where: str, notes
         role = _ROLES.get(str(message.get("sender"))) if isinstance(message, Mapping) else None
         if role is None:
             notes.break_off(place, "a message is an object whose sender is human or assistant")
+            if isinstance(message, Mapping):  # what continues it continues the message before it
+                above = shapes.name(message.get("parent_message_uuid"))
+                nodes.append(SourceMessage(id=shapes.name(message.get("uuid")), parent=above))
             continue
         id = shapes.name(message.get("uuid")) or f"message {number}"
         parent = shapes.name(message.get("parent_message_uuid")) if has_parents else last

@@ -52,7 +52,7 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
             if isinstance(session, str):
                 yield _AgentsSession(given, foreign, table, session).conversation()
             else:
-                given.notes.break_off(f"session {session!r:.80}", "its session_id is no text")
+                given.notes.break_off(f"session {session!r:.80}", "its session_id is not text")
 
 
 class _AgentsSession:

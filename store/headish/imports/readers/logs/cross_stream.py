@@ -102,6 +102,8 @@ class _FrameExport:
         # The names as they were at each turn: ``continues`` may use one that has moved since.
         self._then = _FrameNames()
         self._known: set[str] = set()
+        self._instead: dict[str, list[str]] = {}
+        """For each frame that gave no turn, what it continues: what continues it continues that."""
 
     def read(self, line: RecordLine) -> Iterator[ImportedTree]:
         """Yield the tree of a turn; one for each of its names."""
@@ -111,9 +113,11 @@ class _FrameExport:
             self._notes.break_off(line.where, "a frame has an `id` of 25 letters and digits")
             return
         draft = self._draft(id, frame, meta, line.where)
-        parents = [self._then.id_of(each) for each in _continues(meta)]
+        named = [self._then.id_of(each) for each in _continues(meta)]
+        parents = list(dict.fromkeys(found for each in named for found in self._instead.get(each, [each])))
         self._then.add(frame)
         if draft is None:
+            self._instead[id] = parents
             return
         self._known.add(id)
         for each in parents:

@@ -28,7 +28,9 @@ from headish.imports.readers.shared.databases import ForeignFile, opened
 FORMAT = "llm"
 Row = Mapping[str, Any]
 
-_FOREIGN = "it is a SQLite database, but no log of llm; those of openai-agents, langgraph and open-webui are read, too"
+_FOREIGN = (
+    "it is a SQLite database, but not a log of llm; those of openai-agents, langgraph and open-webui are read, too"
+)
 _OWN = "it is a database of headish: open it with --db; Store.copy_to copies its conversations into another one"
 
 

@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 def read_responses(foreign: ForeignFile) -> Iterator[tuple[dict[str, Any], list[SourceMessage]]]:
     """Yield each conversation with its messages; a response without a conversation is one of its own.
 
-    Raises: TooLargeValue; sqlite3.Error.
+    A response whose conversation is missing is one of its own, too. Raises: TooLargeValue; sqlite3.Error.
     """
     if "responses" not in foreign.tables:
         return
@@ -31,7 +31,8 @@ def read_responses(foreign: ForeignFile) -> Iterator[tuple[dict[str, Any], list[
         )
         if nodes:
             yield conversation, nodes
-    for row in foreign.select(f"SELECT * FROM responses WHERE conversation_id IS NULL{new} ORDER BY id"):
+    alone = "(conversation_id IS NULL OR conversation_id NOT IN (SELECT id FROM conversations))"
+    for row in foreign.select(f"SELECT * FROM responses WHERE {alone}{new} ORDER BY id"):
         yield {"id": row["id"]}, responses.nodes([row])
 
 
@@ -89,7 +90,7 @@ class _Responses:
         for result in self._beside(row, "tool_results", " ORDER BY id"):
             answers = {"tool_use_id": result["tool_call_id"]} if isinstance(result.get("tool_call_id"), str) else {}
             failed = {"is_error": True, "exception": result["exception"]} if result.get("exception") else {}
-            content = [{"type": "text", "text": str(result["output"])}]
+            content = [{"type": "text", "text": str(result["output"] or "")}]
             blocks.append({"type": "tool_result", **answers, "name": str(result["name"]), "content": content, **failed})
         return blocks
 

@@ -49,7 +49,7 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
 def _of_archive(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
     archive = Archive(given.file, given.name)
     if not any(name in archive.members for name in _HEADERS):
-        raise InvalidImport(given.name, None, "it is no log of Inspect AI: no header.json is in this archive")
+        raise InvalidImport(given.name, None, "it is not a log of Inspect AI: no header.json is in this archive")
     header = shapes.record(next((_member(given, archive, name) for name in _HEADERS if name in archive.members), None))
     for member in archive.members:
         if _SAMPLE.fullmatch(member):

@@ -58,7 +58,7 @@ def _read(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
         try:
             return [*(each for item in output for each in _item(item)), *files], unread
         except HeadishError:
-            unread.append("output that is no item of Responses")
+            unread.append("output that is not an item of the Responses API")
     content = message.get("content")
     if isinstance(content, list):
         return [*files, *(each for part in content for each in _part(part, unread))], unread

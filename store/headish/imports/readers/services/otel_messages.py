@@ -333,4 +333,4 @@ def _unwrapped(value: Any, key: str) -> Any:
 
 
 def _one(parts: list[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else parts
+    return parts[0] if len(parts) == 1 else parts or ""

@@ -81,13 +81,15 @@ def cut(node: SourceMessage, blocks: Sequence[Block], key_of: Callable[[str], st
     if len(runs) < 2:
         return [_as_tool(replace(node, content=list(blocks) or None), runs)]
     pieces: list[SourceMessage] = []
+    # An answer may end with results, which have no reply: the counts belong to the turn before them.
+    counted = len(runs) - (runs[-1][-1]["type"] == "tool_result")
     for number, run in enumerate(runs, 1):
         piece = replace(
             node, id=node.id if number == len(runs) else f"{node.id}/{number}", content=run,
             parent=node.parent if number == 1 else f"{node.id}/{number - 1}",
             key=node.key if number == 1 else key_of(f"{node.id}/{number}"),
             meta=node.meta if number == 1 else {"id": node.id, "piece": number},
-            reply=node.reply if number == len(runs) else _uncounted(node.reply),
+            reply=node.reply if number == counted else _uncounted(node.reply),
         )  # fmt: skip
         pieces.append(_as_tool(piece, [run]))
     return pieces
@@ -99,5 +101,5 @@ def _as_tool(node: SourceMessage, runs: Sequence[Sequence[Block]]) -> SourceMess
 
 
 def _uncounted(reply: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Drop the token counts from all turns of an answer but the last, so that they count once."""
+    """Drop the token counts from all turns of an answer but its last words or calls, so that they count once."""
     return None if reply is None else {key: value for key, value in reply.items() if key not in ("usage", "stop")}

@@ -39,7 +39,7 @@ def read_records(given: ImportSource, *, grows: bool = True) -> Iterator[RecordL
         if isinstance(value, dict):
             yield RecordLine(number, value, sound)
         else:
-            given.notes.break_off(f"line {number}", "it is no JSON object")
+            given.notes.break_off(f"line {number}", "it is not a JSON object")
 
 
 def read_values(given: ImportSource) -> Iterator[tuple[str, Any]]:

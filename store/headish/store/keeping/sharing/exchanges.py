@@ -35,7 +35,7 @@ def push_to(
         with talking(space, target, remote, writes=True, create=create) as live:
             return send_all(LivePush(live, wishes, allow_secrets))
     if wishes or create:
-        raise InvalidArgument(f"remote {name!r} is no store: each device has names of its own there")
+        raise InvalidArgument(f"remote {name!r} is not a store: each device has names of its own there")
     remote = renew_key(remote, space.space)
     check_key(remote, space.space)  # with an old key, a device that was removed could read what is pushed
     pushed, _ = push(Push(target, logs_of(remote, space.space), remote, allow_secrets), accept_rollback=accept_rollback)
@@ -64,7 +64,7 @@ def exchange_with(
     """``Remotes.exchange``."""
     remote, wishes = find_remote(space, name), NameWishes()
     if create and not remote.is_live:
-        raise InvalidArgument(f"remote {name!r} is no store: the first push makes it")
+        raise InvalidArgument(f"remote {name!r} is not a store: the first push makes it")
     if remote.is_live:
         pulled = None
         try:

@@ -53,7 +53,7 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
             if isinstance(thread, str) and isinstance(namespace, str):
                 yield from _GraphThread(given, checkpoints, thread, namespace).conversations()
             else:
-                given.notes.break_off(f"thread {thread!r:.80}", "its id is no text")
+                given.notes.break_off(f"thread {thread!r:.80}", "its id is not text")
 
 
 @contextmanager

@@ -82,7 +82,7 @@ class CheckpointDecoder:
         except Unreadable:
             raise
         except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
-            raise Unreadable(f"it is no msgpack: {error}") from None
+            raise Unreadable(f"it is not msgpack: {error}") from None
 
     def _keep(self, place: tuple[int, bytes], depth: int) -> Revivable:
         code, inner = place

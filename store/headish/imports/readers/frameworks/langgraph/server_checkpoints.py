@@ -55,7 +55,7 @@ class ServerCheckpoints:
         for table, columns in _COLUMNS.items():
             for column, kinds in columns.items():
                 if foreign.tables[table][column] not in kinds:
-                    raise InvalidImport(name, None, f"{table}.{column} is no {kinds[0]}, as LangGraph makes it")
+                    raise InvalidImport(name, None, f"{table}.{column} is not {kinds[0]}, as LangGraph makes it")
         self._foreign = foreign
 
     def places(self) -> Iterator[tuple[Any, Any]]:
