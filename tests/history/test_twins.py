@@ -69,3 +69,17 @@ def test_a_page_of_hits_is_full_however_many_twins_arrived(place: Place, tmp_pat
         assert len(found) == limit
         assert not {hit.turn.id for hit in found} & {turn.id for turn in here.turns()}
     assert len(there.search("monad", order=order, limit=13)) == 12
+
+
+def test_a_twin_is_shown_when_the_one_that_was_here_is_erased(place: Place, tmp_path: Path) -> None:
+    here, there = place.open(), place.fresh()
+    for store in (there, here):
+        store.add_turn("a monoid")
+    [theirs] = here.heads()
+    carry(here, there, tmp_path / "a")
+    [ours] = there.heads()
+    there.erase(ours.id, reason="wrong")
+    assert [head.id for head in there.heads()] == [theirs.id]
+    assert [hit.turn.id for hit in there.search("monoid")] == [theirs.id]
+    [entry] = there.conversations.list().entries
+    assert entry.conversation.turn == theirs.id

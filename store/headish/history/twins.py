@@ -12,7 +12,7 @@ from headish.database.query import Connection
 from headish.rows.elsewhere.arrivals import arrived
 from headish.rows.keys import turns_by_ids
 from headish.rows.payloads import LOOKED_UP
-from headish.rows.turns import At, StoredTurn, places_by_digest, tip_of
+from headish.rows.turns import StoredTurn, tip_of, turns_by_digest
 from headish.values.ids import TurnId
 
 
@@ -26,15 +26,17 @@ def folded_twins(connection: Connection, space: int, ids: Iterable[TurnId]) -> s
     folded: set[TurnId] = set()
     for start in range(0, len(turns), LOOKED_UP):
         portion = turns[start : start + LOOKED_UP]
-        found = places_by_digest(connection, space, list({each.digest for each in portion}))
+        found = turns_by_digest(connection, space, {each.digest for each in portion})
         for turn in portion:
             twins = [each for each in found if each.digest == turn.digest and each.seq != turn.seq]
+            # No list shows an erased turn, so it must not hide the twin that still says it.
+            twins = [each for each in twins if each.erased is None or turn.erased is not None]
             if twins and _is_folded(connection, space, turn, twins):
                 folded.add(turn.id)
     return folded
 
 
-def _is_folded(connection: Connection, space: int, turn: StoredTurn, twins: list[At]) -> bool:
+def _is_folded(connection: Connection, space: int, turn: StoredTurn, twins: list[StoredTurn]) -> bool:
     # Two turns that were both written here are not twins: somebody said the same thing twice, and lists show both.
     is_from_elsewhere = arrived(connection, space, turn.seq)
     shown = [each for each in twins if is_from_elsewhere or arrived(connection, space, each.seq)]
