@@ -85,7 +85,7 @@ def test_a_machine_is_invited_and_taken_out(two: tuple[Command, Command, str]) -
     desk("sync")
     assert desk("remote", "revoke", "box", "laptop").out.startswith("headish remote set box key=")
     assert "key=" in laptop.fails("sync")
-    assert "none of key=" in laptop.misused("remote", "set", "box", "colour=red")
+    assert "not one of key=" in laptop.misused("remote", "set", "box", "colour=red")
     assert "not a recipient" in desk.fails("remote", "invite", "box", "bob")
 
 
@@ -143,7 +143,7 @@ def test_a_history_is_cloned(two: tuple[Command, Command, str]) -> None:
     assert "a history here already" in laptop.fails("clone", url, "--name", "again", "--plain")
     assert "is on or off" in laptop.misused("remote", "set", "origin", "trust=yes")
     assert "only a server" in laptop.fails("remote", "set", "origin", "key-env=TOKEN")
-    assert "is none of key=, names=, erasures=" in laptop.misused("remote", "set", "origin", "token=TOKEN")
+    assert "is not one of key=, names=, erasures=" in laptop.misused("remote", "set", "origin", "token=TOKEN")
     assert laptop("remote", "set", "origin", "trust=on", "--json").json["trust"] is True
 
 

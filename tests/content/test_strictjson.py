@@ -54,7 +54,7 @@ def test_nesting_is_left_to_the_check() -> None:
 def test_objects_in_which_a_key_stands_twice_are_refused(value: Any) -> None:
     spelled = json.dumps(value)
     for text in (f'{{"a":{spelled},"a":1}}', f'[{{"\\u0061":{spelled},"b\\":":0,"a" :1}}]'):
-        with pytest.raises(InvalidContent, match="the key 'a' stands twice in one object"):
+        with pytest.raises(InvalidContent, match="the key 'a' appears twice in one object"):
             strictjson.decode(text, "x")
 
 
@@ -142,7 +142,7 @@ def test_duplicate_keys_cost_no_more_than_one_look_at_each() -> None:
         __hash__ = str.__hash__
 
     pairs: list[tuple[str, Any]] = [(Key(number), number) for number in range(20_000)]
-    with pytest.raises(ValueError, match="the key '7' stands twice"):
+    with pytest.raises(ValueError, match="the key '7' appears twice"):
         strictjson._unique([*pairs, (Key(7), 0)])
     assert compared < 100
 

@@ -64,7 +64,7 @@ class TestWhatIsStored:
             assert not store.verify().problems
             run_sql(store, """UPDATE turn SET system = CAST('{"cache_ttl":"2h"}' AS BLOB)""")
             found = " ".join(problem.what for problem in store.verify().problems)
-            assert "the time of its cache flag is none" in found
+            assert "its cache flag has an unknown time" in found
             assert "its seal disagrees" in found
 
 

@@ -222,7 +222,7 @@ class TestBadFiles:
             (json.dumps(tree("a", {"role": "prompter"})), "a message is an object with a `text`"),
             (json.dumps(tree("a", {"role": "prompter", "text": "x", "replies": 1})), "`replies` must be a list"),
             (json.dumps(tree("a", message("x", message("y"), note=1))).replace('"note": 1', '"note": NaN'), "NaN"),
-            ('{"a": 1, "a": 2}', "the key 'a' stands twice"),
+            ('{"a": 1, "a": 2}', "the key 'a' appears twice"),
             (json.dumps(tree("a", message("\ud800"))), "surrogate"),
             ('{"a":' * 200 + "1" + "}" * 200, "more than 128"),
         ],

@@ -283,6 +283,22 @@ def test_a_server_that_cannot_say_where_it_is_ends(tmp_path: Path) -> None:
     assert run.stderr.endswith("OSError: no place for the page\n")
 
 
+def test_a_server_whose_messages_nobody_reads_any_more_restarts_its_children(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "headish_cli", "--db", str(tmp_path / "history.db")]
+    with subprocess.Popen([*command, "serve", "--port", "0", "--no-gateway"], stderr=subprocess.PIPE) as process:
+        server = Served(tmp_path, process)
+        assert process.stderr is not None
+        assert b"headish serve: http" in process.stderr.readline()
+        process.stderr.close()
+        killed = server.kill("web")
+        until = time.monotonic() + PATIENCE_SECONDS
+        while server.children().get("web") in (None, killed):
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert server.end() == 0
+
+
 def test_a_child_that_cannot_start_ends_the_server(tmp_path: Path, upstream: Upstream) -> None:
     with served(tmp_path, upstream) as server:
         assert isinstance(server, Served)

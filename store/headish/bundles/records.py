@@ -300,7 +300,7 @@ def _from_wire(
     wire: WireTurn, before: Sequence[TurnRecord], payloads: Sequence[tuple[bytes, bytes]], file: str
 ) -> TurnRecord:
     if not is_turn_id(wire.id):
-        raise InvalidBundle(file, "the id of a turn is none")
+        raise InvalidBundle(file, "the id of a turn is not an id")
     turn_id = TurnId(wire.id)
     parents = tuple([_parent(each, turn_id, before, file) for each in wire.parents])
     payload, hash = None, wire.payload

@@ -333,7 +333,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for key, value in pairs:
         if key in record:
-            raise ValueError(f"the key {key[:80]!r} stands twice in one object")
+            raise ValueError(f"the key {key[:80]!r} appears twice in one object")
         record[key] = value
     return record
 

@@ -101,12 +101,12 @@ def parse_strictly(text: str) -> URL:
     if url.port is not None and not 1 <= url.port <= LAST_PORT:
         raise ValueError(f"its port is not between 1 and {LAST_PORT:,}")
     if any(each in "[]" or each.isspace() for each in url.host or ""):
-        raise ValueError("its host is none")
+        raise ValueError("its host is not a host name")
     values = [each for value in url.query.values() for each in _all(value)]
     if not all(
         each.isprintable() for each in (url.user or "", url.host or "", url.database or "", *url.query, *values)
     ):
-        raise ValueError("a control character stands in it")
+        raise ValueError("it contains a control character")
     server_arguments(url)
     return url
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,6 +27,7 @@ from headish.gateway.spool import SpoolWriter, now
 from headish.gateway.spool.state import SPOOL_FOLDER, find_problems
 from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES, sum_of
 from headish.values.access.hosts import known_hosts, own_networks
+from headish.values.checks.controls import report
 
 STREAMS_SECONDS = 30.0
 """How long begun calls may continue after the gateway gets the signal to end."""
@@ -221,6 +221,6 @@ async def _serve(settings: GatewaySettings, listener: socket.socket) -> None:
     # The parent blocks them while a child starts: before its handlers are set, one would kill it without an end.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
     async with open_gateway(settings, listener) as gateway:
-        telling = asyncio.create_task(gateway.tell(lambda line: print(line, file=sys.stderr, flush=True)))
+        telling = asyncio.create_task(gateway.tell(report))
         await ended.wait()
         telling.cancel()

@@ -285,7 +285,7 @@ def read_sent_receipt(data: bytes, file: str) -> Receipt:
     try:
         receipt = decode_receipt(data, 0)
         if as_turn_id(receipt.id) != receipt.id or any(len(bytes.fromhex(each.hash)) != 32 for each in receipt.barred):
-            raise ValueError("its id or a hash is none")
+            raise ValueError("its id or a hash is malformed")
         if not all(0 <= each <= LAST_NUMBER for each in _numbers(receipt)):
             raise ValueError("it counts what no store counts to")
     except (CorruptRecord, ValueError) as error:

@@ -118,7 +118,7 @@ class Router:
     async def _answer(self, call: OpenCall, *, twice: bool) -> Message:
         try:
             if twice:
-                raise InvalidCall(call.block.name, f"the call id {call.block.id!r} stands twice")
+                raise InvalidCall(call.block.name, f"the call id {call.block.id!r} appears twice")
             tool, arguments = self.check(call.block, call.message)
         except InvalidCall as error:
             return make_reply(call, None, error={"code": error.code, "message": error.reason})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import signal
@@ -20,6 +21,7 @@ from headish import Database, Store
 from headish.serve.sync import timetable
 from headish.serve.sync.timetable import SyncerSettings, SyncEvery, Timetable, pause_seconds
 from headish.store.keeping.schedules import SCHEDULE_FILE, Schedule, write_runs
+from headish.values.checks.controls import report
 from headish.values.results.sharing import SyncRun
 from support.command import HEADISH, Command
 from support.machines import state
@@ -52,13 +54,17 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 
 @contextmanager
-def syncing(desk: Store, told: list[str], **every: float) -> Iterator[Callable[[str], SyncRun | None]]:
+def syncing(
+    desk: Store, told: list[str] | Callable[[str], None], **every: float
+) -> Iterator[Callable[[str], SyncRun | None]]:
     """The timetable of a store while it is kept, in threads of the test; gives how a remote stands."""
     target = str(desk._database.target)
     folder = Path(f"{target}.serve")
     folder.mkdir(exist_ok=True)
     remotes = tuple(SyncEvery(name, seconds) for name, seconds in every.items())
-    table = Timetable(SyncerSettings(target, str(folder), "default", remotes), desk, told.append)
+    table = Timetable(
+        SyncerSettings(target, str(folder), "default", remotes), desk, told.append if isinstance(told, list) else told
+    )
     table.begin()
     try:
         yield lambda name: desk.remotes.status(name).run
@@ -80,6 +86,16 @@ class TestATimetable:
                 assert (found.space, found.every_seconds, found.failed, found.error) == ("default", 0.05, 0, "")
         assert desk.remotes.status("box").run is None, "nobody syncs any more"
         assert told == []
+
+    @pytest.mark.slow
+    def test_one_that_fails_is_tried_again_when_nobody_can_be_told(
+        self, desk: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk.remotes.add("box", to(tmp_path / "box.db"))  # which is not there
+        with open("/dev/full", "wb", buffering=0) as full, monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", io.TextIOWrapper(full, write_through=True))
+            with syncing(desk, report, box=0.05) as run:
+                assert wait_until(lambda: (found := run("box")) and found.failed > 1)
 
     @pytest.mark.slow
     def test_one_that_fails_is_told_once_and_tried_again(self, desk: Store, tmp_path: Path) -> None:

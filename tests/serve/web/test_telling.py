@@ -10,6 +10,9 @@ import pytest
 
 from headish import Database, Store
 from headish.gateway.passing.access import ACCESS_FILE, Access, AccessFile, PointerPlace, ShownToken, find_admitted
+from headish.providers.pointers import Pointer, encode_pointer
+from headish.rows.definitions import POINTER
+from headish.store.asking.pointers import define
 from support.serving import serving
 
 pytestmark = pytest.mark.slow
@@ -53,6 +56,21 @@ def test_a_space_that_cannot_be_read_keeps_no_token_alive(tmp_path: Path) -> Non
             is None
         )
         assert file.now().pointers["work"] == {}
+
+
+def test_a_pointer_to_a_provider_that_is_not_known_keeps_no_token_alive(tmp_path: Path) -> None:
+    place, folder = tmp_path / "talk.db", tmp_path / "state"
+    with Database.open(place) as database, Store.open(place) as store:
+        token = database.access_tokens.add("cli", space="default", rights=["gateway"])
+        store.pointers.set("near", "anthropic/m")
+        newer = encode_pointer(Pointer("newcomer", "m"))  # as a newer headish may store it
+        define(store.pointers._space, POINTER, b"later", newer)
+        with serving(place, folder):
+            file = AccessFile(folder / ACCESS_FILE)
+            until = time.monotonic() + 20
+            access = told(file, lambda now: now.tokens or time.monotonic() > until)
+            assert find_admitted(access, ShownToken(token)) is not None
+            assert list(access.pointers["default"]) == ["near"]
 
 
 def told(file: AccessFile, done: object) -> Access:

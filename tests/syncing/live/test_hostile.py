@@ -342,7 +342,7 @@ class TestTheOtherEnd:
             ((parts[0],), "not that range"),
             (parts[::-1], "not that range"),
             ((parts[0], parts[0]), "not that range"),
-            ((IdRange(FIRST, LAST, 9, b"0" * 16), IdRange(LAST, LAST, 9, b"0" * 16)), "ranges that are none"),
+            ((IdRange(FIRST, LAST, 9, b"0" * 16), IdRange(LAST, LAST, 9, b"0" * 16)), "ranges that are malformed"),
         ):
             self.told(desk, InvalidBundle, match, ASK_RANGES=RangeAnswers((RangeAnswer(cut=cut),)))
         self.told(desk, InvalidBundle, "other ranges", ASK_RANGES=RangeAnswers(()))

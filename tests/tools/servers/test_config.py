@@ -147,7 +147,7 @@ class TestWhatIsRefused:
             (b"[]", "it is not a JSON object"),
             (b"{}", 'it has no object "mcpServers"'),
             (b'{"mcpServers": []}', 'it has no object "mcpServers"'),
-            (b'{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "the key 'a' stands twice"),
+            (b'{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "the key 'a' appears twice"),
         ],
     )
     def test_a_file_that_holds_something_else_is_refused(self, tmp_path: Path, content: bytes, expected: str) -> None:

@@ -89,7 +89,7 @@ def _read_fields(text: str) -> list[str]:
     fields = [each.strip() for each in text.split(",")]
     unknown = [each for each in fields if each not in FIELDS]
     if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(FIELDS)}", param_hint="--in")
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(FIELDS)}", param_hint="--in")
     return fields
 
 

@@ -147,7 +147,7 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
     unknown = [each for each in pairs if each.partition("=")[0] not in SETTINGS or "=" not in each]
     if unknown:
         *first, last = (f"{each}=" for each in SETTINGS)
-        raise click.UsageError(f"{unknown[0]!r} is none of {', '.join(first)} and {last}")
+        raise click.UsageError(f"{unknown[0]!r} is not one of {', '.join(first)} and {last}")
     switches = {each: values.pop(each, None) for each in ("trust", "sign", "require-signed")}
     key_env = values.pop("key-env", None)
     for each, word in switches.items():

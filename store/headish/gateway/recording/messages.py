@@ -102,7 +102,7 @@ class MessageReader:
     def _check(self, head: _FrameHead) -> None:
         if head.opcode >= Opcode.CLOSE:
             if head.length > _CONTROL_BYTES or not head.is_last or head.is_packed:
-                raise UnreadableFrames("a control frame is none of RFC 6455")
+                raise UnreadableFrames("a control frame does not follow RFC 6455")
         elif (head.opcode is Opcode.CONTINUATION) != (self._first is not None):
             raise UnreadableFrames("a message begins within another, or goes on without a beginning")
         if head.is_packed and (not self._is_packed or head.opcode is Opcode.CONTINUATION):
@@ -150,7 +150,7 @@ def _read_head(data: bytearray) -> _FrameHead | None:
     if len(data) < head_bytes:
         return None
     if data[0] & 0x30 or data[0] & 0x0F not in _OPCODES:  # RSV2 and RSV3 belong to extensions that are not read here
-        raise UnreadableFrames("a frame is none of RFC 6455")
+        raise UnreadableFrames("a frame does not follow RFC 6455")
     return _FrameHead(
         is_last=bool(data[0] & 0x80),
         is_packed=bool(data[0] & 0x40),

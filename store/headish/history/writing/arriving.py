@@ -225,7 +225,7 @@ def _check_words(stored: StoredTurn, file: str) -> None:
         if each is not None and len(each) > MAPPING_LIMIT_BYTES:
             problems.append(f"its {name} has more bytes than any may have")
     if stored.head is not None and (reason := refusal(stored.head.decode(errors="surrogateescape"))) is not None:
-        problems.append(f"the name that moved with it is none: {reason}")
+        problems.append(f"the name that moved with it is not a name: {reason}")
     if stored.content_type is not None and not (stored.content_type.isascii() and stored.content_type.isprintable()):
         problems.append("its content type is not printable ASCII")
     if stored.attributes is not None:

@@ -57,7 +57,7 @@ def record_problems(stored: StoredTurn, *, decoded: str = "") -> Iterator[str]:
     if stored.type is not None and "\0" in stored.type:  # PostgreSQL's text cannot store it
         yield "its type holds a NUL"
     if stored.key == b"" or stored.supersedes == "":  # likewise
-        yield "its key, or what it supersedes, is empty"
+        yield "its key or its supersedes is empty"
     for column, encoded in mappings_of(stored):
         try:
             if encoded is not None and column != decoded and not isinstance(strictjson.decode(encoded, column), dict):
@@ -81,10 +81,10 @@ def copy_problems_of(stored: StoredTurn, system: Mapping[str, object]) -> Iterat
     A key may be missing in its column: another turn had it when this one arrived (rule R45, shadowed keys).
     """
     if system.get(CACHE_TTL) not in (None, *TTLS):
-        yield "the time of its cache flag is none"
+        yield "its cache flag has an unknown time"
     # The digest covers the name, but readers derive it with a name for documents only.
     if system.get("document_name") and stored.type != DOCUMENT:
-        yield "it has the name of a document and is none"
+        yield "it has the name of a document but is not a document"
     if "said_at" in system and said_of(system) is None:
         yield "its said_at is not a time"
     copies: dict[str, str | None] = {"supersedes": stored.supersedes}

@@ -51,7 +51,7 @@ def check_fits(given: ImportSource, format: str) -> None:
     for magic, what, formats in _CONTAINERS:
         if beginning.startswith(magic):
             if format not in formats:
-                raise InvalidImport(given.name, None, f"it is {what}, and {format} is read from none")
+                raise InvalidImport(given.name, None, f"it is {what}; headish reads no {format} from one")
             return
     if format in _CONTAINERS[1][2][:3]:
         return  # their readers refuse what is not a database

@@ -81,7 +81,10 @@ class Child:
                 return False
             self._has_lived = True
             delay = FIRST_DELAY_SECONDS if lived > LIVED_SECONDS else delay
-            self._say(f"headish serve: {self.name} has ended ({_meaning(code)}); it is started again in {delay:g} s")
+            with suppress(OSError):  # nobody reads it, or the disk is full
+                self._say(
+                    f"headish serve: {self.name} has ended ({_meaning(code)}); it is started again in {delay:g} s"
+                )
             await _wait(self._is_ending, delay)
             delay = min(2 * delay, LONGEST_DELAY_SECONDS)
         return True

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections import Counter
@@ -45,6 +44,7 @@ from headish.serve.recorder.arriving import ShownAnswers
 from headish.serve.recorder.recording import CallRecorder
 from headish.store.database import Database
 from headish.values.access.wording import words_for_callers
+from headish.values.checks.controls import report
 
 LOOK_SECONDS = 0.1
 """How often the recorder reads the spool."""
@@ -219,7 +219,7 @@ def _is_same(told: RecorderState, state: RecorderState) -> bool:
 def follow_spool(database: Database, folder: Path, space: str, ended: threading.Event) -> None:
     """Store calls until ``ended`` is set, then those that the spool still holds, if the database takes them."""
     recorder = CallRecorder(lambda name: database.store(name, create=True), space)
-    follower = SpoolFollower(recorder, folder, _say)
+    follower = SpoolFollower(recorder, folder, report)
     tidied = time.monotonic()
     while not ended.is_set():
         follower.look()
@@ -257,7 +257,3 @@ def _end_behind_gateway(spool: Path, signals: int, ended: threading.Event) -> No
     while is_written(spool) and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)
     ended.set()
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from headish.errors import HeadishError
 from headish.store.database import Database
 from headish.store.keeping.schedules import SCHEDULE_FILE, write_runs
 from headish.store.store import Store
-from headish.values.checks.controls import escape_controls
+from headish.values.checks.controls import report
 from headish.values.results.sharing import SyncRun
 
 LOG = logging.getLogger("headish.serve")
@@ -129,10 +128,6 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _tell(line: str) -> None:
-    print(escape_controls(line), file=sys.stderr, flush=True)
-
-
 def run_syncer(settings: SyncerSettings) -> None:
     """Sync until SIGTERM or SIGINT. Raises: as ``Database.open`` and ``Database.store``."""
     reads, writes = os.pipe()
@@ -141,7 +136,7 @@ def run_syncer(settings: SyncerSettings) -> None:
         signal.signal(number, lambda *_: os.write(writes, b"."))
     with Database.open(settings.target, create=False) as database:
         store = database.store(settings.space, create=False)
-        timetable = Timetable(settings, store, _tell)
+        timetable = Timetable(settings, store, report)
         timetable.begin()
         os.read(reads, 1)
         if not timetable.end():

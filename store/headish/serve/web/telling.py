@@ -10,7 +10,7 @@ import asyncio
 import logging
 from pathlib import Path
 
-from headish.calls.endpoints import find_endpoint
+from headish.calls.endpoints import ENDPOINTS, find_endpoint
 from headish.errors import HeadishError
 from headish.gateway.files import write_whole
 from headish.gateway.passing.access import ACCESS_FILE, RIGHT, Access, PointerPlace
@@ -57,8 +57,14 @@ async def _pointers(web: WebState, space: str) -> dict[str, PointerPlace]:
     except HeadishError as error:  # one space must not keep the others' tokens from being revoked
         LOG.warning("the gateway is told no pointers of the space %s: %s", space, error)
         return {}
-    # A cloud takes signed requests (ADR 0046), and the gateway adds nothing but a key.
-    return {name: _place(each) for name, each in pointers if each is not None and each.cloud is None}
+    return {name: _place(each) for name, each in pointers if each is not None and _has_place(each)}
+
+
+def _has_place(pointer: Pointer) -> bool:
+    """Whether the gateway can reach what a pointer names."""
+    # A cloud takes signed requests (ADR 0046), and the gateway adds nothing but a key. A newer headish may have stored
+    # a provider whose address is not known here.
+    return pointer.cloud is None and (pointer.base_url is not None or pointer.provider in ENDPOINTS)
 
 
 def _place(pointer: Pointer) -> PointerPlace:

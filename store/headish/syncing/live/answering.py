@@ -125,7 +125,7 @@ class Answering:
         if hello.space != self._door.space:
             raise InvalidArgument(f"the space there is {hello.space!r}, and here it is {self._door.space!r}")
         if new_refusal(hello.label) is not None:
-            raise InvalidArgument("the name of the device that calls is none")
+            raise InvalidArgument("the name of the calling device is not a name")
         self._caller = (self._door.caller or hello.label).encode()
         end, holds, signed = self._target.backend.read(
             partial(_find_holds, space=self._target.space, cursor=hello.cursor)
@@ -182,7 +182,7 @@ class Answering:
         space = self._target.space
         ids = [each.id for each in offer.turns]
         if any(as_turn_id(each) != each for each in ids):
-            raise InvalidBundle(self._wire.name, "it offers a turn whose id is none")
+            raise InvalidBundle(self._wire.name, "it offers a turn whose id is not an id")
         turns_here = self._target.backend.read(lambda connection: sealed_with(connection, space, ids))
         bits = bytearray(-(-len(ids) // 8))
         for index, each in enumerate(offer.turns):

@@ -126,7 +126,7 @@ def check_ranges(ranges: Sequence[IdRange], name: str) -> None:
     for each in ranges:
         bounds = [bound for bound in (each.low, each.high) if bound != FIRST]
         if not at <= each.low < each.high or any(as_turn_id(bound) != bound for bound in bounds):
-            raise InvalidBundle(name, "it asks about ranges that are none, or in no order")
+            raise InvalidBundle(name, "it asks about ranges that are malformed or out of order")
         at = each.high
 
 

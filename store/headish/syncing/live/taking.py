@@ -119,7 +119,7 @@ def _missing_here(live: LiveSync, listed: Sequence[TurnMark]) -> list[int]:
     space = live.target.space
     ids = [each.id for each in listed]
     if any(as_turn_id(each) != each for each in ids):
-        raise InvalidBundle(live.wire.name, "the id of a turn is none")
+        raise InvalidBundle(live.wire.name, "the id of a turn is not an id")
     turns = live.target.backend.read(lambda connection: sealed_with(connection, space, ids))
     here: dict[str, SealedTurn] = {each.id: each for each in turns.values()}
     for each in listed:

@@ -160,7 +160,7 @@ class _Attributes:
         # One value written twice does no harm; of two, nobody could tell which one counts.
         into = self.known if key in self._form.known else self.extra
         if into.setdefault(key, word.text) != word.text:
-            raise BadFrame(f"{key} stands twice, with two values", word.at)
+            raise BadFrame(f"{key} appears twice, with two values", word.at)
 
 
 def write_attributes(header: Header, form: FrameForm, turn: str | None = None) -> str:

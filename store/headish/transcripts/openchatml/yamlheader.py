@@ -160,7 +160,7 @@ def _read_mapping(events: Iterator[Any], depth: int) -> dict[str, Any]:
             break
         key = _read_key(event)
         if key in record:
-            raise BadHeader(f"the key {key!r} of the YAML header stands twice")
+            raise BadHeader(f"the key {key!r} of the YAML header appears twice")
         record[key] = _read_value(next(events), events, depth + 1, is_version=depth == 0 and key == "version")
     return record
 

@@ -8,6 +8,8 @@ stays. Format characters that scripts need (ZWJ, ZWNJ, soft hyphen, LRM, RLM) do
 from __future__ import annotations
 
 import re
+import sys
+from contextlib import suppress
 
 # Compiled at first use: most texts have only printable characters, and a command would take longer to start.
 _STEERING = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
@@ -27,3 +29,10 @@ def escape_json_controls(encoded: str) -> str:
     if encoded.isprintable():
         return encoded
     return re.sub(_STEERING_IN_JSON, lambda match: f"\\u{ord(match.group()):04x}", encoded)
+
+
+def report(line: str) -> None:
+    """Print a line on stderr for people. For processes that live long: a line that cannot be written, because the disk
+    is full or nobody reads any more, is lost, and the process goes on."""
+    with suppress(OSError):
+        print(escape_controls(line), file=sys.stderr, flush=True)

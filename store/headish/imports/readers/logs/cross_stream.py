@@ -145,7 +145,7 @@ class _FrameExport:
             return None
         role = meta.get("role", "user")
         if role not in ROLES:
-            self._notes.change(where, "a role that is none became the user's")
+            self._notes.change(where, "an unknown role became the user's")
             role = "user"
         said_at, key = plausible_time(int(id, 36) >> BELOW_TIME), make_key(FORMAT, id)
         rest = {name: value for name, value in meta.items() if name not in _MAPPED and value is not None}
@@ -197,7 +197,7 @@ class _FrameExport:
         if hash is None:
             return b""
         if not isinstance(hash, str) or _HASH.fullmatch(hash) is None:
-            raise ValueError("its hash is none of SHA-256")
+            raise ValueError("its hash is not a SHA-256 hash")
         if self._folder is None:
             raise ValueError(f"give the folder that holds frames.jsonl and {CAS}, not a stream")
         path = self._folder / b64encode(hash.encode()).decode()

@@ -152,7 +152,7 @@ class _MessageChannel:
         for each in held:
             found = as_message(each)
             if found is None:
-                self._notes.leave_out(where, "value among messages that is none")
+                self._notes.leave_out(where, "value among messages that is not a message")
                 continue
             kind, fields = found
             last = self.paths.follow(last, self._print(each, fields), bind(self._nodes, kind, fields, time, where))
