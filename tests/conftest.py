@@ -23,6 +23,7 @@ from headish import Store
 from support.few import Few
 from support.places import FilePlace, MemoryPlace, Place, ServerPlace
 from support.servers import own_server
+from support.warm import close_waiting
 
 if TYPE_CHECKING:
     from support.serving import Served
@@ -34,11 +35,16 @@ settings.register_profile("explore", max_examples=1000, **_common)
 settings.register_profile("quick", max_examples=5, derandomize=True, **_common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "headish"))
 
+# Until all tests are collected: next to nothing of what that makes is ever garbage.
+gc.disable()
+
 # Nobody's own configuration has a say in the tests.
 os.environ["HEADISH_CONFIG"] = os.devnull
 
 PLACES = os.environ.get("HEADISH_TEST_PLACES", "sqlite postgresql").split()
 """What ``place`` runs on; ``http`` is a store over HTTP (`make test-http`)."""
+ABOUT_CONNECTIONS = {"database", "test_forks"}
+"""A folder and a module, whose tests look at what a store's connections do: none is an earlier store's."""
 _numbers = count(1)
 
 
@@ -83,6 +89,7 @@ def pytest_collection_finish() -> None:
     takes a fifth of the tests' time."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -107,9 +114,11 @@ def postgresql_server() -> Iterator[str]:
     named = os.environ.get("HEADISH_TEST_POSTGRESQL")
     if named:
         yield named
+        close_waiting()
         return
     with own_server() as server:
         yield server.url
+        close_waiting()
 
 
 @pytest.fixture(scope="session")
@@ -160,7 +169,8 @@ def new_place(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str],
     def make(backend: str) -> Place:
         if backend == "postgresql":
             assert request.node.get_closest_marker("postgresql"), "mark the test: nothing else tells that it needs it"
-            return ServerPlace(request.getfixturevalue("postgresql_url"), f"test-{uuid4().hex}")
+            is_warm = ABOUT_CONNECTIONS.isdisjoint((request.path.parent.name, request.path.stem))
+            return ServerPlace(request.getfixturevalue("postgresql_url"), f"test-{uuid4().hex}", is_warm=is_warm)
         if backend == "http":
             from support.over_http.places import HttpPlace  # late: few tests need a server
 

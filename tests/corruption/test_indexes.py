@@ -16,6 +16,8 @@ from support.damage.databases import problems_of
 from support.damage.reading import read_all
 from support.damage.spaces import fill
 
+pytestmark = pytest.mark.xdist_group("damaged indexes")
+"""One process fills a database for all of them."""
 INDEX_LEAF = 10
 """The first byte of a page that holds a whole small index."""
 

@@ -19,7 +19,8 @@ from support.damage.rows import damages
 from support.damage.spaces import fill
 from support.damage.verdicts import verdict
 
-pytestmark = pytest.mark.postgresql
+pytestmark = [pytest.mark.postgresql, pytest.mark.xdist_group("damaged server")]
+"""One process fills a database for all of them."""
 
 CELLS: list[tuple[Table, Column[Any] | None, str]] = [
     *((table, column, "flip") for table in metadata.sorted_tables for column in table.c),

@@ -58,6 +58,13 @@ class TestWhatIsCounted:
         assert outputs(branched, ["main", "main~1", "main"]) == {None: (2, 3)}
         assert outputs(branched, None) == {None: (3, 7)}
 
+    def test_a_half_counts_with_its_whole_in_whatever_order_they_are_asked_for(self, store: Store) -> None:
+        question = store.add_turn("and?").id
+        half = answer(store, question, 1, id="msg_1", stop_reason=None)
+        assert store.get(half).meta.reply["incomplete"]
+        whole = answer(store, question, 4, id="msg_1")
+        assert outputs(store, [half, whole]) == outputs(store, [whole, half]) == {None: (1, 4)}
+
     def test_a_merge_counts_what_it_joins_once(self, branched: Store) -> None:
         branched.add_turn("both?", continues=["main", "other"])
         assert outputs(branched, "main") == {None: (3, 7)}

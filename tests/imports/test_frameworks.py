@@ -238,6 +238,12 @@ class TestPydanticAI:
         assert memory.import_file(io.BytesIO(json.dumps(fork).encode()), "pydantic-ai").added == 1
         assert len(memory.heads()) == 2
 
+    def test_histories_of_one_conversation_in_one_file_share_their_beginning(self, memory: Store) -> None:
+        whole = json.loads((FIXTURES / "pydantic-ai.json").read_bytes())
+        file = io.BytesIO(json.dumps([whole[:2], whole[:6], whole]).encode())
+        done = memory.import_file(file, "pydantic-ai")
+        assert (done.trees, done.added, len(memory.heads()), memory.bookmarks.keys()) == (3, 9, 1, {"2+2"})
+
     def test_histories_on_lines_in_a_list_and_in_objects_are_read(self, memory: Store) -> None:
         def history(words: str) -> list[Any]:
             return [

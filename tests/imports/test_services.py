@@ -400,6 +400,18 @@ class TestOpenTelemetry:
         assert call.meta.reply == {"provider": "otel", "model": "m", "stop": "tool_calls", "usage": {"input_tokens": 9}}
         assert "sums" in memory.conversations.find("otel:conv").record.tags
 
+    def test_spans_by_themselves_have_their_times_as_text(self, memory: Store) -> None:
+        def alone(span: dict[str, Any], second: int) -> dict[str, Any]:
+            context = {"trace_id": span["traceId"], "span_id": span["spanId"]}
+            times = {"start_time": f"2025-01-01T00:00:0{second}.000000Z", "end_time": f"2025-01-01T00:00:0{second}.5Z"}
+            return {"context": context, **times, "attributes": span["attributes"]}
+
+        memory.import_file(as_lines(alone(SECOND, 3), alone(FIRST, 1)), "otel")
+        call = memory.find("otel:t1:s1")
+        assert (call.said_at.isoformat(), call.meta.reply["usage"]) == (
+            "2025-01-01T00:00:01.500000+00:00", {"input_tokens": 9},
+        )  # fmt: skip
+
     def test_an_empty_result_stays_empty(self, memory: Store) -> None:
         tool = {"name": "gen_ai.tool.message", "attributes": attributes({"id": "c1", "content": ""})}
         memory.import_file(as_json(request(span("s1", 1, {"gen_ai.operation.name": "chat"}, events=[tool]))), "otel")

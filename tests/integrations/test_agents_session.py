@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,6 +31,15 @@ run = asyncio.run
 
 def user(text: str) -> dict[str, Any]:
     return {"role": "user", "content": text}
+
+
+_COUNTED = ("input_tokens", "output_tokens", "total_tokens")
+
+
+def _used(tokens: int) -> Any:
+    """What ``Runner.run`` gives of a run that used so many tokens."""
+    used = agents.Usage(requests=1, input_tokens=tokens, output_tokens=1, total_tokens=tokens + 1)
+    return SimpleNamespace(context_wrapper=SimpleNamespace(usage=used))
 
 
 def answer(text: str, id: str = "msg_1") -> dict[str, Any]:
@@ -363,6 +373,76 @@ class TestUsage:
             assert await session.get_session_usage() is None
             with session._held.use() as store:
                 assert store.objects.list("agents/usage") == []
+
+        run(work())
+
+    @pytest.mark.parametrize("session_id", ["main", "of a user: 7"])
+    def test_stays_with_a_session_that_is_renamed(self, make: Any, session_id: str) -> None:
+        async def work() -> None:
+            session = make(session_id, erase=True)
+            for number, name in enumerate(["once", "twice"]):
+                await session.add_items([user(name)])
+                await session.store_run_usage(_used(10**number))
+                with session._held.use() as store:
+                    store.bookmarks.rename(await session.bookmark(), name)
+                assert (await session.get_session_usage())["total_turns"] == number + 1
+            assert (await session.get_session_usage())["input_tokens"] == 11
+            # The same conversation by its new name.
+            assert await make("twice").get_session_usage() == await session.get_session_usage()
+            await session.clear_session()
+            with session._held.use() as store:
+                assert [*store.objects.list("agents/usage"), *store.objects.list("headish/usage")] == []
+
+        run(work())
+
+    def test_that_was_stored_under_the_bookmark_of_an_import_stays(self, make: Any) -> None:
+        async def work() -> None:
+            session = make("key-1", erase=True)
+            with session._held.use() as store:
+                turn = store.add_turn("Hi", bookmark="imported").id
+                store.conversations.set("imported", key="key-1")
+                data = {"turn": turn, "user_turn_number": 1, "requests": 5} | dict.fromkeys(_COUNTED, 1)
+                store.objects.put("agents/usage", f"imported\n{turn}", json.dumps(data).encode())
+            assert (await session.get_session_usage())["requests"] == 5
+            await session.store_run_usage(_used(3))  # of the same turn: replaces it
+            assert (await session.get_session_usage())["requests"] == 1
+            await session.add_items([user("Go on")])
+            await session.store_run_usage(_used(3))
+            assert (await session.get_session_usage())["requests"] == 2
+            assert [each["user_turn_number"] for each in await session.get_turn_usage()] == [1, 2]
+            await session.clear_session()
+            with session._held.use() as store:
+                assert store.objects.list("agents/usage") == []
+
+        run(work())
+
+    def test_of_another_conversation_with_the_old_name_stays(self, make: Any) -> None:
+        async def work() -> None:
+            session = make("main", erase=True)
+            await session.add_items([user("a")])
+            await session.store_run_usage(_used(1))
+            with session._held.use() as store:
+                store.bookmarks.rename("main", "old")
+                store.add_turn("b", bookmark="main")
+            await session.store_run_usage(_used(7))
+            old = make("old", erase=True)
+            assert [(await each.get_session_usage())["input_tokens"] for each in (old, session)] == [1, 7]
+            await old.clear_session()
+            assert (await session.get_session_usage())["input_tokens"] == 7
+            with session._held.use() as store:
+                assert [len(store.objects.list(kind)) for kind in ("agents/usage", "headish/usage")] == [1, 1]
+
+        run(work())
+
+    def test_of_a_session_that_was_hidden_goes_when_it_is_erased(self, make: Any) -> None:
+        async def work() -> None:
+            session = make("main", erase=False)
+            await session.add_items([user("a")])
+            await session.store_run_usage(_used(1))
+            await session.clear_session()
+            await make("main", erase=True).clear_session()
+            with session._held.use() as store:
+                assert [*store.objects.list("agents/usage"), *store.objects.list("headish/usage")] == []
 
         run(work())
 

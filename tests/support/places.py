@@ -5,6 +5,7 @@ Used by tests/conftest.py, whose fixtures hand them out.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from headish import Store
+from support.warm import empty_file, warm_pools
 
 in_memory_too = pytest.mark.parametrize("place", ["sqlite", "memory", "postgresql"], indirect=True)
 """For a test of pools and locks: in memory, all that a process does shares one connection."""
@@ -56,6 +58,11 @@ class FilePlace(Place):
         super().__init__()
         self.path, self.target = path, str(path)
 
+    def open(self, space: str | None = None, **options: Any) -> Store:
+        if not options and not self.path.exists():
+            self.path.write_bytes(empty_file())
+        return super().open(space, **options)
+
 
 class MemoryPlace(Place):
     """SQLite in memory: every store is a database of its own."""
@@ -64,11 +71,18 @@ class MemoryPlace(Place):
 
 
 class ServerPlace(Place):
-    """A space of a PostgreSQL database that other tests use too."""
+    """A space of a PostgreSQL database that other tests use too.
 
-    def __init__(self, url: str, space: str) -> None:
+    ``is_warm``: its stores have connections of earlier stores.
+    """
+
+    def __init__(self, url: str, space: str, *, is_warm: bool = False) -> None:
         super().__init__()
-        self.target, self.space = url, space
+        self.target, self.space, self._is_warm = url, space, is_warm
+
+    def open(self, space: str | None = None, **options: Any) -> Store:
+        with warm_pools() if self._is_warm else nullcontext():
+            return super().open(space, **options)
 
     def _name(self, space: str) -> str:
         return f"{self.space}-{space}"

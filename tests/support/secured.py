@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from uuid import uuid4
 
@@ -23,8 +23,10 @@ PASSWORD = "of-the-tests"
 class Logins:
     """The URL of the database for whom no policy holds, and those of logins, by name."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, kept: psycopg.Connection[Any] | None = None) -> None:
+        """``kept``: a connection of the owner's, for what is run many times; without it, each has one of its own."""
         self.url, self._suffix, self._made = url, uuid4().hex[:8], list[str]()
+        self._kept = kept
 
     def name(self, who: str) -> str:
         """The login's name on the server, which other tests use, too."""
@@ -44,8 +46,9 @@ class Logins:
 
     def run(self, statement: str, who: str | None = None, space: str | None = None) -> list[tuple[Any, ...]]:
         """What a statement of one's own gives, without headish: as a login, inside a space that it may enter."""
-        url = parse_url(self.url if who is None else self.at(who))
-        with psycopg.connect(**(SEARCH | server_arguments(url))) as connection:
+        kept = self._kept if who is None else None
+        opened = nullcontext(kept) if kept else connected(self.url if who is None else self.at(who))
+        with opened as connection, connection.transaction():
             if space is not None:
                 connection.execute("SELECT headish_enter(%s)", (space.encode(),))
             cursor = connection.execute(statement.encode())
@@ -67,6 +70,12 @@ class Logins:
             self.run(f"REASSIGN OWNED BY {role} TO CURRENT_USER; DROP OWNED BY {role}; DROP ROLE {role}")
 
 
+def connected(url: str) -> psycopg.Connection[Any]:
+    """A connection without headish, which closes at the end of its block."""
+    arguments: dict[str, Any] = {**SEARCH, **server_arguments(parse_url(url)), "autocommit": True}
+    return psycopg.connect(**arguments)
+
+
 def fill(database: Database, space: str) -> None:
     """Make a space with a turn."""
     database.store(space).add_turn(f"the secret of {space}", bookmark="main")
@@ -85,18 +94,19 @@ def secured_database(url: str, *, is_secured: bool = False) -> Iterator[Logins]:
     """``app`` may enter every space; ``ana`` and ``ben`` a space of their own each; ``reader`` and ``eraser`` that of
     ana; ``owner`` may do everything that the owner of the tables may. ``is_secured``: it is a copy of one that
     ``secure_spaces`` made."""
-    logins = Logins(url)
     if not is_secured:
         secure_spaces(url)
-    with Database.open(url) as database:
-        database.secure(apps=[logins.make("app")])
-        for space, who, role in WHO:
-            database.spaces.grant(space, logins.make(who), role=role)
-        logins.run(f'GRANT headish_owner TO "{logins.make("owner")}"')
-    try:
-        yield logins
-    finally:
-        logins.drop()
+    with connected(url) as kept:
+        logins = Logins(url, kept)
+        with Database.open(url) as database:
+            database.secure(apps=[logins.make("app")])
+            for space, who, role in WHO:
+                database.spaces.grant(space, logins.make(who), role=role)
+            logins.run(f'GRANT headish_owner TO "{logins.make("owner")}"')
+        try:
+            yield logins
+        finally:
+            logins.drop()
 
 
 SPACES = ("ana", "ben")
@@ -111,5 +121,5 @@ WHO: tuple[tuple[str, str, Any], ...] = (
 class WriterPlace(ServerPlace):
     """A space of a secured database, opened by a login that may write, and do no more."""
 
-    def __init__(self, logins: Logins, space: str) -> None:
-        super().__init__(logins.at("app"), space)
+    def __init__(self, logins: Logins, space: str, *, is_warm: bool) -> None:
+        super().__init__(logins.at("app"), space, is_warm=is_warm)

@@ -41,8 +41,9 @@ def own(make_postgresql_database: Callable[..., str], copied: str) -> Iterator[L
 
 
 @pytest.fixture
-def place(secured: Logins) -> Iterator[WriterPlace]:
-    made = WriterPlace(secured, f"test-{uuid4().hex}")
+def place(secured: Logins, request: pytest.FixtureRequest) -> Iterator[WriterPlace]:
+    # The tests of other folders are about no connection.
+    made = WriterPlace(secured, f"test-{uuid4().hex}", is_warm=request.path.stem == "test_as_writer")
     yield made
     made.close()
 

@@ -238,6 +238,66 @@ class TestConversations:
         asyncio.run(run())
 
 
+class TestALimit:
+    """``read_history`` with a limit, of a conversation that was edited in headish."""
+
+    @staticmethod
+    async def _save(store: HeadishConversationStore, *said: str) -> list[str]:
+        await store.save(Conversation(messages=[*map(say, said)], conversation_id="a"))
+        return [each.id for each in await store.load_entries("a")]
+
+    @staticmethod
+    async def _read(store: HeadishConversationStore, limit: int | None) -> list[tuple[str, str | None]]:
+        record = await store.read_record("a")
+        assert record is not None
+        entries = await store.read_history(record.head_id, limit=limit)
+        return [(each.message.parts[0].content, each.parent_id) for each in entries]  # type: ignore[union-attr]
+
+    def test_counts_neither_overlays_nor_what_they_hide(self, place: Place) -> None:
+        async def run() -> None:
+            made = HeadishConversationStore(place.target, space=place.space)
+            with made as store, made._held.use() as shown:
+                ids = await self._save(store, "one", "two", "three", "four", "five")
+                for back in (1, 4):  # "four", then "two" from the overlay on
+                    shown.hide(f"a~{back}", continues="a")
+                whole = await self._read(store, None)
+                assert [said for said, _ in whole] == ["one", "three", "five"]
+                assert whole[1:] == [("three", ids[1]), ("five", ids[3])]
+                assert [await self._read(store, limit) for limit in range(1, 5)] == [
+                    whole[-limit:] for limit in range(1, 5)
+                ]
+
+        asyncio.run(run())
+
+    def test_counts_no_turn_that_models_do_not_see(self, place: Place) -> None:
+        async def run() -> None:
+            made = HeadishConversationStore(place.target, space=place.space)
+            with made as store, made._held.use() as shown:
+                await self._save(store, "one", "two", "three")
+                for _ in range(3):
+                    shown.add_turn("a note", continues="a", attributes={"hidden": "model"})
+                assert [said for said, _ in await self._read(store, 2)] == ["two", "three"]
+
+        asyncio.run(run())
+
+    @pytest.mark.parametrize("hides", [False, True])
+    def test_does_not_look_at_what_was_erased_before(self, place: Place, hides: bool) -> None:
+        async def run() -> None:
+            made = HeadishConversationStore(place.target, space=place.space)
+            with made as store, made._held.use() as shown:
+                await self._save(store, "one", "two", "three", "four")
+                shown.erase("a~2", reason="asked for", scrub=False)
+                if hides:
+                    shown.hide("a", continues="a")
+                said = ["three"] if hides else ["three", "four"]
+                assert [each for each, _ in await self._read(store, len(said))] == said
+                for limit in (len(said) + 1, None):
+                    with pytest.raises(KeyError):
+                        await self._read(store, limit)
+
+        asyncio.run(run())
+
+
 class TestSeveralWriters:
     def test_of_one_conversation_are_told(self, tmp_path: Path) -> None:
         def write(store: HeadishConversationStore, number: int) -> int:

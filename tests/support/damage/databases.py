@@ -13,7 +13,12 @@ from sqlalchemy import Table
 from headish import Database
 from headish.database.schema import metadata
 from headish.values.results.reports import Problem
+from headish.verify.space import verify_space
+from headish.verify.spaces import check_spaces
 from support.damage.rows import Damage, NotText, Row
+
+WHOLE = {"space", "space_log", "counter"}
+"""Tables whose rows say which spaces there are."""
 
 
 class Refused(Exception):
@@ -25,6 +30,7 @@ class Damaged(Protocol):
 
     database: Database
     rows: dict[str, list[Row]]
+    in_use: set[int]
 
     def replace(self, table: Table, rows: Sequence[Row], *, nulls: bool = False) -> None: ...
 
@@ -46,6 +52,21 @@ def problems_of(database: Database) -> list[Problem]:
     return [problem for report in database.verify().values() for problem in report.problems]
 
 
+def problems_near(damaged: Damaged, table: Table, damage: Damage) -> list[Problem]:
+    """Of all that verify finds, what it finds in the spaces of the damaged rows: half the work, if that is enough."""
+    if table.name in WHOLE:
+        return []
+    at = list(table.c).index(table.c.space)
+    spaces = {row[at] for row in damage.touched} & damaged.in_use
+    backend = damaged.database.backend
+    return [each for number in spaces for each in verify_space(backend.within(number), number).problems]
+
+
+def spaces_in_use(database: Database) -> set[int]:
+    """The numbers of the spaces that verify looks into."""
+    return {number for number, _ in check_spaces(database.backend)[0]}
+
+
 def key_order(table: Table) -> str:
     """The columns of the key, as SQL."""
     return ", ".join(column.name for column in table.primary_key)
@@ -55,7 +76,7 @@ class DamagedFile:
     """A SQLite file. What its constraints forbid is done while they are out of its schema."""
 
     def __init__(self, path: str, database: Database) -> None:
-        self.database = database
+        self.database, self.in_use = database, spaces_in_use(database)
         self._driver = sqlite3.connect(path, isolation_level=None)
         self._driver.execute("PRAGMA ignore_check_constraints = ON")
         self._driver.execute("PRAGMA synchronous = OFF")
@@ -105,7 +126,7 @@ class DamagedServer:
     def __init__(self, url: str, database: Database) -> None:
         import psycopg
 
-        self.database = database
+        self.database, self.in_use = database, spaces_in_use(database)
         self._refusal: type[Exception] = psycopg.IntegrityError
         self._driver = psycopg.connect(
             sqlalchemy.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)

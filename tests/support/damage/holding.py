@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import Table
 
-from support.damage.databases import Damaged, Refused, damage_done, problems_of
+from headish.values.results.reports import Problem
+from support.damage.databases import Damaged, Refused, damage_done, problems_near, problems_of
 from support.damage.reading import read_all
 from support.damage.rows import Damage, names_of
 from support.damage.verdicts import READING, REFUSED, UNWRITTEN, VERIFY, Listed, Seen, Verdict
@@ -34,19 +35,27 @@ def hold(damaged: Damaged, table: Table, attempts: Sequence[Damage], said: Verdi
 def what_sees(damaged: Damaged, table: Table, damage: Damage, *, reading: bool) -> Verdict | None:
     """What sees a damage. Whatever it is, nothing but a HeadishError is raised.
 
-    ``reading``: read everything even if verify has found it.
+    ``reading``: verify everything and read everything, even if something is found before.
     """
+    names = names_of(table, damage)
     try:
         with damage_done(damaged, table, damage):
-            problems = problems_of(damaged.database)
+            problems = [] if reading else problems_near(damaged, table, damage)
+            if not _tells(problems, names):
+                problems = problems_of(damaged.database)
             errors = read_all(damaged.database) if reading or not problems else []
     except Refused:
         return REFUSED
-    told = "\n".join(f"{problem.subject}: {problem.what}" for problem in problems)
-    assert not problems or any(name in told for name in names_of(table, damage)), told
+    assert not problems or _tells(problems, names), problems
     if problems:
         return VERIFY
     return READING if errors else None
+
+
+def _tells(problems: Sequence[Problem], names: Collection[str]) -> bool:
+    """Whether one of the names stands in a problem."""
+    told = "\n".join(f"{problem.subject}: {problem.what}" for problem in problems)
+    return any(name in told for name in names)
 
 
 def spread(attempts: Sequence[Damage], count: int) -> Sequence[Damage]:

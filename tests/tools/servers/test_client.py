@@ -22,7 +22,8 @@ from headish.values.blocks import Base64Source, Document, Text, ToolResult, Tool
 from support import mcp_server
 from support.mcp_server import LARGE_BYTES, PIXEL, RUDE_TOOLS, TOOLS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("tool servers")]
+"""A server takes a second to import its package: one process starts those that the tests share."""
 
 SCRIPT = str(Path(mcp_server.__file__).resolve())
 CALC = StdioServer(sys.executable, (SCRIPT,))

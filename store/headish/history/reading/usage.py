@@ -65,7 +65,8 @@ class Count(Struct, frozen=True):
 
 
 def read_replies(connection: Connection, space: int, places: Sequence[Place]) -> list[CountedReply]:
-    """The answers on the way to the places, each once, in walk order; then those whose usage objects report later."""
+    """The answers on the way to the places, each once: incomplete ones, the others, and those whose usage objects
+    report later."""
     answers: list[CountedReply] = []
     ids: set[TurnId] = set()
     for each in walk_backwards(connection, space, list(dict.fromkeys(places))):
@@ -77,7 +78,9 @@ def read_replies(connection: Connection, space: int, places: Sequence[Place]) ->
     while after is not None:
         page, after = read_later_page(connection, space, after, ids)
         later += page
-    return [*(answer for answer in reversed(answers) if answer.is_paid), *later]
+    paid = [answer for answer in reversed(answers) if answer.is_paid]
+    # ``each_once`` drops a half when its whole comes; the walk has them in the order of the places.
+    return [*sorted(paid, key=lambda answer: not answer.reply.get("incomplete")), *later]
 
 
 KEPT_AFTER = Query(

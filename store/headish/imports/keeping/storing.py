@@ -345,11 +345,16 @@ def in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree
     """Yield trees together until they hold a batch's turns or bytes; a tree is never split.
 
     A portion of a log ends its batch: what follows it may be a message that has grown since, and growth is only seen
-    beside stored turns.
+    beside stored turns. So does what comes before a conversation's second tree: in one batch, messages without keys
+    that both trees hold would be stored for each.
     """
     batch: list[ImportedTree] = []
     turns = size_bytes = 0
     for tree in trees:
+        key = None if tree.about is None else tree.about.key
+        if key is not None and any(each.about is not None and each.about.key == key for each in batch):
+            yield batch
+            batch, turns, size_bytes = [], 0, 0
         batch.append(tree)
         if tree.logged and tree.about is None:
             yield batch

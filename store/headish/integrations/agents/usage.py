@@ -1,5 +1,5 @@
-"""The usage of runs, beside the items: an object for each run. Its key begins with the bookmark that the session had at
-the time."""
+"""The usage of runs, beside the items: an object for each run. Its key begins with the name of the conversation's key,
+which stays when the bookmark is renamed. Without a key, and for what was stored before, it begins with the bookmark."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headish import Store, WriteTransaction
+from headish import Object, ReadTransaction, Store, WriteTransaction
 from headish.adapters.messages import USAGE
-from headish.adapters.sessions import NamedSession, name_of, read
+from headish.adapters.naming import safe_name
+from headish.adapters.sessions import NamedSession, find_session, read
 
 if TYPE_CHECKING:
     from agents.usage import Usage
@@ -22,8 +23,8 @@ _DETAILS = ("input_tokens_details", "output_tokens_details")
 
 def store_usage(store: Store, session: NamedSession, used: Usage | None) -> None:
     """Store the usage of a run beside the last turn of its session. Does nothing if the session is empty."""
-    name, turns = name_of(store, session), read(store, session)
-    if name is None or not turns or used is None:
+    turns = read(store, session)
+    if not turns or used is None:
         return
     turn = turns[-1].id
     data = {
@@ -34,7 +35,10 @@ def store_usage(store: Store, session: NamedSession, used: Usage | None) -> None
     }
 
     def work(write: WriteTransaction) -> None:
-        write.put(KIND, f"{name}\n{turn}", msgspec.json.encode(data))
+        names = _names(write, session)
+        if not names:  # it was cleared meanwhile
+            return
+        write.put(KIND, f"{names[-1]}\n{turn}", msgspec.json.encode(data))
         # Where ``usage`` and ``cost`` of headish look.
         write.put(USAGE, turn, msgspec.json.encode(_as_reply(used)))
 
@@ -56,12 +60,9 @@ def _as_reply(used: Usage) -> dict[str, Any]:
 
 def list_usage(store: Store, session: NamedSession) -> list[dict[str, Any]]:
     """The usage of the runs whose last turn the session still has, in the order of the turns."""
-    by_turn = {each["turn"]: each for each in _stored(store, session)}
-    return [
-        {key: value for key, value in by_turn[each.id].items() if key not in ("turn", "key")}
-        for each in read(store, session)
-        if each.id in by_turn
-    ]
+    stored = store.read(lambda read: _stored(read, _names(read, session)))
+    by_turn = {data.pop("turn"): data for data in (msgspec.json.decode(each.data) for each in stored)}
+    return [by_turn[each.id] for each in read(store, session) if each.id in by_turn]
 
 
 def total_of(listed: list[dict[str, Any]]) -> dict[str, int] | None:
@@ -72,25 +73,33 @@ def total_of(listed: list[dict[str, Any]]) -> dict[str, int] | None:
 
 
 def forget_usage(store: Store, session: NamedSession) -> None:
-    """Remove the stored usage of the runs of a session."""
-    for each in _stored(store, session):
-        store.write(partial(_forget, each))
+    """Remove the stored usage of the runs of a session, also of a removed one."""
+    store.write(partial(_forget, session))
 
 
-def _forget(each: dict[str, Any], write: WriteTransaction) -> None:
-    write.remove(KIND, each["key"])
-    write.remove(USAGE, each["turn"])
+def _forget(session: NamedSession, write: WriteTransaction) -> None:
+    names = _names(write, session, removed=True)
+    # After a rename another conversation may have the old name: the usage of its turns stays.
+    others = {turn.id for name in names[1:] for turn in write.thread(name)}
+    for each in _stored(write, names):
+        turn = msgspec.json.decode(each.data)["turn"]
+        if turn not in others:
+            write.remove(KIND, each.key)
+            write.remove(USAGE, turn)
 
 
-def _stored(store: Store, session: NamedSession) -> list[dict[str, Any]]:
-    name, records, after = name_of(store, session), list[dict[str, Any]](), None
-    while name is not None:
-        page = store.objects.list(KIND, prefix=f"{name}\n", after=after)
-        records += [msgspec.json.decode(each.data) | {"key": each.key} for each in page]
-        if not page:
-            break
-        after = page[-1].key
-    return records
+def _names(read: ReadTransaction, session: NamedSession, *, removed: bool = False) -> list[str]:
+    """What the keys of a session's usage may begin with: its bookmark, then the name of its conversation's key if that
+    is another one. Empty if there is no session."""
+    name = find_session(read, session, removed=removed)
+    if name is None:
+        return []
+    key = read.key_of(name)
+    return [name] if key is None or safe_name(key) == name else [name, safe_name(key)]
+
+
+def _stored(read: ReadTransaction, names: list[str]) -> list[Object]:
+    return [each for name in names for each in read.objects(KIND, f"{name}\n")]
 
 
 def _plain(details: Any) -> Any:

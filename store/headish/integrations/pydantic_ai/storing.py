@@ -152,25 +152,30 @@ def delete_record(write: WriteTransaction, id: str, expected: str, *, is_final: 
 
 
 def read_history(read: ReadTransaction, head: str, limit: int | None) -> list[ConversationEntry]:
-    """The entries that lead to ``head``, oldest first, without hidden ones. With ``limit``, only the last ``limit``
-    turns are read, so it returns fewer entries if some of these are hidden or overlays.
+    """The entries that lead to ``head``, or the last ``limit`` of them, oldest first, without hidden ones and overlays.
 
-    Raises: KeyError if one is missing or erased. Cost: two statements, and one for each chain of the turns.
+    Raises: KeyError if one is missing or erased. Cost: two statements, and one for each chain of the turns. If hidden
+    turns or overlays are among the last turns, the whole thread is read.
     """
     end = _find_entry(read, head)
     if end is None:
         raise KeyError(head)
-    turns = read.thread(end, None if limit is None else limit + 1)  # one more, for the parent of the first
-    seen = None if is_plain(turns) else {each.message.turn: each for each in read.window(end)}
-    entries: list[ConversationEntry] = []
-    parent: str | None = None
-    for turn in turns:
-        id = _id_of(turn)
-        if seen is None or turn.id in seen:
-            message = _message(turn, None if seen is None else seen[turn.id])
-            entries.append(ConversationEntry(id=id, parent_id=parent, message=message))
-        parent = id
-    return entries if limit is None else entries[-limit:]
+    turns, seen = read.thread(end, None if limit is None else limit + 1), None  # one more, for the parent of the first
+    if not is_plain(turns):
+        turns, seen = read.thread(end), {each.message.turn: each for each in read.window(end)}
+    shown = [index for index, turn in enumerate(turns) if seen is None or turn.id in seen]
+    return [_entry(turns, index, seen) for index in (shown if limit is None else shown[-limit:])]
+
+
+def _entry(
+    turns: Sequence[SpokenTurn], index: int, seen: dict[TurnId | None, TranscriptMessage] | None
+) -> ConversationEntry:
+    """The entry of a turn among the turns that lead to it. Raises: KeyError if it is erased."""
+    turn, parent = turns[index], None if index == 0 else _id_of(turns[index - 1])
+    if turn.payload is None:
+        raise KeyError(turn.id)
+    message = _message(turn, None if seen is None else seen[turn.id])
+    return ConversationEntry(id=_id_of(turn), parent_id=parent, message=message)
 
 
 def make_entry_draft(entry: ConversationEntry, limit_bytes: int) -> Draft:
@@ -264,9 +269,7 @@ def _ends(read: ReadTransaction, found: StoredConversation) -> list[TurnId]:
 
 
 def _id_of(turn: SpokenTurn) -> str:
-    """The id of a turn's entry; for a turn that is not an entry, its own id. Raises: KeyError if it is erased."""
-    if turn.payload is None:
-        raise KeyError(turn.id)
+    """The id of a turn's entry; for a turn that is not an entry, or lost its key when it was erased, its own id."""
     escaped = decode_json(turn.app).get(messages.APP, {}).get("id")
     if escaped is not None:
         return bytes.fromhex(escaped).decode(errors="surrogatepass")

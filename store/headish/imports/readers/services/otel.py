@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from headish.content.facts import plausible_time
 from headish.imports.archives import SPOOLED_BYTES
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
@@ -121,11 +122,7 @@ def _may_say(span: Mapping[str, Any], attributes: Attributes) -> bool:
 
 
 def _began(span: Mapping[str, Any]) -> int:
-    time = span.get("startTimeUnixNano", span.get("start_time_unix_nano", 0))
-    try:
-        return int(time)
-    except (TypeError, ValueError, OverflowError):
-        return 0
+    return _nanoseconds(span, "startTimeUnixNano", "start_time_unix_nano", "start_time")
 
 
 def _conversation_of(facts: Attributes, span: Mapping[str, Any], number: int) -> str:
@@ -165,7 +162,7 @@ class _TracedConversation:
         for what in reading.unread:
             self._notes.keep(where, what)
         began = milliseconds(_began(span)) if _began(span) > 0 else None
-        ended = milliseconds(_number(span.get("endTimeUnixNano", span.get("end_time_unix_nano")))) or began
+        ended = milliseconds(_nanoseconds(span, "endTimeUnixNano", "end_time_unix_nano", "end_time")) or began
         last: str | None = None
         for message in reading.asked:
             last = self._say(message, last, began, where)
@@ -207,8 +204,10 @@ class _TracedConversation:
             self._tip = id
 
 
-def _number(value: Any) -> Any:
+def _nanoseconds(span: Mapping[str, Any], *names: str) -> int:
+    """Return the time under the first of the names that a span has; 0 without one. A span by itself may have a text."""
+    time = next((span[name] for name in names if name in span), 0)
     try:
-        return int(value)
+        return int(time)
     except (TypeError, ValueError, OverflowError):
-        return None
+        return (plausible_time(time) or 0) * 1_000_000
