@@ -6,6 +6,8 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 from headish.calls.deadline import Stop
 
 AT_EVERY_LINE = """
@@ -35,8 +37,10 @@ assert there.recv(1) == b"", "the connection was cut"
 """
 
 
+@pytest.mark.slow
 def test_a_signal_handler_may_stop_a_call_at_every_line_of_a_stop() -> None:
-    subprocess.run([sys.executable, "-c", AT_EVERY_LINE], check=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", AT_EVERY_LINE], check=False, timeout=60)
+    assert run.returncode == 0
 
 
 def test_a_stop_ends_the_wait_of_every_thread_and_every_later_wait() -> None:
