@@ -412,6 +412,11 @@ class TestOpenTelemetry:
             "2025-01-01T00:00:01.500000+00:00", {"input_tokens": 9},
         )  # fmt: skip
 
+    def test_an_answer_that_an_earlier_span_repeats_keeps_its_token_counts(self, memory: Store) -> None:
+        began = {"startTimeUnixNano": SECOND["startTimeUnixNano"]}
+        memory.import_file(as_lines(request(SECOND, {**FIRST, **began})), "otel")
+        assert memory.get("@~2").meta.reply["usage"] == {"input_tokens": 9}
+
     def test_an_empty_result_stays_empty(self, memory: Store) -> None:
         tool = {"name": "gen_ai.tool.message", "attributes": attributes({"id": "c1", "content": ""})}
         memory.import_file(as_json(request(span("s1", 1, {"gen_ai.operation.name": "chat"}, events=[tool]))), "otel")

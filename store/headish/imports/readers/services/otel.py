@@ -200,6 +200,9 @@ class _TracedConversation:
             else {k: v for k, v in {**reply, **said.reply}.items() if k != "usage"}
         )
         id = self._say(said, before, time, where, key=key, reply=reply if said.role == "assistant" else None)
+        # Of spans that began at the same time, one that repeats this answer may have come first.
+        if id is not None and said.role == "assistant" and not self._paths.at(id).reply:
+            self._paths.change(id, reply=reply)
         if id is not None and number == 0:
             self._tip = id
 
