@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -332,3 +333,16 @@ class TestFollowing:
 def _count(target: Path) -> int:
     with Store.open(target, read_only=True) as store:
         return len(store.calls.list(limit=1000))
+
+
+def test_a_recorder_goes_on_reporting_when_the_clock_was_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(tmp_path / "history.db") as store:
+        follower = follower_of(store, tmp_path, [])
+        for moment in (7_200_000, 3_600_000):
+            monkeypatch.setattr(following, "_now", partial(int, moment))
+            follower.look()
+            state = read_state(tmp_path)
+            assert state is not None
+            assert state.at == moment

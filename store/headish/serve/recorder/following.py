@@ -193,7 +193,8 @@ class SpoolFollower:
             space=self._recorder.space,
         )
         last_told = self._told
-        if last_told is not None and now - last_told.at < TOLD_MILLISECONDS and _is_same(last_told, state):
+        # abs: after the clock was set back, a report in the future must not be the last one for hours.
+        if last_told is not None and abs(now - last_told.at) < TOLD_MILLISECONDS and _is_same(last_told, state):
             return
         self._told = state
         try:
