@@ -72,10 +72,10 @@ THROUGH = {
 """What stores something through another verb alone."""
 READING = {
     *(f"Store.{name}" for name in (
-        "abbreviate", "blocks", "children", "diff", "export", "find", "get", "heads", "read", "lint", "log", "messages",
-        "open_calls", "options", "payload", "render", "request", "resolve", "siblings", "stats", "text", "thread",
-        "tree", "turns", "usage", "verify", "versions", "follow", "position", "audit", "backup", "tokens", "cost",
-        "export_each", "export_folder", "render_pieces", "signatures", "stretch",
+        "abbreviate", "blocks", "children", "contents", "diff", "export", "find", "get", "heads", "read", "lint", "log",
+        "messages", "open_calls", "options", "payload", "render", "request", "resolve", "siblings", "stats", "text",
+        "thread", "tree", "turns", "usage", "verify", "versions", "follow", "position", "audit", "backup", "tokens",
+        "cost", "export_each", "export_folder", "render_pieces", "signatures", "stretch",
     )),
     *(f"Batches.{name}" for name in ("get", "list")),
     *(f"Bookmarks.{name}" for name in ("at", "history", "list")),

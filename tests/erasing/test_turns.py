@@ -18,7 +18,7 @@ from headish.errors import (
     UnknownErasure,
     Unrepresentable,
 )
-from headish.values.blocks import Erased
+from headish.values.blocks import Erased, Text
 from headish.values.limits import INLINE_BYTES
 from support.growing import grow, texts
 from support.insides import run_sql, unchanged
@@ -54,6 +54,20 @@ class TestTheTombstone:
         done = store.erase(talk[1], reason="r")
         assert done.found.bytes > len(LARGE)
         assert store.stats().payload_bytes == held - done.found.bytes
+
+    def test_the_contents_of_many_turns_have_the_mark_of_its_erasure(self, store: Store, talk: list[str]) -> None:
+        store.erase(talk[1], reason="r")
+        found = store.contents(talk)
+        [(_, message)] = store.messages(talk[1], limit=1)
+        assert [*found] == talk
+        assert found[talk[1]] == message.content
+        assert found[talk[2]] == (Text("thanks"),)
+
+    def test_a_log_that_is_searched_passes_over_it(self, store: Store, talk: list[str]) -> None:
+        assert [turn.id for turn in store.log("main", grep="SECRET")] == [talk[1]]
+        store.erase(talk[1], reason="r")
+        assert store.log("main", grep="secret") == []
+        assert [turn.id for turn in store.log("main", grep="hello")] == [talk[0]]
 
     def test_asking_again_finds_nothing_left(self, store: Store, talk: list[str]) -> None:
         store.erase(talk[1], reason="r")
