@@ -159,7 +159,13 @@ class TestStopping:
     def test_ends_the_wait_for_the_first_byte(self, server: Loopback) -> None:
         server.answer_raw(forever(server, []))
         stop = Stop()
-        threading.Timer(0.05, stop.now).start()
+
+        def stop_once_asked() -> None:
+            while not server.requests:
+                time.sleep(0.01)
+            stop.now()
+
+        threading.Thread(target=stop_once_asked, daemon=True).start()
         with pytest.raises(CallCancelled):
             ask(server, stop=stop)
         assert len(server.requests) == 1

@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from contextlib import suppress
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -61,3 +64,28 @@ def test_a_wait_ends_after_its_time() -> None:
     stop.wait(0.01)
     stop.wait(-1)
     assert not stop.asked
+
+
+def test_a_wait_that_is_interrupted_leaves_no_later_one_waiting() -> None:
+    for line in range(1, 8):
+        stop, lines = Stop(), 0
+        stop.now()
+
+        def interrupt(frame: FrameType, event: str, _: object, at: int = line) -> Any:
+            nonlocal lines
+            if event == "line" and frame.f_code is Stop.wait.__code__:
+                lines += 1
+                if lines == at:
+                    raise KeyboardInterrupt
+            return interrupt
+
+        with suppress(KeyboardInterrupt):
+            sys.settrace(interrupt)
+            try:
+                stop.wait(0)
+            finally:
+                sys.settrace(None)
+        later = threading.Thread(target=stop.wait, args=(3600,), daemon=True)
+        later.start()
+        later.join(10)
+        assert not later.is_alive(), f"interrupted at line {line} of the wait"

@@ -97,9 +97,11 @@ class Stop:
 
     def wait(self, seconds: float) -> None:
         """Wait for a time, or until ``now`` is called."""
+        if self._asked:  # not by the queue alone: an interrupt between its two steps would leave it empty
+            return
         with suppress(Empty):
             self._woken.get(timeout=max(0.0, seconds))
-            self._woken.put(None)  # for the next wait, here or in another thread
+            self._woken.put(None)  # for a wait in another thread
 
     def add(self, cut: Callable[[], object]) -> None:
         """Let ``now`` call ``cut``; call it at once if ``now`` was called before."""
