@@ -9,6 +9,13 @@ from headish.transcripts import TranscriptStream, convert, emit, from_json, lint
 from headish.values.limits import MESSAGE_HEADER_LIMIT
 
 NO_JSON = "version: 2.2\n\n<|start|>user<|constrain|>json<|message|>no<|end|>\n"
+LONGEST = {
+    "2.2": ("<|start|>", "user name=", "<|message|>hi<|end|>\n"),
+    "harmony": ("<|start|>", "user:", "<|message|>hi<|end|>"),
+    "v0.1": ("<|im_start|>", "user name=", "\nhi\n<|im_end|>\n"),
+    "rwkv": ("", '<<TOOL_CALL name="', '">>\n{}\n<<END_TOOL_CALL>>\n'),
+}
+"""For each format, what stands before a header that counts to its length, its beginning, and what follows its name."""
 NO_CHANNEL = (
     "version: 2.2\nprofiles: {harmony: {enabled: true, require_channels: [final]}}\n\n"
     "<|start|>assistant<|message|>hi<|end|>\n"
@@ -45,6 +52,22 @@ class TestEmitRefusesWhatParseDoes:
         message = {"rwkv": plain, "v0.1": named}.get(format, call)
         with pytest.raises(HeaderValue, match="more than 65,536 characters"):
             emit(from_json({"messages": [message]}), format)
+
+    @pytest.mark.parametrize("format", LONGEST)
+    def test_the_longest_header_is_read_however_it_is_cut_and_written_again(self, format: str) -> None:
+        lead, start, end = LONGEST[format]
+        # The quote of an attribute's value is a part of its tag.
+        name = "n" * (MESSAGE_HEADER_LIMIT - len(start) - end.startswith('"'))
+        text = f"{lead}{start}{name}{end}"
+        read = parse(text, format)
+        for cut in range(len(text) - len(end) - 1, len(text)):
+            stream = TranscriptStream(format)
+            stream.feed(text[:cut])
+            stream.feed(text[cut:])
+            assert stream.finish() == read, cut
+        assert emit(read, format) == text
+        with pytest.raises(InvalidTranscript, match="65536 characters"):
+            parse(text.replace("nn", "nnn", 1), format)
 
     def test_harmony_would_read_a_constraint_without_a_recipient_as_one(self) -> None:
         read = parse("<|start|>assistant<|channel|>final<|constrain|>json<|message|>{}<|end|>", "2.2")

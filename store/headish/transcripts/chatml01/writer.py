@@ -113,14 +113,14 @@ def _write_header(message: Message) -> str:
             raise _refused(message, f"the attribute {key}", _DROPS.get(key, key))
     if attributes.extra:
         raise _refused(message, "further attributes", "extra")
-    # A reader limits the whole line: this is what the longest role leaves for the name.
-    if attributes.speaker is not None and len(attributes.speaker) > MESSAGE_HEADER_LIMIT - len("assistant name="):
+    line = f"{message.role}{'' if attributes.speaker is None else f' name={attributes.speaker}'}"
+    if len(line) > MESSAGE_HEADER_LIMIT:
         raise HeaderValue(
             TITLE, f"a message header of more than {MESSAGE_HEADER_LIMIT:,} characters", turn=message.turn
         )
     if attributes.speaker is not None and not is_header_value(attributes.speaker):
         raise HeaderValue(TITLE, f"name={attributes.speaker[:80]!r} in a message header", turn=message.turn)
-    return f"{IM_START}{message.role}{'' if attributes.speaker is None else f' name={attributes.speaker}'}\n"
+    return f"{IM_START}{line}\n"
 
 
 def _check_blocks(message: Message) -> None:

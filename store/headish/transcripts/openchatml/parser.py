@@ -77,8 +77,8 @@ class FrameParser(Parser):
         # These two are part of the header. The next one must end it.
         while token is not None and token.group(1) in ("channel", "constrain"):
             token = self._form.token.search(text, token.end())
-        if (token.start() if token else len(text)) - source.at > MESSAGE_HEADER_LIMIT:
-            raise source.error("E-PARSE-HEADER", f"a message header of more than {MESSAGE_HEADER_LIMIT} characters")
+        # Without a token, one may have begun: its beginning is not part of the header.
+        self._check_length((token.start() if token else len(text) - _LONGEST + 1) - source.at)
         if token is None:
             # Searched text is not searched again, except its end, where a token may have begun.
             self._scanned = max(0, len(text) - source.at - _LONGEST)
@@ -90,6 +90,12 @@ class FrameParser(Parser):
         self.events.append(MessageOpened(self.count, self._header))
         self._body, self._after_angle = BodyBlocks(), False
         return self._go(self._read_body)
+
+    def _check_length(self, length: int) -> None:
+        if length > MESSAGE_HEADER_LIMIT:
+            raise self._source.error(
+                "E-PARSE-HEADER", f"a message header of more than {MESSAGE_HEADER_LIMIT} characters"
+            )
 
     def _take_message_header(self, text: str) -> Header:
         source = self._source
@@ -200,6 +206,7 @@ class FrameParser(Parser):
         """Read the open header at the end. Without a channel it is a generation prompt, else the text was cut off."""
         source = self._source
         text = source.text[source.at :]
+        self._check_length(len(text))
         try:
             header = read_frame_header(text, self._form)
         except BadFrame:

@@ -64,7 +64,8 @@ class RWKVParser(Parser):
     def _read_tag(self) -> bool:
         source, text = self._source, self._source.text
         end = text.find(">>", source.at + self._scanned)
-        if (end if end >= 0 else len(text)) - source.at > MESSAGE_HEADER_LIMIT:
+        # Without its end, the last angle may be the first one of it.
+        if (end if end >= 0 else len(text) - 1) - source.at > MESSAGE_HEADER_LIMIT:
             raise source.error("E-PARSE-FRAME", f"a tag of more than {MESSAGE_HEADER_LIMIT} characters")
         if end < 0:
             # The next chunk may bring the second angle of the end.

@@ -42,9 +42,10 @@ def _write_block(message: Message) -> str:
     if stop == "none" and tag == "ASSISTANT" and not body:
         # It would be read as the prompt for an answer.
         raise _refused(message, "an unfinished message without content", "stop")
-    opening = f"<<{tag}{attributes}>>\n"
-    if len(opening) > MESSAGE_HEADER_LIMIT:
+    inside = f"<<{tag}{attributes}"
+    if len(inside) > MESSAGE_HEADER_LIMIT:
         raise HeaderValue(TITLE, f"a tag of more than {MESSAGE_HEADER_LIMIT:,} characters", turn=message.turn)
+    opening = f"{inside}>>\n"
     return opening + body if stop == "none" else f"{opening}{body}\n{END_TAGS[tag]}"
 
 
