@@ -69,6 +69,14 @@ class TestEmitRefusesWhatParseDoes:
         with pytest.raises(InvalidTranscript, match="65536 characters"):
             parse(text.replace("nn", "nnn", 1), format)
 
+    @pytest.mark.parametrize("value", ["intent=debug", "text/plain;charset=utf-8"])
+    def test_harmony_would_read_a_content_type_with_an_equals_sign_as_another_attribute(self, value: str) -> None:
+        text = [{"type": "text", "text": "hi"}]
+        message = {"role": "assistant", "channel": "final", "to": "user", "content_type": value, "content": text}
+        with pytest.raises(HeaderValue, match="content_type="):
+            emit(from_json({"messages": [message]}), "harmony")
+        assert parse(emit(from_json({"messages": [message]}), "2.2")).messages[0].attributes.content_type == value
+
     def test_harmony_would_read_a_constraint_without_a_recipient_as_one(self) -> None:
         read = parse("<|start|>assistant<|channel|>final<|constrain|>json<|message|>{}<|end|>", "2.2")
         with pytest.raises(Unrepresentable, match="a constraint without a recipient") as refused:

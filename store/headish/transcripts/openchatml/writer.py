@@ -93,6 +93,9 @@ def _write_start(header: Header, form: FrameForm, turn: str | None) -> str:
     content_type = None
     if form.name == "harmony":
         content_type, header_left = header_left.content_type, replace(header_left, content_type=None)
+        # Harmony has no key for it, and a reader takes a word with ``=`` for another attribute.
+        if content_type is not None and "=" in content_type:
+            raise HeaderValue(form.title, f"content_type={content_type[:80]!r} in a message header", turn=turn)
     channel = check_channel(header.channel, form, turn)
     parts = [
         f"<|start|>{role}{write_attributes(header_left, form, turn)}",
