@@ -64,6 +64,12 @@ class TestYaml:
             "flags": [True, False, "yes"],
         }
 
+    def test_an_escape_is_the_character_that_it_names_beside_line_ends_of_yaml_1_1(self) -> None:
+        text = 'version: 2.2\nx: "\\uE000\\U0000e001\\x85"\ny: "a\u2028b\x85c"\n\n<|start|>user<|message|>hi<|end|>\n'
+        header = parse(text).header or {}
+        assert header["x"] == "\ue000\ue001\x85"
+        assert header["y"] == "a\u2028b\x85c"
+
     def test_the_version_is_the_text_that_stands_there(self) -> None:
         assert self.header("version: 2.10")["version"] == "2.10"
 

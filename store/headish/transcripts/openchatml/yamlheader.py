@@ -95,8 +95,10 @@ def requires_channels(header: Mapping[str, Any]) -> bool:
 def _hide_breaks(text: str) -> tuple[str, dict[int, str]]:
     """Replace the characters that end lines in YAML 1.1 but not in 1.2; return the text, and the table that restores
     them."""
-    # Characters for private use are text to YAML. Only ones that this header does not hold are chosen.
-    free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
+    # Characters for private use are text to YAML. Only ones that this header does not hold are chosen; an escape in a
+    # quoted scalar would make one, too.
+    lower = text.lower()
+    free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text and f"{code:x}" not in lower)
     stand_ins = {mark: next(free) for mark in "\x85\u2028\u2029" if mark in text}
     hidden = text.translate({ord(mark): stand_in for mark, stand_in in stand_ins.items()})
     return hidden, {ord(stand_in): mark for mark, stand_in in stand_ins.items()}
