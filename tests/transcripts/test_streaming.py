@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -44,6 +45,16 @@ class TestDeltas:
         for size in range(1, 12):
             events, _ = run("2.2", [text[at : at + size] for at in range(0, len(text), size)])
             assert joined(events) == [(0, "ab")]
+
+    def test_the_time_of_many_cut_reasonings_grows_as_their_text(self) -> None:
+        def seconds(count: int) -> float:
+            text = "<|start|>assistant<|channel|>final<|message|>" + "<|start_reason|>x<|end_reason|>y" * count
+            stream, begin = TranscriptStream("2.2"), perf_counter()
+            assert stream.feed(text) == [Event("response.delta", 0, "y" * count)]
+            return perf_counter() - begin
+
+        few, many = (min(seconds(count) for _ in range(3)) for count in (500, 8000))
+        assert many < 64 * few  # sixteen times the text; as a square it takes 256 times
 
     def test_analysis_is_shown_to_who_opts_in(self) -> None:
         text = "<|start|>assistant<|channel|>analysis<|message|>why<|end|>\n<|start|>assistant<|message|>so<|end|>"

@@ -10,6 +10,7 @@ Source: OpenChatML 2.2 §9, 2.0 §9.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ from headish.transcripts.views import may_be_seen, visible_text
 from headish.values.checks.doors import door
 
 _STARTS = {f"<|start_{kind}|>": f"<|end_{kind}|>" for kind in KINDS}
+_START = re.compile("|".join(map(re.escape, _STARTS)))
 _LONGEST = max(len(marker) for marker in (*_STARTS, *_STARTS.values()))
 
 
@@ -149,26 +151,26 @@ class _Shown:
     def add(self, text: str) -> str:
         if not self._cuts:
             return text
-        text = self._held + text
+        text, at = self._held + text, 0
         shown: list[str] = []
         while True:
-            if self._until is None:
-                at, marker = _first_start(text)
-                if marker is None:
-                    # What may become a marker is held back: shown text cannot be taken back.
-                    at = _sure(text, tuple(_STARTS))
-                shown.append(text[:at])
-                text = text[at:]
+            until = self._until
+            if until is None:
+                marker = _START.search(text, at)
+                # What may become a marker is held back: shown text cannot be taken back.
+                end = marker.start() if marker else _sure(text, at, tuple(_STARTS))
+                shown.append(text[at:end])
+                at = end
                 if marker is None:
                     break
-                self._until, text = _STARTS[marker], text[len(marker) :]
+                self._until, at = _STARTS[marker.group()], marker.end()
             else:
-                before, found, behind = text.partition(self._until)
-                if not found:
-                    text = before[_sure(before, (self._until,)) :]
+                end = text.find(until, at)
+                if end < 0:
+                    at = _sure(text, at, (until,))
                     break
-                self._until, text = None, behind
-        self._held = text
+                self._until, at = None, end + len(until)
+        self._held = text[at:]
         return "".join(shown)
 
     def end(self) -> str:
@@ -176,13 +178,8 @@ class _Shown:
         return held if self._until is None else ""
 
 
-def _first_start(text: str) -> tuple[int, str | None]:
-    found = [(at, marker) for marker in _STARTS if (at := text.find(marker)) >= 0]
-    return min(found) if found else (0, None)
-
-
-def _sure(text: str, markers: tuple[str, ...]) -> int:
-    """The length of the beginning of a text that cannot belong to a marker which is still arriving."""
-    first = max(0, len(text) - _LONGEST + 1)
+def _sure(text: str, begin: int, markers: tuple[str, ...]) -> int:
+    """The end of the part of a text from ``begin`` on that cannot belong to a marker which is still arriving."""
+    first = max(begin, len(text) - _LONGEST + 1)
     held = (at for at in range(first, len(text)) if any(marker.startswith(text[at:]) for marker in markers))
     return next(held, len(text))
