@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.suites.running import ROOT, failed, judged_by, rows, run, source_of
+from support.suites.running import failed, judged_by, rows, run, source_of
 
 NEEDED = (
     "langchain_core",
@@ -20,7 +20,7 @@ NEEDED = (
 
 pytestmark = judged_by("langchain-core", "langchain", *NEEDED)
 
-PAGE = ROOT / "docs" / "how-to" / "langchain.md"
+PASSED = Path(__file__).with_name("langchain.md")
 HISTORY = "tests/unit_tests/runnables/test_history.py"
 CORE = ("tests/unit_tests/chat_history/test_chat_history.py", HISTORY)
 COMMUNITY = ("tests/unit_tests/chat_message_histories/test_sql.py",)
@@ -42,5 +42,5 @@ OF_TABLES = {
 def test_every_test_of_a_history(tmp_path: Path, package: str, files: tuple[str, ...], known: set[str]) -> None:
     ended = run("langchain", source_of(package), tmp_path / "report.json", *files)
     assert failed(ended) == known
-    told = PAGE.read_text()
+    told = PASSED.read_text()
     assert [row for row in rows(ended, files) if row not in told] == []
