@@ -50,6 +50,13 @@ def router() -> Router:
     return router
 
 
+class Quiet(Exception):
+    """An error that is false, as one with a length of 0 is."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
 class TestReplies:
     def test_a_reply_is_an_envelope_with_provenance(self, router: Router) -> None:
         [reply] = router.run([call(peak="Everest")])
@@ -187,6 +194,28 @@ class TestRefusals:
         assert code(replies[0]) == code(replies[2]) == "E-TOOL-FAILED"
         assert envelope(replies[0])["error"]["message"] == "RuntimeError: the wire is cut"
         assert envelope(replies[1])["ok"]
+
+    @pytest.mark.parametrize("error", [SystemExit(3), StopIteration(), GeneratorExit(), Quiet("no")], ids=repr)
+    @pytest.mark.parametrize("is_async", [False, True])
+    def test_whatever_a_tool_raises_is_a_reply(self, router: Router, error: BaseException, is_async: bool) -> None:
+        def fail(arguments: dict[str, Any]) -> None:
+            raise error
+
+        async def afail(arguments: dict[str, Any]) -> None:
+            raise error
+
+        router.add("fail", afail if is_async else fail)
+        replies = asyncio.run(asyncio.wait_for(router.arun([call("fail", "a"), call(id="b", peak="K2")]), 10))
+        assert code(replies[0]) == "E-TOOL-FAILED"
+        assert envelope(replies[1])["ok"]
+
+    def test_a_tool_that_was_cancelled_inside_has_a_reply(self, router: Router) -> None:
+        def fail(arguments: dict[str, Any]) -> None:
+            raise asyncio.CancelledError
+
+        router.add("fail", fail)
+        [reply] = asyncio.run(asyncio.wait_for(router.arun([call("fail")]), 10))
+        assert code(reply) == "E-TOOL-CANCELLED"
 
     def test_a_schema_s_references_are_not_fetched(self) -> None:
         router = Router()

@@ -154,33 +154,41 @@ def _text_for(call: ToolUse, raw: str) -> str:
 
 async def _call(tool: Tool, argument: Any) -> Any:
     """Run a tool: an async function on this loop, a plain one on a thread that does not keep the program alive."""
-    if inspect.iscoroutinefunction(tool.function):
-        return await tool.function(argument)
-    result = await _in_thread(tool.function, argument)
-    return await result if isinstance(result, Awaitable) else result  # a lambda or partial may wrap an async function
+    try:
+        if inspect.iscoroutinefunction(tool.function):
+            return await tool.function(argument)
+        result = await _in_thread(tool.function, argument)
+        # A lambda or partial may wrap an async function.
+        return await result if isinstance(result, Awaitable) else result
+    except SystemExit as error:
+        # It would end the event loop, and with it the other calls.
+        raise RuntimeError(f"it tried to end the program (exit {error.code})") from error
 
 
 async def _in_thread(function: Function, argument: Any) -> Any:
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
+    future: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
 
-    def settle(result: Any, error: BaseException | None) -> None:
+    def settle(outcome: tuple[Any, BaseException | None]) -> None:
         if not future.done():
-            future.set_exception(error) if error else future.set_result(result)
+            future.set_result(outcome)  # errors too: a future takes no StopIteration
 
     def work() -> None:
         outcome: tuple[Any, BaseException | None]
         try:
             outcome = (function(argument), None)
-        except Exception as error:
+        except BaseException as error:  # also SystemExit: the caller would wait for ever
             outcome = (None, error)
         # A thread cannot be cancelled, so the caller may have given up long ago.
         if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, *outcome)
+            loop.call_soon_threadsafe(settle, outcome)
 
     # A daemon: a tool that never ends must not keep the program from ending.
     Thread(target=work, name="headish-tool", daemon=True).start()
-    return await future
+    result, error = await future
+    if error is not None:
+        raise error
+    return result
 
 
 def _settle(call: OpenCall, tool: Tool, task: asyncio.Task[Any], reason: str) -> Message:
