@@ -109,6 +109,10 @@ def check_value(key: str, value: Any, where: str = "") -> None:
     # A value may become an environment variable or a path, and neither can hold a NUL.
     if not isinstance(value, str) or "\0" in value or not definition.check(value):
         raise Told(f"the value of {key!r}{where} is {definition.words}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise Told(f"the value of {key!r}{where} is not UTF-8, as the file is") from None
 
 
 @contextmanager

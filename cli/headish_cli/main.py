@@ -157,13 +157,16 @@ def _tell(error: click.ClickException) -> None:
 
 
 def _write_utf8() -> None:
-    """Write UTF-8 to files and pipes, as input is read; write ``?`` for what a terminal cannot show."""
+    """Write UTF-8 to files and pipes, as input is read; write ``?`` for what a terminal cannot show.
+
+    A path may be bytes that are not UTF-8. Each of these is written as an escape, such as ``\\udcff``.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             if stream.isatty():
                 stream.reconfigure(errors="replace")
             else:
-                stream.reconfigure(encoding="utf-8")
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _read_configured() -> tuple[dict[str, str], Told | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -233,3 +234,26 @@ def test_the_library_refuses_the_same(make_places: MakePlaces, monkeypatch: pyte
 def test_a_folder_of_the_kernels_is_not_walked(headish: Command) -> None:
     with at_once():
         assert "/proc" in headish.run("import", "/proc/self").err
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="a file name is UTF-8 there")
+class TestAPathOfOtherBytes:
+    """A file name is any bytes. Those that are not UTF-8 are escapes wherever the command prints the path."""
+
+    def test_it_is_an_escape_in_lines_and_in_json(self, headish: Command, tmp_path: Path) -> None:
+        headish("add", "hi")
+        file, other = (f"{tmp_path}/{name}\udcff" for name in ("file", "other"))
+        assert headish("backup", file).out.endswith(f"  {tmp_path}/file\\udcff\n")
+        backup = headish("backup", other, "--json")
+        assert backup.json["path"] == other
+        assert list(backup.json) == ["path", "size_bytes", "blake3", "spaces", "turns"]
+        assert headish("bundle", "create", f"{other}.bundle", "--json").json["path"] == f"{other}.bundle"
+        assert headish("restore", file, f"{file}.db", "--json").json["target"] == f"{file}.db"
+        assert Command(f"{file}.db")("config", "show", "--json").json_lines[0]["value"] == f"{file}.db"
+
+    def test_the_configuration_refuses_it(
+        self, headish: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HEADISH_CONFIG", f"{tmp_path}/config.toml")
+        assert "the value of 'db' is not UTF-8" in headish.fails("config", "set", "db", f"{tmp_path}/\udcff")
+        assert os.listdir(tmp_path) == []

@@ -100,7 +100,13 @@ def print_json(value: Any, *, pretty: bool = False) -> None:
     """Print a JSON value on one line, or indented. Control characters are JSON escapes in it."""
     import msgspec
 
-    encoded = msgspec.json.encode(value)
+    try:
+        encoded = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        import json
+
+        # A path may be bytes that are not UTF-8, which Python keeps as lone surrogates. JSON has escapes for them.
+        encoded = json.dumps(msgspec.to_builtins(value), separators=(",", ":")).encode()
     text = (msgspec.json.format(encoded, indent=2) if pretty else encoded).decode()
     click.echo(escape_json_controls(text).encode())
 
