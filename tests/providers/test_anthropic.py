@@ -253,6 +253,17 @@ class TestBrokenStreams:
         assert (reply.id, reply.model, reply.stop) == ("m1", "m", "end_turn")
         assert record(reply)["usage"] == {"input_tokens": 5, "output_tokens": 2}
 
+    def test_zeros_at_the_end_do_not_overwrite_the_counts_of_the_prompt(self) -> None:
+        counts = {"input_tokens": 1500, "cache_read_input_tokens": 20}
+        zeros = {"input_tokens": 0, "cache_read_input_tokens": 0}
+        for first, last, kept in ((counts, zeros, counts), (zeros, counts, counts), (zeros, zeros, zeros)):
+            events = [
+                {"type": "message_start", "message": {"id": "m1", "model": "m", "usage": first}},
+                {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": last | {"output_tokens": 2}},
+                {"type": "message_stop"},
+            ]
+            assert record(read(PROVIDER, events))["usage"] == kept | {"output_tokens": 2}
+
     def test_what_arrived_of_a_search_is_kept(self) -> None:
         events = [
             begun(0, type="server_tool_use", id="s1", name="web_search", input={}),

@@ -84,6 +84,7 @@ def test_a_conversation_is_written_and_read_on_both_databases(place: Place, tmp_
         assert recorded["added"] == 1
         assert [each["id"] for each in caller.get("turns", limit=2)] == [first["id"], second["id"]]
         assert caller.get("turns", after=second["id"], limit=1)[0]["id"] == other["turn"]["id"]
+        assert [len(caller.get("turns", limit=each)) for each in ("1.0", "2e0")] == [1, 2]
         assert caller.get("messages", headish="main", form="chat")[0]["role"] == "user"
         assert "Paris" in caller.get("export", headish="main", format="chat")
         caller.post("erase", headish=[second["id"]], reason="asked")

@@ -30,6 +30,7 @@ STOPS = {
                  "model_context_window_exceeded")
 }  # fmt: skip
 """headish uses Anthropic's words for all providers."""
+PROMPT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 WORDS = (
     words("delta.text", event="content_block_delta", holder="text_delta"),
     words("delta.thinking", event="content_block_delta", holder="thinking_delta"),
@@ -242,6 +243,9 @@ class AnthropicReader(ReplyReader):
     def _count(self, holder: Mapping[str, Any]) -> None:
         """Take the token counts. Anthropic's are disjoint, and those of a later event include the earlier ones."""
         usage = record(holder.get("usage"))
+        if self.usage and not any(usage.get(each) for each in PROMPT_COUNTS):
+            # No prompt is empty: some gateways repeat its counts as zeros at the end of a stream.
+            usage = {key: value for key, value in usage.items() if key not in PROMPT_COUNTS}
         self.details |= chosen(usage, USAGE_DETAILS)
         hour = number(record(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
         self.count(

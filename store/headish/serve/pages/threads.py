@@ -61,8 +61,10 @@ async def show_conversation(request: Request) -> Response:
     store = await enter(request, "read")
     cursor = await store.position()  # before the thread: what is written meanwhile comes as an event, and is not missed
     around, start = request.query_params.get("at"), _number(request, "start")
-    where: dict[str, Any] = {"start": start} if start is not None else {"around": around}
-    stretch = await store.stretch(name, limit=WINDOW_TURNS, faces=True, **where)
+    if start is None:
+        stretch = await store.stretch(name, limit=WINDOW_TURNS, faces=True, around=around)
+    else:
+        stretch = await _read_from(store, name, start)
     return await _draw_thread(request, store, stretch, name, around, cursor)
 
 
@@ -78,8 +80,14 @@ async def show_turn(request: Request) -> Response:
     else:
         # The end of the same thread: counted from the turn alone, the windows after it would be missing.
         head = (await store.stretch(turn.id, limit=1, onward=True)).head
-        stretch = await store.stretch(head, start=start, limit=WINDOW_TURNS, faces=True)
+        stretch = await _read_from(store, head, start)
     return await _draw_thread(request, store, stretch, None, turn.id, cursor)
+
+
+async def _read_from(store: AsyncStore, headish: str, start: int) -> Stretch:
+    """Read a page of turns from ``start`` on; the last page if the thread is shorter, as after an undo."""
+    stretch = await store.stretch(headish, start=start, limit=WINDOW_TURNS, faces=True)
+    return stretch if stretch.turns else await store.stretch(headish, limit=WINDOW_TURNS, faces=True)
 
 
 async def show_whole(request: Request) -> Response:
