@@ -22,6 +22,7 @@ from headish.errors import (
 )
 from headish.remotes.keys import RemoteKey, new_secret, unwrap_by_passphrase, wrap_by_passphrase
 from headish.remotes.objects import ObjectPlace
+from headish.syncing import joining, membership
 from support.age_files import LOG_WORK, encrypt_with_little_work
 from support.growing import texts
 from support.machines import Pair, invite, objects, put_back, url_of
@@ -35,6 +36,30 @@ class TestKeysAndPlaces:
         [work] = re.findall(rb"\n-> scrypt \S+ ([0-9]+)\n", wrapped)
         assert int(work) > LOG_WORK, "the rest depends on how fast the machine is just now"
         assert unwrap_by_passphrase(wrapped, "correct horse", "x") == key
+
+    @pytest.mark.parametrize("part", ["wrap", "wrap_by_passphrase", "save_keys"])
+    def test_an_addition_that_was_interrupted_leaves_the_place_as_new(
+        self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+    ) -> None:
+        monkeypatch.setattr(pyrage.passphrase, "encrypt", encrypt_with_little_work)
+        monkeypatch.setenv("HEADISH_PASSPHRASE", "correct horse")
+        desk, box = machine("desk"), tmp_path / "box"
+
+        def interrupt(*given: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(membership if part == "save_keys" else joining, part, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                desk.add(url_of(box), passphrase=True)
+        assert objects(box) == {}
+        desk.add(url_of(box), passphrase=True)
+        desk.store.add_turn("q", bookmark="main")
+        desk.sync()
+        laptop = machine("laptop")
+        laptop.add(url_of(box), passphrase=True)
+        laptop.sync()
+        assert texts(laptop.store, "main") == ["q"]
 
     def test_a_passphrase_opens_the_place_on_another_machine(
         self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,7 +3,7 @@ them for another machine, or replaces them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from headish.errors import InvalidArgument, NoRemoteKey, NotADevice, RemoteTaken
 from headish.remotes.keys import (
@@ -32,8 +32,11 @@ def check_plain(name: str, place: ObjectPlace, space: str) -> None:
         raise RemoteTaken(name, "what lies there is encrypted: add it without --plain")
 
 
-def make_keys(name: str, place: ObjectPlace, space: str, *, passphrase: bool, key: str | None) -> KeyPair:
-    """Make this machine's key pair, and add the remote's key if the remote is new or the passphrase opens it.
+def make_keys(
+    name: str, place: ObjectPlace, space: str, keep: Callable[[KeyPair], None], *, passphrase: bool, key: str | None
+) -> KeyPair:
+    """Make this machine's key pair, and add the remote's key if the remote is new or the passphrase opens it. ``keep``
+    saves them here.
 
     ``key`` is the fingerprint that the remote's key must have.
     Raises: RemoteTaken, InvalidArgument, NotADevice.
@@ -52,16 +55,34 @@ def make_keys(name: str, place: ObjectPlace, space: str, *, passphrase: bool, ke
     made = RemoteKey(new_secret())
     # ``put_new`` decides which of two stores that begin at once made the key; the other one must be invited.
     if first is None and place.put_new(f"{folder}/{FIRST}", made.fingerprint.encode()):
-        place.put(_path(space, recipient_of(own)), wrap(made, recipient_of(own)))
-        if phrase is not None:
-            place.put(f"{folder}/{BY_PASSPHRASE}", wrap_by_passphrase(made, phrase))
-        return KeyPair(own, made.secret)
+        keys = KeyPair(own, made.secret)
+        _begin(place, space, keys, phrase, keep)
+        return keys
     wrapped = None if phrase is None else place.get(f"{folder}/{BY_PASSPHRASE}")
     if phrase is None or wrapped is None:
-        return KeyPair(own)
-    key_of_remote = unwrap_by_passphrase(wrapped, phrase, f"{place.url}/{folder}/{BY_PASSPHRASE}")
-    _check_fits(Logs(place, space, key_of_remote), key_of_remote)
-    return KeyPair(own, key_of_remote.secret)
+        keys = KeyPair(own)
+    else:
+        key_of_remote = unwrap_by_passphrase(wrapped, phrase, f"{place.url}/{folder}/{BY_PASSPHRASE}")
+        _check_fits(Logs(place, space, key_of_remote), key_of_remote)
+        keys = KeyPair(own, key_of_remote.secret)
+    keep(keys)
+    return keys
+
+
+def _begin(place: ObjectPlace, space: str, keys: KeyPair, phrase: str | None, keep: Callable[[KeyPair], None]) -> None:
+    """Wrap the key of a new remote for this machine and by the passphrase, and save it here. If that fails, nothing of
+    it stays there: nobody would have the key, and the place would be closed for good."""
+    key, own, folder = RemoteKey(keys.remote or ""), recipient_of(keys.own), folder_of(space)
+    mine, by_passphrase = _path(space, own), f"{folder}/{BY_PASSPHRASE}"
+    try:
+        place.put(mine, wrap(key, own))
+        if phrase is not None:
+            place.put(by_passphrase, wrap_by_passphrase(key, phrase))
+        keep(keys)
+    except BaseException:
+        for path in (by_passphrase, mine, f"{folder}/{FIRST}"):
+            place.delete(path)
+        raise
 
 
 def _check_fits(logs: Logs, key: RemoteKey) -> None:

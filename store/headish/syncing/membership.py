@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -60,9 +61,8 @@ def join(
     if plain:
         check_plain(name, place, space)
         return settings
-    keys = make_keys(name, place, space, passphrase=passphrase, key=key)
+    keys = make_keys(name, place, space, partial(save_keys, settings.id), passphrase=passphrase, key=key)
     confirmed = None if keys.remote is None else RemoteKey(keys.remote).fingerprint
-    save_keys(settings.id, keys)
     # The inviting machine then knows from the recipient, which a person carried over, which device it is (ADR 0091).
     return replace(settings, key=confirmed or key, device=machine_of(recipient_of(keys.own)))
 
