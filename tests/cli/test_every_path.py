@@ -236,7 +236,7 @@ def test_a_folder_of_the_kernels_is_not_walked(headish: Command) -> None:
         assert "/proc" in headish.run("import", "/proc/self").err
 
 
-@pytest.mark.skipif(sys.platform == "darwin", reason="a file name is UTF-8 there")
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS takes no file name that is not UTF-8; run these on Linux")
 class TestAPathOfOtherBytes:
     """A file name is any bytes. Those that are not UTF-8 are escapes wherever the command prints the path."""
 

@@ -65,10 +65,16 @@ class TestYaml:
         }
 
     def test_an_escape_is_the_character_that_it_names_beside_line_ends_of_yaml_1_1(self) -> None:
-        text = 'version: 2.2\nx: "\\uE000\\U0000e001\\x85"\ny: "a\u2028b\x85c"\n\n<|start|>user<|message|>hi<|end|>\n'
+        escapes = "\\uE000\\U0000e001\\U000F0000\\U000f0001\\x85"
+        text = f'version: 2.2\nx: "{escapes}"\ny: "a\u2028b\x85c"\n\n<|start|>user<|message|>hi<|end|>\n'
         header = parse(text).header or {}
-        assert header["x"] == "\ue000\ue001\x85"
+        assert header["x"] == "\ue000\ue001\U000f0000\U000f0001\x85"
         assert header["y"] == "a\u2028b\x85c"
+
+    def test_a_header_may_be_full_of_characters_for_private_use(self) -> None:
+        for first, count in ((0xE000, 6400), (0xF0000, 16_000)):
+            value = "".join(map(chr, range(first, first + count))) + "\u2028"
+            assert self.header(f"version: 2.2\nx: '{value}'")["x"] == value
 
     def test_the_version_is_the_text_that_stands_there(self) -> None:
         assert self.header("version: 2.10")["version"] == "2.10"

@@ -56,7 +56,7 @@ def make_keys(
     # ``put_new`` decides which of two stores that begin at once made the key; the other one must be invited.
     if first is None and place.put_new(f"{folder}/{FIRST}", made.fingerprint.encode()):
         keys = KeyPair(own, made.secret)
-        _begin(place, space, keys, phrase, keep)
+        _begin(place, space, recipient_of(own), made, phrase, lambda: keep(keys))
         return keys
     wrapped = None if phrase is None else place.get(f"{folder}/{BY_PASSPHRASE}")
     if phrase is None or wrapped is None:
@@ -69,16 +69,18 @@ def make_keys(
     return keys
 
 
-def _begin(place: ObjectPlace, space: str, keys: KeyPair, phrase: str | None, keep: Callable[[KeyPair], None]) -> None:
+def _begin(
+    place: ObjectPlace, space: str, own: str, key: RemoteKey, phrase: str | None, keep: Callable[[], None]
+) -> None:
     """Wrap the key of a new remote for this machine and by the passphrase, and save it here. If that fails, nothing of
     it stays there: nobody would have the key, and the place would be closed for good."""
-    key, own, folder = RemoteKey(keys.remote or ""), recipient_of(keys.own), folder_of(space)
-    mine, by_passphrase = _path(space, own), f"{folder}/{BY_PASSPHRASE}"
+    folder, mine = folder_of(space), _path(space, own)
+    by_passphrase = f"{folder}/{BY_PASSPHRASE}"
     try:
         place.put(mine, wrap(key, own))
         if phrase is not None:
             place.put(by_passphrase, wrap_by_passphrase(key, phrase))
-        keep(keys)
+        keep()
     except BaseException:
         for path in (by_passphrase, mine, f"{folder}/{FIRST}"):
             place.delete(path)

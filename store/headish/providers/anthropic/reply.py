@@ -243,7 +243,8 @@ class AnthropicReader(ReplyReader):
     def _count(self, holder: Mapping[str, Any]) -> None:
         """Take the token counts. Anthropic's are disjoint, and those of a later event include the earlier ones."""
         usage = record(holder.get("usage"))
-        if self.usage and 0 in map(usage.get, PROMPT_COUNTS) and not any(map(usage.get, PROMPT_COUNTS)):
+        of_prompt = tuple(map(usage.get, PROMPT_COUNTS))
+        if self.usage and 0 in of_prompt and not any(of_prompt):
             # No prompt is empty: some gateways repeat its counts as zeros at the end of a stream.
             usage = {key: value for key, value in usage.items() if key not in PROMPT_COUNTS}
         self.details |= chosen(usage, USAGE_DETAILS)

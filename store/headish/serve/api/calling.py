@@ -44,9 +44,11 @@ async def call(request: Request, verb: ApiVerb) -> Response:
     """Run a verb for a request, and answer with its result."""
     store = await enter(request, verb.right)
     arguments = await read_arguments(request, verb)
+    # A verb that gives a stream takes no limit: `_first` applies it.
+    limit = arguments.pop("limit") if verb.form is BodyForm.PAGE else 0
     result: Any = getattr(part_of(store, verb), verb.function)(**arguments)
     if verb.form is BodyForm.PAGE:
-        return answer(request, verb, [each async for each in _first(result, request)])
+        return answer(request, verb, [each async for each in _first(result, limit)])
     outcome = await result
     if isinstance(outcome, Turns):
         outcome = [each async for each in outcome]
@@ -71,8 +73,6 @@ async def read_arguments(request: Request, verb: ApiVerb) -> dict[str, Any]:
     arguments = _given(checked)
     if arguments.get("headish") == [] and verb.function in OF_ALL:
         arguments["headish"] = None
-    if verb.form is BodyForm.PAGE:
-        del arguments["limit"]  # the verb gives a stream and takes no limit: `_first` applies it
     if verb.form is BodyForm.BODY:
         body = await request.body()
         arguments["source" if verb.function == "import_file" else "document"] = (
@@ -195,15 +195,13 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
-async def _first(stream: Any, request: Request) -> AsyncIterator[Any]:
-    """Yield the first ``limit`` items of a stream. The limit was checked with the arguments."""
-    # Read as the check read it: it takes 1e1 and 5.0, which ``int`` refuses.
-    remaining = msgspec.convert(request.query_params.get("limit", 100), int, strict=False)
+async def _first(stream: Any, limit: int) -> AsyncIterator[Any]:
+    """Yield the first ``limit`` items of a stream."""
     async with stream:
         async for each in stream:
             yield each
-            remaining -= 1
-            if remaining == 0:
+            limit -= 1
+            if limit == 0:
                 return
 
 

@@ -25,6 +25,7 @@ _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
 _BARE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # YAML would read these differently in a quoted scalar, or not at all.
+_LONG_ESCAPE = re.compile(r"\\U([0-9A-Fa-f]{8})")
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
@@ -95,10 +96,10 @@ def requires_channels(header: Mapping[str, Any]) -> bool:
 def _hide_breaks(text: str) -> tuple[str, dict[int, str]]:
     """Replace the characters that end lines in YAML 1.1 but not in 1.2; return the text, and the table that restores
     them."""
-    # Characters for private use are text to YAML. Only ones that this header does not hold are chosen; an escape in a
-    # quoted scalar would make one, too.
-    lower = text.lower()
-    free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text and f"{code:x}" not in lower)
+    # Characters for private use are text to YAML. Only ones that this header does not hold are chosen, neither as they
+    # are nor as an escape. This plane has 65,534; a header has bytes for a quarter of them.
+    held = {*map(ord, text), *(int(code, 16) for code in _LONG_ESCAPE.findall(text))}
+    free = (chr(code) for code in range(0xF0000, 0xFFFFE) if code not in held)
     stand_ins = {mark: next(free) for mark in "\x85\u2028\u2029" if mark in text}
     hidden = text.translate({ord(mark): stand_in for mark, stand_in in stand_ins.items()})
     return hidden, {ord(stand_in): mark for mark, stand_in in stand_ins.items()}
