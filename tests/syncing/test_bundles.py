@@ -25,6 +25,7 @@ from headish.errors import (
     QuotaExceeded,
     SecretsFound,
 )
+from headish.rows.counters import lock_space
 from headish.values.limits import LAST_NUMBER
 from support.growing import grow, texts
 from support.insides import run_sql
@@ -246,6 +247,30 @@ class TestRefused:
             counts.add(there.stats().turns)
         assert counts == {0, 2, 4, 5}
         assert (dict(there.bookmarks), there.verify().problems) == ({"main": here.get("main").id}, ())
+
+    def test_small_pages_are_stored_together_and_those_before_a_fault_stay(
+        self, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        here, there, counted = place.open(), place.fresh(), []
+        here.add_turns([{"content": f"{index}"} for index in range(16)])
+        good = _records(here, tmp_path)
+        monkeypatch.setattr("headish.syncing.bundling.lock_space", lambda *given: counted.append(lock_space(*given)))
+
+        def send(*pages: list[TurnRecord]) -> None:
+            with (tmp_path / "a").open("wb") as file:
+                writer = BundleWriter(file, BundleHeader())
+                for page in pages:
+                    writer.page(page)
+                writer.end()
+            counted.clear()
+            there.bundles.apply(tmp_path / "a")
+
+        with pytest.raises(InvalidBundle, match="its seal disagrees"):
+            send(good[:2], good[2:4], [good[4], good[5]._replace(app=b'{"x":2}')], good[6:8])
+        assert [turn.id for turn in there.turns()] == [each.id for each in good[:4]]
+        send(*[good[start : start + 2] for start in range(0, 16, 2)])
+        assert [turn.id for turn in there.turns()] == [each.id for each in good]
+        assert len(counted) == 3  # two for eight pages, and one for ``@``
 
     def test_a_flipped_bit_is_found_wherever_it_is(self, place: Place, tmp_path: Path) -> None:
         here, there = place.open(), place.fresh()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
@@ -21,7 +22,9 @@ from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.receipts import decode_receipt
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.errors import CorruptRecord, InvalidBundle, MissingParents
+from headish.errors import (
+    CorruptRecord, ForeignConflict, InvalidBundle, MissingParents, QuotaExceeded, TooLarge,
+)  # fmt: skip
 from headish.history.feeds.cursors import Position, find_end
 from headish.history.reading.order import arrange
 from headish.history.signatures import as_sent, store_signatures
@@ -49,6 +52,8 @@ Progress = Callable[[int], None]
 """Called with the number of turns since the last call."""
 NAMES_AT_ONCE = 200
 """The number of names that move in one transaction: other writers wait for it."""
+PAGES_TOGETHER, BYTES_TOGETHER = 4, 1024 * 1024
+"""How many pages are stored in one transaction, and the bytes of payloads from which on no more join them."""
 
 
 class SentBundle(NamedTuple):
@@ -233,16 +238,36 @@ def apply_bundle(
     progress: Progress | None = None,
     erasures: ErasurePolicy | None = None,
 ) -> Applied:
-    """Store the turns of a bundle, one page per transaction; then its names and records of conversations.
+    """Store the turns of a bundle, a few pages per transaction; then its names and records of conversations.
 
     If a bundle breaks off, the pages before that stay; their threads are complete.
     Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
     """
     check_required(target, reader)
     policy = erasures or _ErasuresHere(target)
-    sender = Sender(reader.name, origin, policy.find, policy.erased)
+    pages = _Pages(target, Sender(reader.name, origin, policy.find, policy.erased), progress)
+    try:
+        said = _apply_parts(target, reader, origin, policy, pages)
+    finally:
+        pages.store()  # those before the break
+    # Arriving turns leave ``@`` where it is. In a space that had no turn, it begins at the last one.
+    write_locked(target, partial(begin_latest, space=target.space))
+    return Applied(pages.stored, pages.known, tuple(said.names), said.records, said.signatures)
+
+
+class _Said(NamedTuple):
+    """What a bundle brought beside turns."""
+
+    names: Sequence[ArrivedName]
+    records: int
+    signatures: int
+
+
+def _apply_parts(
+    target: SyncTarget, reader: BundleReader, origin: ArrivalOrigin, policy: ErasurePolicy, pages: _Pages
+) -> _Said:
     receipts: list[Receipt] = []
-    stored = known = records = signatures = 0
+    records = signatures = 0
     names: list[ArrivedName] = []
     for kind, value in reader.parts():
         if kind is BundleKind.RECEIPT:
@@ -255,11 +280,10 @@ def apply_bundle(
         if kind in (BundleKind.NAMES, BundleKind.RECORDS) and reader.header.device is not None:
             raise InvalidBundle(reader.name, "it lies in a log and has names or records, which stand in its head")
         if kind is BundleKind.PAGE:
-            page = _store(target, from_page(value, reader.name), sender)
-            stored, known = stored + page.stored, known + page.known
-            if progress:
-                progress(len(value.turns))
-        elif kind is BundleKind.SIGNATURES:
+            pages.add(from_page(value, reader.name))
+            continue
+        pages.store()  # what comes behind them may speak of their turns
+        if kind is BundleKind.SIGNATURES:
             signatures += store_arrived_signatures(target, value, reader.name, origin.bringer)
         elif kind is BundleKind.NAMES:
             names = settle_names(target, value)
@@ -267,9 +291,51 @@ def apply_bundle(
             records = write_locked(target, partial(settle_records, space=target.space, records=value))
     if receipts:  # a bundle of receipts alone
         policy.take(receipts)
-    # Arriving turns leave ``@`` where it is. In a space that had no turn, it begins at the last one.
-    write_locked(target, partial(begin_latest, space=target.space))
-    return Applied(stored, known, tuple(names), records, signatures)
+    return _Said(names, records, signatures)
+
+
+class _Pages:
+    """Stores the pages of a bundle, small ones together: a commit writes each page of the database that it changed, and
+    the index of digests changes all over. Other writers wait for one.
+
+    ``stored`` and ``known`` count the turns that were new, and those that were here already.
+    """
+
+    def __init__(self, target: SyncTarget, sender: Sender, progress: Progress | None) -> None:
+        self._target, self._sender, self._progress = target, sender, progress
+        self._held: list[list[TurnRecord]] = []
+        self._held_bytes = 0
+        self.stored = self.known = 0
+
+    def add(self, page: list[TurnRecord]) -> None:
+        self._held.append(page)
+        self._held_bytes += sum([len(each.payload) for each in page if each.payload is not None])
+        if len(self._held) == PAGES_TOGETHER or self._held_bytes > BYTES_TOGETHER:
+            self.store()
+
+    def store(self) -> None:
+        """Store the pages that are held. If one is faulty, those before it stay, and its fault is raised."""
+        held, self._held, self._held_bytes = self._held, [], 0
+        if len(held) > 1:
+            with suppress(InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge):
+                self._store(held)
+                return
+        for page in held:
+            self._store([page])
+
+    def _store(self, pages: Sequence[Sequence[TurnRecord]]) -> None:
+        kept = KeptIds(self._target.mint)
+        space, limit_bytes = self._target.space, self._target.payload_limit_bytes
+
+        def work(connection: Connection) -> list[PageStored]:
+            # A transaction may run again, and must give the same ids then.
+            kept.rewind()
+            return [store_page(connection, space, each, self._sender, kept, limit_bytes) for each in pages]
+
+        for done in write_locked(self._target, work):
+            self.stored, self.known = self.stored + done.stored, self.known + done.known
+            if self._progress:
+                self._progress(done.stored + done.known)
 
 
 def check_required(target: SyncTarget, reader: BundleReader) -> None:
@@ -331,17 +397,6 @@ def write_locked(target: SyncTarget, work: Callable[[Connection], T]) -> T:
         return work(connection)
 
     return target.backend.write(locked)
-
-
-def _store(target: SyncTarget, turns: Sequence[TurnRecord], sender: Sender) -> PageStored:
-    kept = KeptIds(target.mint)
-
-    def work(connection: Connection) -> PageStored:
-        # A transaction may run again, and must give the same ids then.
-        kept.rewind()
-        return store_page(connection, target.space, turns, sender, kept, target.payload_limit_bytes)
-
-    return write_locked(target, work)
 
 
 def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
