@@ -23,7 +23,12 @@ from headish.content.receipts import decode_receipt
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import (
-    CorruptRecord, ForeignConflict, InvalidBundle, MissingParents, QuotaExceeded, TooLarge,
+    CorruptRecord,
+    ForeignConflict,
+    InvalidBundle,
+    MissingParents,
+    QuotaExceeded,
+    TooLarge,
 )  # fmt: skip
 from headish.history.feeds.cursors import Position, find_end
 from headish.history.reading.order import arrange
