@@ -32,6 +32,12 @@ def token_of(head: bytes, claims: bytes, signature: int = 32) -> str:
     return ".".join(urlsafe_b64encode(each).decode().rstrip("=") for each in parts)
 
 
+def encrypted(head: bytes, key: int, nonce: int = 12, tag: int = 16) -> str:
+    """A JSON web token that is encrypted, with a key, a nonce and a tag of so many bytes."""
+    parts = (head, bytes(range(key)), bytes(range(nonce)), bytes(range(90)), bytes(range(tag)))
+    return ".".join(urlsafe_b64encode(each).decode().rstrip("=") for each in parts)
+
+
 SHAPES = [
     f"sk-{RANDOM}",
     f"sk-ant-api03-{RANDOM}",
@@ -56,6 +62,8 @@ SHAPES = [
     token_of(b'{"alg":"HS256","typ":"JWT"}', b'{"sub":"123"}'),
     token_of(b'{"typ":"JWT","alg":"RS256"}', b"", 256),
     token_of(b'{\n  "alg": "ES256"\n}', b'{"sub":"123"}', 64),
+    encrypted(b'{"alg":"dir","enc":"A256GCM"}', 0),
+    encrypted(b'{"alg":"RSA-OAEP-256","enc":"A256CBC-HS512"}', 255, 16, 32),
 ]
 NAMES = [
     "api_key",
@@ -86,6 +94,7 @@ ORDINARY: list[dict[str, Any]] = [
         "c": "Basic dXNlcjo=",
     },
     {"cursor": token_of(b'{"page":2}', b'{"of":"list"}'), "unsigned": token_of(b'{"alg":"none"}', b'{"sub":"123"}', 0)},
+    {"cursor": encrypted(b'{"page":2}', 0), "cut off": encrypted(b'{"alg":"dir","enc":"A128GCM"}', 0, tag=15)},
     {"jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjMifQ.c2lnbmF0dXJl", "data": "eyJuYW1lIjoiQW5uIn0=", "they": "eyJ"},
     {"certificate": b64encode(b"-----BEGIN CERTIFICATE-----\nMIIC" + b"A" * 400).decode(), "eyAi": "ewoi"},
     {"url": "https://user:***@host/", "xaiver": "xai-is-a-company-with-a-name", "hf_home": "hf_home_folder"},
@@ -197,8 +206,10 @@ def test_of_a_key_in_base64_nothing_is_left_in_any_of_its_lines() -> None:
     assert hide_shapes("Basic Basic bWU6aHVudGVyMg") == f"Basic {HIDDEN}"
 
 
-def test_of_a_token_that_is_signed_nothing_is_left_and_nothing_beside_it_is_hidden() -> None:
-    token = token_of(b'{"alg":"HS256"}', b'{"sub":"123"}')
+@pytest.mark.parametrize(
+    "token", [token_of(b'{"alg":"HS256"}', b'{"sub":"123"}'), encrypted(b'{"alg":"dir","enc":"A128GCM"}', 0)]
+)
+def test_of_a_web_token_nothing_is_left_and_nothing_beside_it_is_hidden(token: str) -> None:
     for text in (
         "{} .",
         "at https://host/a?jwt={}&b",
@@ -236,6 +247,7 @@ def test_what_is_encoded_again_and_again_is_decoded_once_at_each_level(monkeypat
         "Basic " * 50_000,
         f"{'eyJ' * 20}\n" * 2_000,
         "eyJ." * 50_000,
+        f"eyJ..{'a' * 16}.." * 5_000,
         f"eyJ..{'a' * 43}." * 5_000,
         f"{'eyJ' * 50_000}.{'eyJ' * 50_000}.a",
     ):

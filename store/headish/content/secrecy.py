@@ -53,9 +53,14 @@ _OBJECTS = ("eyJ", "eyAi", "ewog", "ewoJ")
 _ENCODED_BEGINNINGS = ("asic ", *_SHIFTS, *_OBJECTS)
 ENCODED = rf"(?:{'|'.join((*_SHIFTS, *_OBJECTS))}){_BASE64}*(?:\r?\n[ \t]*{_BASE64}{{20,}})*"
 """Base64 that may hold a key, in one line or several."""
-_SIGNED = r"(?:(?=(\.[A-Za-z0-9_-]*+\.[A-Za-z0-9_-]{43,}+)))?"
-"""The rest of a JSON web token after its head: claims, and a signature of at least 43 letters, as the shortest has
-(RFC 7518, HMAC with SHA-256). A look-ahead, so that claims without such a head are still searched on their own."""
+_WORD = "[A-Za-z0-9_-]"
+_REST = (
+    rf"(?:(?=(\.{_WORD}*+\.{_WORD}{{16,}}+\.{_WORD}*+\.{_WORD}{{22,}}+"  # key, nonce, ciphertext, tag
+    rf"|\.{_WORD}*+\.{_WORD}{{43,}}+)))?"  # claims, signature
+)
+"""The rest of a JSON web token after its head. An encrypted one has a nonce of at least 16 letters and a tag of at least
+22 (RFC 7518, 5.3), a signed one a signature of at least 43 (3.2). A look-ahead, so that claims without such a head are
+still searched on their own."""
 _BEGINNINGS = {
     "-": ("sk-", "zk-", "xai-", "-----BEGIN ", "AGE-SECRET-KEY-"),
     "_": ("gsk_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hdsh_"),
@@ -234,7 +239,7 @@ def _encoded_keys(text: str) -> Iterator[tuple[int, int]]:
     end = 0
     if not any(each in text for each in _ENCODED_BEGINNINGS):
         return
-    for match in re.finditer(f"{_BASIC}|{ENCODED}{_SIGNED}", text):
+    for match in re.finditer(f"{_BASIC}|{ENCODED}{_REST}", text):
         if match.start() < end:
             continue
         if match[1]:
@@ -266,7 +271,7 @@ def _is_login(encoded: str) -> bool:
 
 
 def _is_head(encoded: str) -> bool:
-    """Whether it encodes the head of a token: a JSON object that names the algorithm of the signature."""
+    """Whether it encodes the head of a token: a JSON object that names its algorithm."""
     try:
         head = json.loads(_decode(encoded))
     except (ValueError, RecursionError):
