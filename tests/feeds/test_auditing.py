@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -55,6 +55,9 @@ def test_it_is_narrowed_by_author_kind_cursor_and_time(written: Store) -> None:
     assert list(written.audit(since=min(times), until=max(times))) == everything
     assert list(written.audit(since=max(times) + timedelta(seconds=1))) == []
     assert list(written.audit(until=min(times) - timedelta(seconds=1))) == []
+    hours = timedelta(hours=14)
+    first, last = datetime.min.replace(tzinfo=timezone(hours)), datetime.max.replace(tzinfo=timezone(-hours))
+    assert (list(written.audit(since=first, until=last)), list(written.audit(since=last))) == (everything, [])
     with pytest.raises(InvalidArgument, match="since"):
         written.audit(since=datetime.now(UTC), until=datetime(2020, 1, 1, tzinfo=UTC))
     with pytest.raises(InvalidArgument, match="a datetime with a zone"):

@@ -247,6 +247,10 @@ async def write(agent: Agent, path: Path) -> None:
         assert "exists already" in await agent.fails("fork", headish=hit["turn"], name="work/plan")
         assert "limit is 16,384" in await agent.fails("save_note", text="x" * 16_385)
         assert "says something" in await agent.fails("save_note", text=" ")
+        notes = len(store.bookmarks.list("notes/"))
+        turns = store.stats().turns
+        assert "none is empty" in await agent.fails("save_note", text="a", tags=["ops", ""])
+        assert (len(store.bookmarks.list("notes/")), store.stats().turns) == (notes, turns)
         after = {each.name: each.turn for each in store.bookmarks.list()}
         assert {name: after[name] for name in before} == before
 

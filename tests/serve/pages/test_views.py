@@ -405,6 +405,8 @@ def test_what_is_wrong_is_said_on_a_page_of_the_same_style(house: House) -> None
     pages = {
         "/t/nobody": (404, "There is nothing here", "nobody"),
         "/nothing": (404, "There is nothing here", "Not Found"),
+        f"/t/main/version/{'9' * 5000}": (404, "There is nothing here", "Not Found"),
+        f"/raw/main/{'9' * 5000}": (404, "There is nothing here", "Not Found"),
         "/diff/garden": (400, "This does not work", "A..B"),
         "/?space=other": (404, "There is nothing here", "other"),
         "/login?code=wrong": (403, "This is not allowed", "five minutes"),

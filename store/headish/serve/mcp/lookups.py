@@ -10,6 +10,7 @@ from typing import Any
 
 from headish.aio import AsyncStore
 from headish.errors import InvalidArgument, TooLarge, UnknownTurn
+from headish.history.conversations.saying import check_changes
 from headish.serve.mcp.budgets import ResultCursor, fit, read_cursor
 from headish.serve.mcp.quoting import about, mask, quote
 from headish.serve.mcp.scope import Scope
@@ -131,6 +132,7 @@ class Lookups:
             raise TooLarge("a note", size, NOTE_LIMIT_BYTES)
         if not text.strip():
             raise InvalidArgument("a note says something")
+        check_changes({"tags": tags})  # before the first of three writes
         turn = await self._store.add_turn(text)
         # The last digits of an id are random; the first are its time, alike for notes of one moment.
         name = f"notes/{turn.time:%Y-%m-%d}/{turn.id[-8:]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -38,6 +39,15 @@ async def show_keys(request: Request) -> Response:
     return await draw(request, "keys.html")
 
 
+class _NumberConvertor(IntegerConvertor):
+    """A number of at most nine digits: Python refuses to read one of thousands, and a thread has no such turn."""
+
+    regex = "[0-9]{1,9}"
+
+
+register_url_convertor("number", _NumberConvertor())
+
+
 def page_routes(settings: WebSettings) -> list[BaseRoute]:
     """The routes of the views, the actions, the stream of events, and the assets."""
     return [
@@ -53,10 +63,10 @@ def page_routes(settings: WebSettings) -> list[BaseRoute]:
         Route("/t/{headish:str}/change", show_change),
         Route("/t/{headish:str}/explain", show_explain),
         Route("/t/{headish:str}/copy/{kind:str}", send_copy),
-        Route("/t/{headish:str}/version/{number:int}", show_version),
+        Route("/t/{headish:str}/version/{number:number}", show_version),
         Route("/diff", show_diff),
         Route("/diff/{between:path}", show_diff),
-        Route("/raw/{turn:str}/{number:int}", send_raw),
+        Route("/raw/{turn:str}/{number:number}", send_raw),
         Route("/erase/{headish:str}", show_erasure),
         Route("/do/{action:str}", do_action, methods=["POST"]),
         Mount("/assets", StaticFiles(directory=ASSETS)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 
 from headish.errors import InvalidArgument, shown
 from headish.store.reading.follow import follow
@@ -66,7 +66,7 @@ def _audited(
         audited = _line(change)
         if audited is None or author not in (None, audited.author):
             continue
-        if (since is None or audited.time >= since.astimezone(UTC)) and (until is None or audited.time <= until):
+        if (since is None or audited.time >= since) and (until is None or audited.time <= until):
             yield audited
 
 
