@@ -58,8 +58,8 @@ _REST = (
     rf"(?:(?=(\.{_WORD}*+\.{_WORD}{{16,}}+\.{_WORD}*+\.{_WORD}{{22,}}+"  # key, nonce, ciphertext, tag
     rf"|\.{_WORD}*+\.{_WORD}{{43,}}+)))?"  # claims, signature
 )
-"""The rest of a JSON web token after its head. An encrypted one has a nonce of 16 letters or more and a tag of 22 or more
-(RFC 7518, 5.3), a signed one a signature of 43 or more (3.2). A look-ahead, so that claims without such a head are
+"""The rest of a JSON web token after its head. Encrypted, it has a nonce of 16 letters or more and a tag of 22 or more
+(RFC 7518, 5.3), signed, a signature of 43 or more (3.2). A look-ahead, so that claims without such a head are
 still searched on their own."""
 _BEGINNINGS = {
     "-": ("sk-", "zk-", "xai-", "-----BEGIN ", "AGE-SECRET-KEY-"),
