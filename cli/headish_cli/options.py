@@ -13,6 +13,7 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from headish.errors import InvalidContent, TooLarge, UnknownDatabase, UnknownSpace
 from headish.values.caches import TTLS
@@ -214,6 +215,18 @@ signers_options = together(
                  help="Keys that are trusted no more: a KRL, or public keys."),
 )  # fmt: skip
 """Options that say whose signatures are trusted."""
+signatures_option = click.option(
+    "--signatures", is_flag=True, help="Check who signed each turn. --signers and --revoked ask for it, too."
+)
+
+
+def are_signatures_asked(given: bool) -> bool:
+    """Whether ``--signatures`` or, on the command line, an option that has no other use is given.
+
+    Signers of the environment or the configuration ask for nothing: they are there for every command.
+    """
+    source_of = click.get_current_context().get_parameter_source
+    return given or any(source_of(name) is ParameterSource.COMMANDLINE for name in ("signers", "revoked"))
 
 
 class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone

@@ -58,6 +58,19 @@ class TestList:
         assert len(talked("list", "--all").out.splitlines()) == 3
         assert talked("list", "--archived").out == ""
 
+    def test_all_goes_with_a_number_and_with_the_archived_ones(self, talked: Command) -> None:
+        for name in ("heights", "capitals"):
+            talked("archive", name)
+        for index in range(51):
+            talked("add", "later", "-b", f"later-{index}")
+        assert len(talked("list").out.splitlines()) == 50
+        assert len(talked("list", "--all").out.splitlines()) == 54
+        done = talked("list", "--all", "-n", "2")
+        assert (len(done.out.splitlines()), done.err) == (2, "There are more: -n 4, or --all alone.\n")
+        names = {record["name"] for record in talked("list", "--all", "--archived", "--json").json_lines}
+        assert names == {"heights", "capitals"}
+        assert len(talked("list", "--all", "--archived", "-n", "1").out.splitlines()) == 1
+
     def test_what_would_steer_a_terminal_is_written_out(self, headish: Command) -> None:
         headish("add", "a\x1b[31m\nb", "-b", "main")
         headish("title", "main", "red\x1b[31m\nline")

@@ -37,6 +37,11 @@ def test_a_graph_has_no_json(headish: Command) -> None:
     assert "--graph" in headish.misused("log", "--json", "--graph", "main")
 
 
+def test_stored_bytes_are_not_json(headish: Command) -> None:
+    headish("add", "Hello", "-b", "main")
+    assert "--payload" in headish.misused("get", "main", "--payload", "--json")
+
+
 def test_an_erased_name_is_not_said_to_stay(headish: Command) -> None:
     headish("add", "Hello", "-b", "main")
     done = headish("erase", "--bookmark", "main", "--reason", "asked", "--yes")

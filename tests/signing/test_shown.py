@@ -66,6 +66,23 @@ class TestTerminal:
         assert headish("verify").err.endswith("all in order.\n")
         assert "signatures" not in headish("verify", "--json").json
 
+    def test_a_list_of_signers_or_of_revoked_keys_asks_for_the_check(
+        self, headish: Command, keys: Keys, key: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        headish("sign", "main", "--key", key)
+        revoked = str(keys.folder / "anna.pub")
+        for words in (("log", "main"), ("verify",)):
+            done = headish.run(*words, "--revoked", revoked)
+            assert (done.code, "bad signature of this turn: its key was revoked" in done.out) == (1, True), words
+            signers = str(keys.signers("anna@x {anna}"))
+            assert "good signature of this turn, anna@x" in headish(*words, "--signers", signers).out, words
+            assert "signatures" in headish(*words, "--signers", signers, "--json").json_lines[0], words
+        # Set for every command, the variables ask for nothing.
+        monkeypatch.setenv("HEADISH_REVOKED_KEYS", revoked)
+        monkeypatch.setenv("HEADISH_SIGNERS", signers)
+        for words in (("log", "main"), ("verify",)):
+            assert "signature" not in headish(*words).out, words
+
     def test_no_name_steers_the_terminal(self, headish: Command, keys: Keys, key: str) -> None:
         headish("sign", "main", "--key", key)
         signers = str(keys.signers("e\x1b[31mvil\x07 {anna}"))

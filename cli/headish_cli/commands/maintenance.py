@@ -10,7 +10,15 @@ import click
 
 from headish_cli.commands.keeping.securing import secure_command
 from headish_cli.commands.keeping.spreading import distribute_command, init_command
-from headish_cli.options import GlobalOptions, json_option, pass_settings, signers_options, versions_option
+from headish_cli.options import (
+    GlobalOptions,
+    are_signatures_asked,
+    json_option,
+    pass_settings,
+    signatures_option,
+    signers_options,
+    versions_option,
+)
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, say, write
 from headish_cli.printing.progress import counting_turns
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
 
 @click.command("verify")
 @click.option("--all", "whole", is_flag=True, help="Check every space, and the database's own indexes.")
-@click.option("--signatures", is_flag=True, help="Check signatures, too, and say who signed.")
+@signatures_option
 @signers_options
 @json_option
 @pass_settings
@@ -34,6 +42,7 @@ def verify_command(
     The exit code is 1 if something disagrees, or if a signature is bad.
     """
     signed: dict[str, list[JudgedSignature]] = {}
+    signatures = are_signatures_asked(signatures)
     if whole:
         with settings.open_database() as database:
             reports = database.verify()

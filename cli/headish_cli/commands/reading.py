@@ -10,12 +10,14 @@ import click
 from headish.values.times import local_time
 from headish_cli.options import (
     GlobalOptions,
+    are_signatures_asked,
     budget_option,
     headish_argument,
     json_option,
     pass_settings,
     read_time,
     selection_options,
+    signatures_option,
     signers_options,
 )
 from headish_cli.printing.output import (
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 @pass_settings
 def get_command(settings: GlobalOptions, headish: str, payload: bool, as_json: bool) -> None:
     """Show one turn: what it says on stdout, what it is on stderr."""
+    if payload and as_json:
+        raise click.UsageError("--payload writes the stored bytes, which --json would change: leave one of them out")
     with settings.open() as store:
         if payload:
             write(store.payload(headish))
@@ -89,7 +93,7 @@ def find_command(settings: GlobalOptions, key: str, as_json: bool) -> None:
 @selection_options
 @click.option("-p", "--text", "whole", is_flag=True, help="Show all that each turn says.")
 @click.option("--graph", is_flag=True, help="Draw how the turns continue one another.")
-@click.option("--signatures", is_flag=True, help="Say of each turn who signed it.")
+@signatures_option
 @signers_options
 @json_option
 @pass_settings
@@ -114,7 +118,7 @@ def log_command(
         raise click.UsageError("--graph draws for people: with --json each turn says what it continues")
     with settings.open() as store:
         turns = store.log(headish, limit=limit, **chosen)
-        signed = _signatures_of(store, turns, signers, revoked) if signatures else None
+        signed = _signatures_of(store, turns, signers, revoked) if are_signatures_asked(signatures) else None
         if as_json:
             print_json_lines(_log_records(store, turns, whole, signed))
         else:

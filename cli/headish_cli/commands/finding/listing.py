@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 AGENT = "sub-agent"
 """The tag of a conversation that a sub-agent of an imported session had."""
-NAME_COLUMNS, TITLE_COLUMNS, PAGE = 24, 40, 100
+NAME_COLUMNS, TITLE_COLUMNS, PAGE, LIMIT = 24, 40, 100, 50
 LEAST = {"name": NAME_COLUMNS, "title": 20, "last": 12}
 """The fewest columns of these at a terminal. Below that, another column is dropped first."""
 LEAST_NAME = 12
@@ -36,8 +36,7 @@ COLOURS: dict[str, dict[str, Any]] = {
 
 
 @click.command("list")
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True,
-              help="Show at most this many.")  # fmt: skip
+@click.option("-n", "--limit", type=click.IntRange(min=1), help="Show at most this many.  [default: 50]")
 @click.option("--name", "names", metavar="GLOB", help="Show only bookmarks of this pattern, such as 'work/*'.")
 @click.option("--tag", metavar="TAG", help="Show only conversations with this tag.")
 @click.option("--without", metavar="TAG", help="Leave out conversations with this tag.")
@@ -51,12 +50,15 @@ COLOURS: dict[str, dict[str, Any]] = {
 @click.option("--archived", is_flag=True, help="Show the archived ones alone.")
 @click.option("--erased", is_flag=True, help="Also show those of which nothing is left.")
 @twins_option
-@click.option("--all", "everything", is_flag=True, help="Show all of them, archived ones too.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Show all of them, archived ones too; with -n, the first of all."
+)
 @json_option
 @pass_settings
 def list_command(
-    settings: GlobalOptions, limit: int, archived: bool, pinned: bool, erased: bool, twins: bool, everything: bool,
-    since: str | None, until: str | None, without: str | None, agents: bool, as_json: bool, **chosen: str | None,
+    settings: GlobalOptions, limit: int | None, archived: bool, pinned: bool, erased: bool, twins: bool,
+    everything: bool, since: str | None, until: str | None, without: str | None, agents: bool, as_json: bool,
+    **chosen: str | None,
 ) -> None:  # fmt: skip
     """List the conversations: bookmarks, the last moved first, then those without one, the newest first.
 
@@ -68,16 +70,18 @@ def list_command(
     folded = {AGENT} if not (agents or everything or chosen["tag"] or chosen["names"]) else set()
     left_out = _LeftOut(folded | ({without} if without is not None else set()))
     times = {"since": read_time(since, "--since"), "until": read_time(until, "--until")}
-    flags = {"archived": None if everything else archived, "pinned": True if pinned else None, "erased": erased}
+    flags = {
+        "archived": None if everything and not archived else archived,
+        "pinned": True if pinned else None,
+        "erased": erased,
+    }
     flags["twins"] = twins or everything
+    limit = LIMIT if limit is None and not everything else limit
     with settings.open() as store:
         # One more than is shown, to know whether there are more.
-        each_entry = filter(
-            left_out.takes, _entries(store, None if everything else limit + 1, **flags, **times, **chosen)
-        )
-        listed = list(each_entry if everything else islice(each_entry, limit + 1))
-        more = not everything and len(listed) > limit
-        entries = listed[:limit] if more else listed
+        asked = None if limit is None else limit + 1
+        listed = list(islice(filter(left_out.takes, _entries(store, asked, **flags, **times, **chosen)), asked))
+        entries = listed[:limit]
         handles = shorten(store, map(_subject, entries))
         if as_json:
             print_json_lines(_record(each, handles[_subject(each)]) for each in entries)
@@ -88,8 +92,8 @@ def list_command(
         say("Nothing was found.")
     if left_out.agents and AGENT in folded:
         say(f"{counted(left_out.agents, 'sub-agent')} folded: --agents shows them.")
-    if more:
-        say(f"There are more: -n {2 * limit}, or --all.")
+    if limit is not None and len(listed) > limit:
+        say(f"There are more: -n {2 * limit}, or --all{' alone' if everything else ''}.")
 
 
 class _LeftOut:
