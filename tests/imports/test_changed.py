@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +19,7 @@ import pytest
 from headish import Store
 from headish.errors import InvalidArgument
 from headish.store.writing import imports
+from headish_cli.commands.keeping import watching
 from imports.test_claude_code import WORK, session
 from imports.test_codex import WORK as ROLLOUT
 from imports.test_codex import rollout
@@ -233,3 +238,28 @@ def test_a_store_that_is_read_only_is_not_watched_into(tmp_path: Path, folder: P
     assert done.returncode == 1
     assert "read-only" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_watch_outlives_a_database_that_others_hold(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "history.db"
+    with Store.open(target) as store, closing(sqlite3.connect(target, isolation_level=None)) as other:
+        monkeypatch.setattr(store._open_backend(), "_wait_seconds", 0.1)
+        other.execute("BEGIN IMMEDIATE")
+        rounds: Iterator[Callable[[], object]] = iter([lambda: None, lambda: other.execute("COMMIT"), lambda: None])
+
+        def rest(_seconds: float) -> None:
+            between = next(rounds, None)
+            if between is None:
+                raise KeyboardInterrupt
+            between()
+
+        # The module's own: the store waits for locks with the same function.
+        monkeypatch.setattr(watching, "time", SimpleNamespace(monotonic=time.monotonic, sleep=rest))
+        with pytest.raises(KeyboardInterrupt):
+            watching.watch_files(store, [str(folder)], None, lambda note: None, 0.1, False)
+        told = capsys.readouterr().err
+        assert told.count("another process has held it") == 1
+        assert told.index("Watching goes on") < told.index("can be written again") < told.index("New: 4 turns")
+        assert store.stats().turns == 4

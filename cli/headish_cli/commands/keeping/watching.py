@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -56,14 +57,16 @@ def watch_files(
 
     tell, unread = _Once(told), unread or UnreadFiles()
     missing: set[str] = set()
+    trouble = _Trouble()
     if every is not None and not as_json:
         say_unread(unread)
         say(f"Watching {', '.join(one_line(path, None) for path in files)}. Ctrl-C ends it.")
     while True:
         begun = time.monotonic()
-        imported = _import(store, _present(files, missing), format, tell)
-        imported, unread = replace(imported, unread=unread), UnreadFiles()
-        _print(imported, as_json, always=every is None)
+        work = partial(_import, store, _present(files, missing), format, tell)
+        if (imported := work() if every is None else trouble.outlast(work)) is not None:
+            imported, unread = replace(imported, unread=unread), UnreadFiles()
+            _print(imported, as_json, always=every is None)
         if every is None:
             return _end(imported)
         time.sleep(min(max(every, SHARE * (time.monotonic() - begun)), LONGEST_REST))
@@ -90,6 +93,32 @@ def _import(store: Store, files: Sequence[str], format: str | None, tell: Tell) 
     return imported
 
 
+class _Trouble:
+    """Keeps a watch going while the database cannot be written. It reports that once, and the end of it.
+
+    Nothing is lost meanwhile: a file counts as seen only once it is imported, and no turn is imported twice.
+    """
+
+    def __init__(self) -> None:
+        self._lasts = False
+
+    def outlast(self, work: Callable[[], Imported]) -> Imported | None:
+        """What ``work`` returns; None if the database cannot be written now."""
+        from headish.errors import DatabaseFull, DatabaseLocked, DatabaseTimedOut, DatabaseUnavailable, OutcomeUnknown
+
+        try:
+            imported = work()
+        except (DatabaseFull, DatabaseLocked, DatabaseTimedOut, DatabaseUnavailable, OutcomeUnknown) as error:
+            if not self._lasts:
+                say(f"{one_line(str(error), None)}. Watching goes on, and tries again.")
+            self._lasts = True
+            return None
+        if self._lasts:
+            say("The database can be written again.")
+        self._lasts = False
+        return imported
+
+
 class _Once:
     """Passes each note on once: a broken line stays in its file, and each round would report it again."""
 
@@ -114,8 +143,8 @@ def _print(done: Imported, as_json: bool, *, always: bool) -> None:
         say(f"New: {counted(done.added, 'turn')}, {counted(done.bookmarks, 'bookmark')}.")
 
 
-def _end(done: Imported) -> None:
-    if done.broken:
+def _end(done: Imported | None) -> None:
+    if done is not None and done.broken:
         from headish_cli.printing.output import Told
 
         raise Told(f"{counted(done.broken, 'record')} could not be imported")
