@@ -170,6 +170,14 @@ class TestWhoWins:
         headish("config", "set", "db", "my.db")
         assert headish("config", "get", "db").out == f"{tmp_path / 'my.db'}\n"
 
+    def test_no_path_steers_the_terminal(self, tmp_path: Path) -> None:
+        path = f"{tmp_path}/\x1b[31mred"
+        for words in (("path",), ("get", "db"), ("show",)):
+            Path(path).write_text('db = "\\u001b[31m.db"')
+            shown = at_terminal("config", *words, columns=200, env={"HEADISH_CONFIG": path})
+            assert "\x1b" not in shown, words
+            assert "\\x1b[31m" in shown, words
+
     def test_a_password_is_not_shown(self, headish: Command, file: Path) -> None:
         headish("config", "set", "db", "postgresql://me:very-secret@host/x")
         assert "very-secret" not in NoOptions(":memory:")("config", "show").out

@@ -257,3 +257,17 @@ class TestAPathOfOtherBytes:
         monkeypatch.setenv("HEADISH_CONFIG", f"{tmp_path}/config.toml")
         assert "the value of 'db' is not UTF-8" in headish.fails("config", "set", "db", f"{tmp_path}/\udcff")
         assert os.listdir(tmp_path) == []
+
+    def test_a_document_needs_a_name_that_is_text(self, headish: Command, tmp_path: Path) -> None:
+        file = f"{tmp_path}/caf\udce9.txt"
+        Path(file).write_text("coffee")
+        told = headish.fails("doc", file)
+        assert told.endswith("caf\\udce9.txt is not UTF-8, so it cannot be stored: --name gives another name")
+        assert "attach standard input" in headish.fails("add", "-a", file)
+        headish("doc", file, "--name", "café.txt")
+        assert headish("get").out == "coffee\n"
+
+    def test_a_text_of_other_bytes_is_refused_in_words(self, headish: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        for words in (("add", "caf\udce9"), ("add", "hi", "--speaker", "\udce9"), ("add", "hi", "--key", "\udce9")):
+            monkeypatch.setattr(sys, "argv", ["headish", *words])
+            assert headish.fails(*words).endswith("; the command line holds bytes that are not UTF-8"), words

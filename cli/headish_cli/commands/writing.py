@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
-from headish_cli.commands.talking.saying import attach_option, read_content
+from headish_cli.commands.talking.saying import attach_option, name_of, read_content
 from headish_cli.options import (
     INPUT,
     CachingCommand,
@@ -133,6 +133,8 @@ def doc_command(
     """Store a document as a turn and print its id. PATH may be - for standard input."""
     arguments = _read_given(continues, servers, settings_pairs, said_at)
     document: bytes | str = read_stdin(PAYLOAD_LIMIT_BYTES) if path == "-" else path
+    if options["name"] is None:
+        name_of(path, "--name gives another name")
     with settings.open(create=True) as store:
         known_turn = options["key"] and store.find(options["key"])
         turn = store.add_document(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -41,6 +43,9 @@ def hint(error: HeadishError, settings: object) -> str:
     is_missing = isinstance(error, UnknownDatabase) and not isinstance(error, UnknownSpace)
     if is_missing and click.get_current_context().invoked_subcommand != "restore":  # where the backup is missing
         return "; 'headish add', 'headish ask' and 'headish import' make one"
+    # Python reads such bytes as lone surrogates, a word that tells a person nothing.
+    if "surrogate" in str(error) and any(os.fsencode(word) != word.encode(errors="replace") for word in sys.argv):
+        return "; the command line holds bytes that are not UTF-8"
     if isinstance(error, UnknownTurn) and isinstance(settings, GlobalOptions) and settings.db is None:
         return _where(settings)
     return ""

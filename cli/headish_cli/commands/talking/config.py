@@ -18,7 +18,7 @@ from headish_cli.configuration import (
 )
 from headish_cli.options import GlobalOptions, json_option
 from headish_cli.printing.briefs import BriefGroup
-from headish_cli.printing.output import Told, one_line, pad, print_json_lines, say
+from headish_cli.printing.output import Told, one_line, pad, print_json_lines, say, write
 
 key_argument = click.argument("key", type=click.Choice(tuple(KEYS)), metavar="KEY")
 
@@ -48,7 +48,7 @@ def config_command() -> None:
 @config_command.command("path")
 def path_command() -> None:
     """Print where the file is, or would be."""
-    click.echo(config_path())
+    write(f"{config_path()}\n")
 
 
 @config_command.command("get")
@@ -59,7 +59,7 @@ def get_command(key: str) -> None:
     value = read_config(path).get(key)
     if value is None:
         raise Told(f"{path} does not say {key}")
-    click.echo(value)
+    write(f"{value}\n")
 
 
 @config_command.command("set")

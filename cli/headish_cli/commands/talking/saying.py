@@ -117,19 +117,30 @@ def read_content(text: str | None, attached: tuple[str, ...], *, may_be_absent: 
 def read_attachment(place: str) -> Any:
     """Make a content block of a file, of standard input (``-``), or of a URL, which is not fetched.
 
-    Raises: OSError; TooLarge; InvalidContent for an empty file; InvalidArgument for an invalid URL.
+    Raises: OSError; TooLarge; InvalidContent for an empty file; InvalidArgument for an invalid URL; Told.
     """
     from base64 import b64encode
-    from os.path import basename
 
     from headish.content.media import guess_media_type
 
     if place.lower().startswith(SCHEMES):
         return _url_block(place)
     data = read_file(place, PAYLOAD_LIMIT_BYTES)
-    name = None if place == "-" else basename(place)
+    name = None if place == "-" else name_of(place, "rename it, or attach standard input: -a - < FILE")
     source = {"type": "base64", "media_type": guess_media_type(data, name), "data": b64encode(data).decode()}
     return {"type": "document", "source": source, **({"name": name} if name else {})}
+
+
+def name_of(path: str, advice: str) -> str:
+    """The name of a file. Raises: Told, with the advice, if it is not UTF-8: the name is stored as text."""
+    from os.path import basename
+
+    try:
+        return basename(path.encode().decode())
+    except UnicodeEncodeError:
+        from headish_cli.printing.output import Told
+
+        raise Told(f"the name of the file {path} is not UTF-8, so it cannot be stored: {advice}") from None
 
 
 def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
