@@ -409,3 +409,16 @@ def test_paths_lead_to_their_apis_and_others_nowhere(upstream: Upstream, gateway
     asked = len(upstream.asked)
     assert not [*failing([(each,) for each in ("/", "/v1/messages", "/to/", "/to/x/y", "/healthz/")], leads_nowhere)]
     assert len(upstream.asked) == asked
+
+
+def test_a_call_that_meets_an_unexpected_error_has_an_end(
+    upstream: Upstream, gateway: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream.script = lambda _: answer(b"{}")
+    with monkeypatch.context() as patch:
+        patch.setattr("headish.gateway.passing.proxy.dress", lambda _: {}["a key of the call"])
+        assert gateway.ask(PATH, b"{}")[0] == 500
+    assert gateway.ask(PATH, b"{}")[0] == 200
+    ends = [call.end for call in gateway.calls(2) if call.end]
+    assert [(end.outcome, end.error) for end in ends] == [("broken", "an unexpected error (KeyError)"), ("ok", None)]
+    assert gateway.health()["open"] == 0

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from headish.gateway.recording import spooling
+from headish.gateway.recording.bodies import RecordedBody
 from headish.gateway.recording.spooling import Recording, Spooler
 from headish.gateway.spool import CallEnd, SpooledCall, SpoolFrame, SpoolKind, SpoolReader, SpoolWriter
 from headish.gateway.spool.state import (
@@ -114,6 +115,35 @@ def test_a_disk_that_hangs_delays_no_call_and_calls_beyond_the_bound_are_counted
     asyncio.run(run())
     outcomes = [call.end.outcome for call in SpoolReader(tmp_path).read() if call.end]
     assert outcomes == ["ok", "ok", "unrecorded"]
+
+
+def test_an_unexpected_error_in_one_call_takes_nothing_from_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = RecordedBody.feed
+
+    def feed(self: RecordedBody, data: bytes) -> Iterable[bytes]:
+        if data == b"odd":
+            raise KeyError("what the call said")
+        return whole(self, data)
+
+    monkeypatch.setattr(RecordedBody, "feed", feed)
+
+    async def run() -> Spooler:
+        spooler = Spooler(SpoolWriter(tmp_path))
+        recordings = [begin(spooler) for _ in range(2)]
+        for part in (b"said ", b"odd", b"more"):
+            recordings[0].chunk(SpoolKind.RESPONSE, part)
+            recordings[1].chunk(SpoolKind.RESPONSE, b"x")
+        for recording in recordings:
+            recording.end(CallEnd(outcome="ok", at=1))
+        await spooler.close(60)
+        return spooler
+
+    spooler = asyncio.run(run())
+    ended = [(call.response, call.end.outcome) for call in SpoolReader(tmp_path).read() if call.end]
+    assert sorted(ended) == [(b"said ", "unrecorded"), (b"xxx", "ok")]
+    assert (spooler.unrecorded, spooler.reason, spooler.open_calls) == (1, "an unexpected error (KeyError)", 0)
 
 
 def test_what_waits_is_written_when_the_gateway_ends(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import http.client
 import json
 import os
@@ -15,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 
 from headish import Store
@@ -22,8 +25,9 @@ from headish.errors import InvalidArgument
 from headish.gateway.files import write_whole
 from headish.gateway.passing.access import ACCESS_FILE, Access
 from headish.gateway.spool import SpoolReader
+from headish.serve.processes.children import ChildTold
 from headish.serve.processes.settings import ServeSettings, find_folder
-from headish.serve.processes.supervising import find_addresses
+from headish.serve.processes.supervising import Child, find_addresses
 from headish.values.access.tokens import Token, is_token, make_token, token_hash
 from headish_cli.commands.serving.passed import gateway_problems
 from headish_cli.options import GlobalOptions
@@ -248,6 +252,7 @@ def test_a_server_answers_at_the_address_on_which_it_listens(tmp_path: Path, ups
 SERVING = """
 import os, signal, threading
 from headish import Store
+from headish.serve.processes.children import ChildTold
 from headish.serve.processes.settings import ServeSettings
 from headish.serve.processes.supervising import run_server
 
@@ -314,6 +319,32 @@ def test_a_child_that_cannot_start_ends_the_server(tmp_path: Path, upstream: Ups
     )
     assert run.returncode == 1
     assert "headish web: " in run.stderr
+
+
+def test_a_child_for_which_the_machine_has_no_room_is_started_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Child] = []
+    said: list[str] = []
+    start = Child._start
+
+    async def scarce(self: Child) -> asyncio.subprocess.Process:
+        started.append(self)
+        if len(started) in (2, 3):
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        process = await start(self)
+        if len(started) == 1:
+            process.kill()
+        else:
+            self.kill()
+        return process
+
+    monkeypatch.setattr("headish.serve.processes.supervising.FIRST_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr(Child, "_start", scarce)
+    assert asyncio.run(Child(ChildTold("web", msgspec.Raw(b"{}")), said.append).keep())
+    assert len(started) == 4
+    assert ["cannot be started (Resource temporarily unavailable)" in each for each in said] == [False, True, True]
+    del started[1:]  # so that the next one is the first of its child, and finds no room
+    with pytest.raises(BlockingIOError):
+        asyncio.run(Child(ChildTold("web", msgspec.Raw(b"{}")), said.append).keep())
 
 
 SHOWING = """#!{python}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 
 from headish.gateway.recording import spooling
+from headish.gateway.recording.messages import SocketMessage
+from headish.gateway.recording.sockets import _read_event
 from support.gateways import PATIENCE_SECONDS, running
 from support.sockets import SocketUpstream, completed, create
 from support.websockets import (
@@ -99,3 +102,23 @@ def test_a_segment_is_sealed_while_a_websocket_stays_open(
             for call in gateway.calls(1):
                 gateway.reader.forget(call.id)
             wait_for(lambda: not list(gateway.reader.read()) and not gateway.spooled())
+
+
+def test_an_unexpected_error_in_a_socket_ends_its_record_and_no_other(
+    upstream: SocketUpstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(message: SocketMessage) -> Any:
+        if b"odd" in message.data:
+            raise KeyError("what the call said")
+        return _read_event(message)
+
+    monkeypatch.setattr("headish.gateway.recording.sockets._read_event", read)
+    with running(tmp_path, upstream.url) as gateway:
+        with open_socket(gateway) as client:
+            answered(client, create("hello"))
+            answered(client, create("odd"))
+        with open_socket(gateway) as client:
+            answered(client, create("hello"))
+        said = [json.loads(call.request) for call in requests_of(gateway, 2)]
+        assert said == [create("hello")] * 2
+        assert "calls that were not recorded: 1 (an unexpected error (KeyError))" in gateway.health()["problems"]

@@ -34,7 +34,7 @@ from headish.gateway.passing.tunnel import Tunnel
 from headish.gateway.passing.upstreams import CallTarget, Shape, Upstream
 from headish.gateway.recording.redacting import KeyFilter
 from headish.gateway.recording.sockets import SocketRecording, is_read
-from headish.gateway.recording.spooling import Recording, Spooler
+from headish.gateway.recording.spooling import Recording, Spooler, unforeseen
 from headish.gateway.spool import CallBegin, CallEnd, Outcome, ResponseHead, SpoolKind, now
 from headish.values.checks.addresses import Address
 from headish.values.ids import IdMint
@@ -169,6 +169,9 @@ class _Exchange:
             self._end("client gone")
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             return self._break_off(error)
+        except Exception as error:  # the server's log tells it; the record must not wait for the end of this call
+            self._end("broken", unforeseen(error))
+            raise
         else:
             self._end("ok")
         assert self._response is not None

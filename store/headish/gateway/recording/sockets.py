@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from headish.gateway.recording.bodies import RecordedBody
 from headish.gateway.recording.messages import HeldBytes, MessageReader, Opcode, SocketMessage, UnreadableFrames
 from headish.gateway.recording.redacting import KeyFilter
-from headish.gateway.recording.spooling import TOO_SLOW, Recording, Spooler
+from headish.gateway.recording.spooling import TOO_SLOW, Recording, Spooler, unforeseen
 from headish.gateway.spool import (
     UNREADABLE,
     CallBegin,
@@ -305,7 +305,7 @@ class SocketRecording:
         """Record a chunk of the client before it passes. Returns whether all that the client sent so far is in the
         spool."""
         self._passed += 1
-        is_written = await self._spooler.confirm_all(lambda: self._counted(self._calls.sent(data, at)))
+        is_written = await self._spooler.confirm_all(lambda: self._counted(self._calls.sent(data, at), at))
         return is_written and not (self._calls.is_over or self._calls.has_passed_over)
 
     def stop(self, reason: str, at: int) -> None:
@@ -321,11 +321,14 @@ class SocketRecording:
     def _put(self, use: Callable[[bytes, int], Iterator[SpoolFrame]], data: bytes, at: int) -> None:
         if self._is_dropped:
             return
-        if not self._spooler.put(lambda: self._counted(use(data, at)), len(data)):
+        if not self._spooler.put(lambda: self._counted(use(data, at), at), len(data)):
             self.stop(TOO_SLOW, at)  # for good: after a missing chunk, the frames cannot be read
             return
         self._passed += 1
 
-    def _counted(self, frames: Iterator[SpoolFrame]) -> Iterator[SpoolFrame]:
-        yield from frames
+    def _counted(self, frames: Iterator[SpoolFrame], at: int) -> Iterator[SpoolFrame]:
+        try:
+            yield from frames
+        except Exception as error:  # the frames of other calls follow in the same list
+            yield from self._calls.stop(unforeseen(error), at)
         self._read += 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from headish.gateway.recording.bodies import RecordedBody
 from headish.gateway.recording.messages import HeldBytes
@@ -168,7 +169,7 @@ class Recording:
         self.begun: CallBegin | None = None
         self._spooler = spooler
         self._bodies: dict[SpoolKind, RecordedBody] = {}
-        self._is_dropped = False
+        self._is_dropped = self._is_broken = False
         spooler.open_calls += 1
 
     def begin(self, value: CallBegin) -> SpoolFrame:
@@ -205,10 +206,10 @@ class Recording:
 
     def _ending(self, value: CallEnd) -> Iterator[SpoolFrame]:
         for kind in (SpoolKind.REQUEST, SpoolKind.RESPONSE):
-            yield from self._rest(kind)
+            yield from self._guarded(partial(self._rest, kind))
         left_out = next((body.left_out for body in self._bodies.values() if body.left_out), None)
         is_cut = any(body.is_cut for body in self._bodies.values())
-        outcome = "unrecorded" if self._is_dropped or is_cut else value.outcome
+        outcome = "unrecorded" if self._is_dropped or self._is_broken or is_cut else value.outcome
         if is_cut and not self._is_dropped:
             self._spooler.cut(f"a body is too large: {left_out}")
         yield end(
@@ -229,6 +230,21 @@ class Recording:
         return [] if body is None else [SpoolFrame(kind, self.call, piece) for piece in body.finish()]
 
     def _put(self, job: _Job, size: int = 0) -> None:
-        if not self._is_dropped and not self._spooler.put(job, size):
+        if not self._is_dropped and not self._spooler.put(partial(self._guarded, job), size):
             self._is_dropped = True
             self._spooler.drop()
+
+    def _guarded(self, job: _Job) -> Iterator[SpoolFrame]:
+        """Make the frames of a job. After one that fails, the call has no more, except its end."""
+        if self._is_broken:
+            return
+        try:
+            yield from job()
+        except Exception as error:  # the frames of other calls follow in the same list
+            self._is_broken = True
+            self._spooler.cut(unforeseen(error))
+
+
+def unforeseen(error: Exception) -> str:
+    """The reason why a call is not recorded after an error that no code expects. Its words may be the call's own."""
+    return f"an unexpected error ({type(error).__name__})"

@@ -70,24 +70,29 @@ class Child:
         """Start the child, and restart it whenever it has died, until ``end`` or ``kill``. False if it cannot run with
         its settings at all."""
         delay = FIRST_DELAY_SECONDS
-        while (process := await self._begin()) is not None:
+        while True:
             started_at = time.monotonic()
-            code = await process.wait()
-            if self._is_ending.is_set():
-                break
-            lived = time.monotonic() - started_at
-            # Only at its first start: later, the same code can mean a database that is away for a while.
-            if code == UNFIT and not self._has_lived:
-                return False
+            try:
+                if (process := await self._begin()) is None:
+                    return True
+                code = await process.wait()
+            except OSError as error:  # the machine has no process or memory for it
+                if not self._has_lived:
+                    raise
+                why = f"cannot be started ({error.strerror})"
+            else:
+                if self._is_ending.is_set():
+                    return True
+                # Only at its first start: later, the same code can mean a database that is away for a while.
+                if code == UNFIT and not self._has_lived:
+                    return False
+                why = f"has ended ({_meaning(code)})"
             self._has_lived = True
-            delay = FIRST_DELAY_SECONDS if lived > LIVED_SECONDS else delay
+            delay = FIRST_DELAY_SECONDS if time.monotonic() - started_at > LIVED_SECONDS else delay
             with suppress(OSError):  # nobody reads it, or the disk is full
-                self._say(
-                    f"headish serve: {self.name} has ended ({_meaning(code)}); it is started again in {delay:g} s"
-                )
+                self._say(f"headish serve: {self.name} {why}; it is started again in {delay:g} s")
             await _wait(self._is_ending, delay)
             delay = min(2 * delay, LONGEST_DELAY_SECONDS)
-        return True
 
     async def end(self) -> None:
         """Ask the child to end, wait, and kill it if it does not. A child that has work to do at its end, but has just
