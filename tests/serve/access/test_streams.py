@@ -7,15 +7,19 @@ import errno
 import time
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
 from headish import Database, Store
 from headish.errors import Closed, DatabaseLocked
 from headish.serve.access import watching
+from headish.serve.access.problems import SERVER_FAILED
 from headish.serve.access.watching import WatchedStream
+from headish.serve.api.streaming import _answering
 from headish.serve.pages.hub import LOST, WAITING_LIMIT, Hub
+from headish.serve.pages.live import _events, write_event
+from headish.values.ids import TurnId
 from support.serving import serving
 
 FOLLOW = "/api/v1/follow"
@@ -159,3 +163,52 @@ def test_a_page_that_falls_behind_is_told_to_come_again() -> None:
             assert (slow.get_nowait(), slow.empty()) == (LOST, True)
 
     asyncio.run(run())
+
+
+class Odd:
+    """A store whose streams meet an error that no code expects, and an answer that does."""
+
+    space, failure = "default", None
+
+    def follow(self, *_: Any, **__: Any) -> Self:
+        return self
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        raise KeyError("a name of the server's own")
+
+
+def test_an_unexpected_error_ends_a_stream_with_words_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    store: Any = Odd()
+
+    async def ask(**_: Any) -> None:
+        raise KeyError("a name of the server's own")
+
+    async def opening() -> Any:
+        return store
+
+    async def run() -> tuple[bytes, list[bytes], str | None]:
+        async with asyncio.timeout(60):
+            answered = b"".join([piece async for piece in _answering(ask, {})])
+            told = [piece async for piece in _events(store, Hub(), "cursor")]
+            hub = Hub()
+            with hub.listening("default") as queue:
+                arriving = await hub.begin(store, TurnId("a"), opening())
+                while (await queue.get())["event"] != "change":
+                    pass
+            return answered, told, arriving.failure
+
+    answered, told, failure = asyncio.run(run())
+    assert answered.startswith(b'event: problem\ndata: {"status":500,"code":"InternalError"')
+    assert told[-1] == write_event(LOST)
+    assert failure == SERVER_FAILED
+    assert b"own" not in answered
+    assert caplog.text.count('KeyError: "a name of the server\'s own"') == 3
