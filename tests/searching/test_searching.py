@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from headish import Database, Store
 from headish.content.searching.questions import NESTED
 from headish.errors import InvalidArgument, InvalidRole, ReadOnly
-from headish.history.searching import candidates, hits
+from headish.history.searching import candidates, hits, reaching
 from headish.rows.upkeep import searches
 from headish.values.limits import QUESTION_WORDS_LIMIT
 from support.growing import grow
@@ -272,6 +272,31 @@ class TestFilters:
         assert entry.conversation.first == first.id
         store.conversations.set(called.id, tags=["home"])
         assert set(found(store, "cat", tag="home")) == {first.id, edited.id}
+
+    def test_a_conversation_of_many_branches_is_searched_whole(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(reaching, "GROWN_LIMIT", 3)
+        root = store.add_turn("cat?")
+        branches = store.add_turns({"content": call("bash", at=f"branch{n}"), "continues": [root.id]} for n in range(9))
+        store.conversations.set(root.id, tags=["work"])
+        assert len(found(store, "", tag="work")) == 10
+        assert found(store, "branch8", tag="work") == [branches[8].id]
+        # Only in the last branch.
+        store.add_turn(call("rare"), continues=branches[8].id)
+        assert [each.conversation.first for each in store.conversations.list(tool="rare").entries] == [root.id]
+
+    def test_a_turn_of_many_branches_leaves_the_names_of_the_other_hits_alone(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(reaching, "GROWN_LIMIT", 3)
+        first = store.add_turn("other cat")
+        store.add_turn("left", continues=first.id)
+        store.add_turn("right", continues=first.id, bookmark="right")
+        root = store.add_turn("cat")
+        store.add_turns({"content": f"branch {n}", "continues": [root.id]} for n in range(9))
+        names = {hit.turn.id: hit.names for hit in store.search("cat", order="time")}
+        assert names[first.id] == ("right",)
 
     def test_names_and_tags_are_those_of_conversations_that_hold_the_turn(self, store: Store) -> None:
         grown = grow(store, "cat? <- one, cat? <- two, other cat? <- three")
