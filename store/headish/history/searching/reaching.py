@@ -12,7 +12,8 @@ from headish.values.names import stored_name
 from headish.values.places import Place
 
 GROWN_LIMIT = 2000
-"""The most chains that are followed from a turn. If more grew from it, only the names and heads of these are found."""
+"""The most chains that are followed from the turns of a page. If more grew from them, only names and heads of these are
+shown."""
 
 
 class Reached(NamedTuple):
@@ -22,14 +23,19 @@ class Reached(NamedTuple):
     heads: tuple[TurnId, ...]
 
 
-def reach(connection: Connection, space: int, places: Iterable[Place]) -> Mapping[Place, Reached]:
-    """The names and heads that reach each of the places, those of the first ``GROWN_LIMIT`` chains that grew from it.
+def grown_from(connection: Connection, space: int, places: Iterable[Place]) -> list[tuple[Place, int, int]]:
+    """``(place, chain, low)`` for each chain that grew from a place, including the place's own, and the position from
+    which on it did."""
+    return grown_chains(connection, space, list(dict.fromkeys(places)), GROWN_LIMIT)
 
-    Cost: a statement for each 64 places, which takes one step for each fork after them (one for each place, if those of
-    the 64 are more than the limit), and one for the chains that grew from them, which looks at every bookmark of the
-    space.
+
+def reach(connection: Connection, space: int, places: Iterable[Place]) -> Mapping[Place, Reached]:
+    """The names and heads that reach each of the places.
+
+    Cost: a statement for each 64 places, which takes one step for each fork after them, and one for the chains that
+    grew from them, which looks at every bookmark of the space.
     """
-    grown = grown_chains(connection, space, list(dict.fromkeys(places)), GROWN_LIMIT)
+    grown = grown_from(connection, space, places)
     chains = sorted({chain for _, chain, _ in grown})
     names: dict[int, list[tuple[int, bytes]]] = {}
     heads: dict[int, tuple[int, TurnId]] = {}

@@ -25,6 +25,8 @@ from headish.values.results.plain import as_plain
 
 LOG = logging.getLogger("headish.serve")
 PROBLEM = "application/problem+json"
+SERVER_FAILED = "the server failed; its log says how"
+"""What a caller reads about an error that is not headish's own: its message may name anything, so it is logged."""
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
@@ -33,8 +35,8 @@ async def answer_error(request: Request, error: Exception) -> Response:
         return problem(
             request.scope, error.status_code, "HTTPError", str(error.detail), headers=dict(error.headers or {})
         )
-    if not isinstance(error, HeadishError):  # its message may name anything, so it stays in the log
-        return problem(request.scope, 500, "InternalError", "the server failed; its log says how")
+    if not isinstance(error, HeadishError):
+        return problem(request.scope, 500, "InternalError", SERVER_FAILED)
     status = status_of(error)
     if status >= 500:
         LOG.warning("%s %s: %s", request.method, request.url.path, error)

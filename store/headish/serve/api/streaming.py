@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from headish.errors import CallCancelled, HeadishError
-from headish.serve.access.problems import facts_of, status_of
+from headish.serve.access.problems import LOG, SERVER_FAILED, facts_of, status_of
 from headish.serve.access.state import enter
 from headish.serve.api.calling import answer, plain, read_arguments
 from headish.serve.api.table import ApiVerb
@@ -84,6 +84,9 @@ async def _answering(function: Any, given: dict[str, Any]) -> AsyncIterator[byte
             await pieces.put(event("turn", plain(turn)))
         except HeadishError as error:
             await pieces.put(event("problem", _problem(error)))
+        except Exception:
+            LOG.exception("%s failed", function.__name__)
+            await pieces.put(event("problem", {"status": 500, "code": "InternalError", "detail": SERVER_FAILED}))
         finally:
             await pieces.put(None)
 

@@ -15,6 +15,7 @@ from headish.aio import AsyncStore
 from headish.aio.answers import AsyncAnswer
 from headish.errors import HeadishError, UnknownCall
 from headish.gateway.spool.arriving import GrownAnswer
+from headish.serve.access.problems import LOG, SERVER_FAILED
 from headish.serve.access.state import state_of
 from headish.serve.pages.arriving import PAUSE_SECONDS, Arriving, Told, tail_answers
 from headish.serve.recorder.parts import pieces_of
@@ -136,6 +137,9 @@ class Hub:
                 arriving.failure = words_for_callers(answer.failure)
         except HeadishError as error:
             arriving.failure = words_for_callers(error)
+        except Exception:
+            LOG.exception("an answer failed")
+            arriving.failure = SERVER_FAILED
         finally:
             arriving.ended = time.monotonic()
             # A failed answer stays for a while, so that a page opened later can say why there is no answer.

@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from headish.aio import AsyncStore
 from headish.errors import HeadishError
+from headish.serve.access.problems import LOG
 from headish.serve.access.state import enter
 from headish.serve.pages.arriving import Told
 from headish.serve.pages.hub import LOST, Hub, hub_of
@@ -56,6 +57,9 @@ async def _follow(store: AsyncStore, after: str, queue: asyncio.Queue[Told]) -> 
             async for change in changes:
                 await queue.put(_told(change))
     except HeadishError:  # mostly a lost cursor; the page then fetches itself anew, which reports any other error
+        await queue.put(LOST)
+    except Exception:
+        LOG.exception("/live failed")
         await queue.put(LOST)
 
 
