@@ -12,8 +12,7 @@ from headish.values.names import stored_name
 from headish.values.places import Place
 
 GROWN_LIMIT = 2000
-"""The most chains that are followed from the turns of a page. If more grew from them, only names and heads of these are
-shown."""
+"""The most chains that are followed from a turn. If more grew from it, only the names and heads of these are found."""
 
 
 class Reached(NamedTuple):
@@ -23,19 +22,14 @@ class Reached(NamedTuple):
     heads: tuple[TurnId, ...]
 
 
-def grown_from(connection: Connection, space: int, places: Iterable[Place]) -> list[tuple[Place, int, int]]:
-    """``(place, chain, low)`` for each chain that grew from a place, including the place's own, and the position from
-    which on it did."""
-    return grown_chains(connection, space, list(dict.fromkeys(places)), GROWN_LIMIT)
-
-
 def reach(connection: Connection, space: int, places: Iterable[Place]) -> Mapping[Place, Reached]:
-    """The names and heads that reach each of the places.
+    """The names and heads that reach each of the places, those of the first ``GROWN_LIMIT`` chains that grew from it.
 
-    Cost: a statement for each 64 places, which takes one step for each fork after them, and one for the chains that
-    grew from them, which looks at every bookmark of the space.
+    Cost: a statement for each 64 places, which takes one step for each fork after them (one for each place, if those of
+    the 64 are more than the limit), and one for the chains that grew from them, which looks at every bookmark of the
+    space.
     """
-    grown = grown_from(connection, space, places)
+    grown = grown_chains(connection, space, list(dict.fromkeys(places)), GROWN_LIMIT)
     chains = sorted({chain for _, chain, _ in grown})
     names: dict[int, list[tuple[int, bytes]]] = {}
     heads: dict[int, tuple[int, TurnId]] = {}

@@ -9,8 +9,8 @@ import msgspec
 
 from headish.database.query import Connection
 from headish.history.reading.versions import find_firsts
-from headish.history.searching.reaching import grown_from
-from headish.rows.bookmarks import find_bookmark, list_bookmarks
+from headish.rows.bookmarks import ALL, find_bookmark, list_bookmarks
+from headish.rows.threads.places import grown_chains
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import turn_by_id
 from headish.rows.upkeep.matches import subjects_page
@@ -57,9 +57,9 @@ def of_tag(connection: Connection, space: int, tag: str) -> Ranges:
 
 
 def grown_into(connection: Connection, space: int, firsts: Iterable[Place]) -> Ranges:
-    """The turns that grew from places, including the turns there."""
+    """The turns that grew from places, including the turns there. Cost: one step for each fork after them."""
     ranges: dict[int, list[tuple[int, int]]] = {}
-    for _, chain, low in grown_from(connection, space, firsts):
+    for _, chain, low in grown_chains(connection, space, list(dict.fromkeys(firsts)), ALL):
         ranges.setdefault(chain, []).append((low, END))
     return ranges
 

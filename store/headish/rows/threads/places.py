@@ -241,12 +241,15 @@ GROWN_CHAINS = Query(
 def grown_chains(
     connection: Connection, space: int, places: Sequence[Place], limit: int
 ) -> list[tuple[Place, int, int]]:
-    """The chains that grew from places: ``(place, chain, first position)``; ``limit`` for each ``LOOKED_UP`` places."""
+    """The chains that grew from places: ``(place, chain, first position)``; at most ``limit`` from each place."""
     grown: list[tuple[Place, int, int]] = []
     for start in range(0, len(places), LOOKED_UP):
-        listed = as_list(places[start : start + LOOKED_UP])
-        rows = connection.rows(GROWN_CHAINS, space=space, limit=limit, places=listed)
-        grown += [(Place(from_chain, from_pos), chain, low) for from_chain, from_pos, chain, low in rows]
+        listed = places[start : start + LOOKED_UP]
+        rows = list(connection.rows(GROWN_CHAINS, space=space, limit=limit, places=as_list(listed)))
+        if len(rows) == limit and len(listed) > 1:  # one of many forks would leave nothing for the others
+            grown += [each for place in listed for each in grown_chains(connection, space, [place], limit)]
+        else:
+            grown += [(Place(from_chain, from_pos), chain, low) for from_chain, from_pos, chain, low in rows]
     return grown
 
 

@@ -18,7 +18,7 @@ class Hit(Struct, frozen=True):
     were looked for. ``score`` is higher for a better hit, and is compared with those of the same search alone; it is 0
     where the newest come first.
     ``names`` are the bookmarks whose threads hold the turn; ``heads`` the turns that nothing continues and that lead
-    to it.
+    to it. Both are those of the first 2,000 branches after the turn.
     """
 
     turn: Turn
