@@ -81,6 +81,19 @@ def test_a_stream_ends_when_its_token_or_session_does(tmp_path: Path) -> None:
             thread.join(60)
 
 
+@pytest.mark.slow
+def test_a_head_of_a_stream_is_answered_and_its_connection_goes_on(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "talk.db") as store:
+        store.add_turn("Hi", bookmark="main")
+    with serving(tmp_path / "talk.db", tmp_path / "state") as served, served.client() as client:
+        for path in (FOLLOW, "/live"):
+            answer = client.head(path)
+            assert (answer.status_code, answer.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+            with client.stream("GET", path) as stream:
+                assert dict(stream.headers) | {"date": ""} == dict(answer.headers) | {"date": ""}
+        assert client.get("/api/v1/log").status_code == 200
+
+
 def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "WATCHED_SECONDS", 0.01)
     monkeypatch.setattr(watching, "SLOW_SECONDS", 0.05)
