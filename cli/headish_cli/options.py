@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from headish.errors import InvalidContent, TooLarge, UnknownDatabase, UnknownSpace
 from headish.values.caches import TTLS
+from headish.values.checks.controls import escape_controls
 from headish.values.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
 from headish.values.times import parse_time
 from headish_cli import uncollected
@@ -393,7 +394,8 @@ def _hint_at_slip(key: str) -> None:
 
     known_keys = ("params", *SHORTCUTS)
     if key not in known_keys and (close := get_close_matches(key, known_keys, 1)):
-        click.echo(f"note: --set {key} is not an option that headish knows; did you mean {close[0]}?", err=True)
+        note = f"note: --set {key} is not an option that headish knows; did you mean {close[0]}?"
+        click.echo(escape_controls(note), err=True)
 
 
 def read_time(text: str | None, option: str) -> datetime | None:

@@ -21,7 +21,7 @@ from headish import Database, Store, restore, rewrite_bundle, verify_bundle
 from headish.errors import HeadishError
 from headish_cli.main import main
 from headish_cli.options import PLACE
-from support.command import Command
+from support.command import Command, at_terminal
 from support.loops import failing
 
 if not hasattr(os, "mkfifo"):
@@ -236,6 +236,15 @@ def test_a_folder_of_the_kernels_is_not_walked(headish: Command) -> None:
         assert "/proc" in headish.run("import", "/proc/self").err
 
 
+def test_no_path_and_no_option_steers_the_terminal(headish: Command, tmp_path: Path) -> None:
+    path = f"{tmp_path}/\x1b]0;name\x07"
+    headish("add", "hi")
+    for words in (("backup", path), ("--db", path, "db", "path"), ("add", "hi", "--set", "para\x1b]0;x\x07ms=1")):
+        shown = at_terminal("--db", headish.target, *words)
+        assert "\\x1b]0;" in shown, words
+        assert "\x1b]0;" not in shown, words
+
+
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS takes no file name that is not UTF-8; run these on Linux")
 class TestAPathOfOtherBytes:
     """A file name is any bytes. Those that are not UTF-8 are escapes wherever the command prints the path."""
@@ -250,6 +259,7 @@ class TestAPathOfOtherBytes:
         assert headish("bundle", "create", f"{other}.bundle", "--json").json["path"] == f"{other}.bundle"
         assert headish("restore", file, f"{file}.db", "--json").json["target"] == f"{file}.db"
         assert Command(f"{file}.db")("config", "show", "--json").json_lines[0]["value"] == f"{file}.db"
+        assert Command(f"{file}.db")("db", "path").out == f"{tmp_path}/file\\udcff.db\n"
 
     def test_the_configuration_refuses_it(
         self, headish: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

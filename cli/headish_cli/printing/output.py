@@ -90,7 +90,8 @@ def write(data: str | bytes) -> None:
     """Write data to stdout unchanged; at a terminal as text, with control characters escaped."""
     if not sys.stdout.isatty():
         # As bytes: a text stream would change line ends on some systems, and click would remove ANSI sequences.
-        click.echo(data.encode() if isinstance(data, str) else data, nl=False)
+        # A path may be bytes that are not UTF-8, which Python keeps as lone surrogates.
+        click.echo(data.encode(errors="backslashreplace") if isinstance(data, str) else data, nl=False)
         return
     text = data if isinstance(data, str) else data.decode(errors="backslashreplace")
     click.echo(escape_controls(text), nl=False)

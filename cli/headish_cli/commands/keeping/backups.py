@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
-from headish_cli.printing.output import counted, print_json, say
+from headish_cli.printing.output import counted, print_json, say, write
 from headish_cli.printing.progress import counting_turns
 
 
@@ -33,7 +33,7 @@ def backup_command(settings: GlobalOptions, dest: str, one_space: bool, quick: b
         return
     spaces = counted(len(backup.spaces), "space")
     say(f"{backup.path}: {counted(backup.turns, 'turn')} in {spaces}, {backup.size_bytes:,} bytes, checked.")
-    click.echo(f"{backup.blake3}  {backup.path}")
+    write(f"{backup.blake3}  {backup.path}\n")
 
 
 @click.command("restore")
