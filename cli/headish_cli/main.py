@@ -110,8 +110,13 @@ class HeadishCommand(LazyGroup):
         # Resilient parsing is a completion: a broken file must not disturb the person's line.
         if parent is None and not extra.get("resilient_parsing"):
             extra["default_map"], extra["obj"] = _read_configured()
-        with _silent_when_closed():
-            return super().make_context(info_name, args, parent, **extra)
+        try:
+            with _silent_when_closed():
+                return super().make_context(info_name, args, parent, **extra)
+        except OSError as error:  # of --help and --version, which print before a command runs
+            from headish_cli.printing.hints import refusal
+
+            raise refusal(error, None) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         _write_utf8()

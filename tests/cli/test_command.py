@@ -105,11 +105,12 @@ class TestExitCodes:
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device is always full here; run this on Linux")
     def test_a_full_disk_is_told_in_one_line(self, headish: Command) -> None:
         headish("add", "q")
-        with open("/dev/full", "wb") as full:
-            words = [HEADISH, "--db", headish.target, "log"]
-            done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
-        assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
-        assert b"No space left" in done.stderr
+        for words in (["log"], ["--help"], ["--version"], ["log", "--help"]):
+            with open("/dev/full", "wb") as full:
+                command = [HEADISH, "--db", headish.target, *words]
+                done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+            assert (done.returncode, done.stderr.count(b"\n")) == (1, 1), words
+            assert b"No space left" in done.stderr, words
 
     @pytest.mark.slow
     def test_what_is_printed_is_utf8_whatever_the_locale_says(self, headish: Command) -> None:
