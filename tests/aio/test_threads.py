@@ -445,6 +445,25 @@ def test_what_a_program_stores_while_it_exits_is_stored(file_place: FilePlace) -
         assert [turn.text for turn in store.turns()] == ["one", "two"]
 
 
+LEFT_OPEN = """
+import asyncio
+from headish.aio.streams import AsyncStream
+
+stream = AsyncStream(lambda: (number for number in range(1_000)))
+
+async def read():
+    print(await anext(stream))
+
+asyncio.run(read())
+"""
+
+
+@pytest.mark.slow
+def test_a_program_ends_with_a_stream_that_it_has_read_half() -> None:
+    done = subprocess.run([sys.executable, "-c", LEFT_OPEN], capture_output=True, text=True, timeout=30, check=True)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
 def test_a_stream_that_is_collected_while_a_pool_takes_something_stops_nobody() -> None:
     """Garbage is collected anywhere, in the middle of ``submit`` too: there the thread holds the locks of the pool."""
 

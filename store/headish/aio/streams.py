@@ -7,6 +7,7 @@ no thread and no connection, so a stream that is left in the middle leaks nothin
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -69,7 +70,8 @@ class AsyncStream(AsyncIterator[T], Generic[T]):
         await self.aclose()
 
     def __del__(self) -> None:
-        if self._source.is_open:
+        # While the interpreter exits no thread starts, and up to Python 3.11 ``start`` would wait for it for ever.
+        if self._source.is_open and not sys.is_finalizing():
             # Not in the pool: garbage may be collected in the middle of handing something to the pool, while this
             # thread holds the pool's lock, and would wait for itself.
             with suppress(RuntimeError):  # the interpreter exits
