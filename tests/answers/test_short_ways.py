@@ -1,4 +1,4 @@
-"""The ways of an append and of a reply through the library stay short (docs/explanation/performance.md)."""
+"""The ways of an append and of a reply through the library stay short; ``python tests/support/walks.py`` draws them."""
 
 from __future__ import annotations
 
