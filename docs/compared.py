@@ -154,21 +154,20 @@ BETTER = """
   headish reports what was written and runs nothing.
 - **llm** has models, templates, fragments and embeddings by plugins. headish calls six kinds of API and embeds nothing;
   it [works inside llm](../how-to/llm.md).
-- **The Agents SDK's** SQLite session writes one row for an item, headish four. A turn of a hundred in one call takes
-  headish {agents_sqlite_bulk} times as long, loading a thread {agents_sqlite_load_1000} times, and a turn takes
-  {agents_sqlite_bytes} times the bytes. The SDK also has sessions in Redis and Dapr, and a wrapper that encrypts.
-- **LangGraph's** savers give a state back faster: headish, which makes messages of blocks, takes
-  {langgraph_saver_get_400} times as long. They take any value without looking at it, and encrypt by a serializer.
-  headish takes that serializer, too, but then keeps no turns.
+- **The Agents SDK's** SQLite session writes one row for an item, headish four: it takes
+  [less time in bulk and for loading, and fewer bytes](#how-fast). The SDK also has sessions in Redis and
+  Dapr, and a wrapper that encrypts.
+- **LangGraph's** savers give a state back [faster](#how-fast), take any value without looking at it, and encrypt by a
+  serializer. headish takes that serializer, too, but then keeps no turns.
 - **ADK** has artifacts with versions, memory and evaluation around its sessions.
 - **Pydantic AI's** store lives in memory, and nothing is faster.
-- Most of them bring an agent. headish brings none: it keeps what yours say.
+- Most of them bring an agent; headish keeps what yours say.
 """
 
 PAGE = """# Beside other stores of conversations
 
-What each store has, what it lacks, and what it costs. We read the sources of the others in 2026, in
-[these versions](#versions). For each line a test checks what it says of headish; `docs/compared.py` names the test.
+We read the sources of the others in 2026, in [these versions](#versions). A test, which `docs/compared.py` names,
+checks what each line says of headish.
 
 {features}
 
@@ -178,8 +177,8 @@ What each store has, what it lacks, and what it costs. We read the sources of th
 
 ## How fast
 
-Each figure is headish divided by the peer: below 1, headish takes less. They are medians of alternating rounds of
-`make bench-peers BENCH=--cpu`, in processor time, because a wait for the disk depends on the disk.
+Each figure is headish divided by the peer: below 1, headish takes less. They are medians of
+`make bench-peers BENCH=--cpu`, in processor time, without the wait for the disk.
 
 {figures}
 
@@ -208,8 +207,7 @@ def write_compared() -> str:
     """Return the text of the page."""
     figures = [dict(field.split("=", 1) for field in line.split()) for line in FIGURES.read_text("utf-8").splitlines()]
     own = next(each["own"] for each in figures if "own" in each)
-    better = BETTER.strip().format_map({f"{each['peer']}_{each['name']}": each["ratio"] for each in figures})
-    page = PAGE.format(features=_features(), better=better, figures=_figures(figures), own=own,
+    page = PAGE.format(features=_features(), better=BETTER.strip(), figures=_figures(figures), own=own,
                        versions=_versions())  # fmt: skip
     return page.replace("\n", f"\n\n{NOTE}\n", 1)
 
