@@ -15,33 +15,32 @@ HEAD = """# The HTTP API
 
 `headish serve` offers the verbs of a store under `/api/v1`. A verb takes the arguments of its namesake in
 [the library](library.md) and gives what its `to_dict()` gives. [openapi.json](openapi.json) describes all of it in
-OpenAPI 3.1; a running server has it at `/api/v1/openapi.json`. A client
-[in TypeScript](../how-to/use-from-typescript.md) checks each request and answer against types made of it.
+OpenAPI 3.1; a running server has it at `/api/v1/openapi.json`. [TypeScript](../how-to/use-from-typescript.md) can check
+requests and answers against it.
 
 ```sh
 headish token add laptop --right read --right write
 curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8321/api/v1/text?headish=main
 ```
 
-- **Who.** A program shows a token: `Authorization: Bearer hdsh_…`. `headish token add` makes one for a space, with the
-  rights that you name. Without a right in a space, the space is unknown. `?space=` names one; without it, the token's.
+- **Tokens.** `headish token add` makes one for a space, with the rights that you name. A space in which a token has no
+  right is unknown. `?space=` names a space; without it, the token's is used.
 - **Arguments.** `GET` takes them in the query, a list as the same name several times. `POST` takes a JSON object with
   `Content-Type: application/json`. `add_document` and `import_file` take the file as the body, up to the payload limit,
-  and their arguments in the query. Any other body has at most 1 MB. An unknown argument is refused. `null` in a body is
-  what you leave out; `NAME=` in a query is an empty list. `usage` and `cost` count the whole space without a headish
+  and their arguments in the query. Any other body has at most 1 MB. An unknown argument is refused. `null` in a body
+  counts as absent; `NAME=` in a query is an empty list. `usage` and `cost` count the whole space without a headish
   (`headish=`, `[]`). A time is RFC 3339 with a zone.
-- **Lists** have at most 500 entries (`limit`, 100 if you leave it out). `after` continues behind what you have; take it
-  from the last entry (its id or name) or from the answer's own `after`, and do not look into it.
+- **Lists** have at most 500 entries (`limit`, 100 if you leave it out). `after` continues behind the last entry: pass
+  its id or name, or the answer's own `after`.
 - **ETag.** A turn's is its seal, any other a hash of the answer, which begins with the revision for an object or a
   conversation. `If-None-Match` gets status 304 where nothing has changed.
 - **Conditions.** `If-Match` is the argument `expect`: the id of the turn that a name must name, or the ETag of the
   record to be changed. `If-None-Match: *` says that there must be nothing yet. Otherwise the answer is status 412.
 - **Sending again.** `Idempotency-Key` of `add_turn` and `add_document` is the argument `key`, with or without quotes.
-  headish stores the same turn under the same key once, whoever sends it; another turn gets status 409. A key belongs to
-  its space and never expires. An erased turn keeps its key, so sending it again does not bring it back.
-  A verb refuses a condition or a key that it does not take.
+  headish stores the same turn under the same key once; another turn gets status 409. A key belongs to its space and
+  never expires, even if its turn is erased. A verb refuses a condition or a key that it does not take.
 - **Changes.** `GET /api/v1/follow` is a stream of server-sent events. The `id` of an event is the cursor behind it;
-  `Last-Event-ID` goes on there.
+  `Last-Event-ID` continues there.
 - **Answers.** `ask` and `retry` give the turn. With `Accept: text/event-stream` they give `delta` for each piece as it
   arrives, then `turn`, or `problem`. If you close the connection, the call ends and what arrived is stored.
 - **Errors** are `application/problem+json` (RFC 9457). `code` is the class of the error, `facts` are its attributes:
