@@ -226,8 +226,23 @@ def are_signatures_asked(given: bool) -> bool:
 
     Signers of the environment or the configuration ask for nothing: they are there for every command.
     """
-    source_of = click.get_current_context().get_parameter_source
-    return given or any(source_of(name) is ParameterSource.COMMANDLINE for name in ("signers", "revoked"))
+    return given or bool(given_among("signers", "revoked"))
+
+
+def given_among(*names: str) -> list[str]:
+    """Those of these parameters that stand on the command line, as it spells them."""
+    context = click.get_current_context()
+    return [
+        max(each.opts, key=len)
+        for each in context.command.params
+        if each.name in names and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
+    ]
+
+
+def refuse_without(partner: str, *names: str) -> None:
+    """Refuse parameters that have no effect because ``partner`` is missing. Raises: UsageError."""
+    for option in given_among(*names):
+        raise click.UsageError(f"{option} goes with {partner}")
 
 
 class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from click.shell_completion import ShellComplete
 
 from headish_cli.main import main
@@ -40,6 +41,41 @@ def test_a_graph_has_no_json(headish: Command) -> None:
 def test_stored_bytes_are_not_json(headish: Command) -> None:
     headish("add", "Hello", "-b", "main")
     assert "--payload" in headish.misused("get", "main", "--payload", "--json")
+
+
+def test_an_option_that_would_do_nothing_is_refused(headish: Command, tmp_path: Path) -> None:
+    headish("add", "Hello", "-b", "main")
+    (tmp_path / "chat.jsonl").touch()
+    watched = ("import", str(tmp_path), "--watch")
+    for words, option, partner in (
+        (("ask", "hi", "--yes"), "--yes", "--tool-loop"),
+        (("ask", "hi", "--rounds", "3"), "--rounds", "--tool-loop"),
+        (("ask", "hi", "--mcp-config", "servers.json"), "--mcp-config", "--tool-loop"),
+        (("ask", "hi", "-c", "main", "--force"), "--force", "--bookmark"),
+        (("add", "hi", "-c", "main", "--force"), "--force", "--bookmark"),
+        (("doc", "-", "--keep-path"), "--keep-path", "a file"),
+        (("tag", "main", "--remove"), "--remove", "TAG"),
+        (("recover", "--wait", "3"), "--wait", "--remote"),
+        (("restore", "none.hbackup", str(tmp_path / "new.db"), "--as", "other"), "--as", "--only"),
+        (("follow", "--no-wait", "--content"), "--content", "--json"),
+        (("follow", "--no-wait", "--pulse", "1"), "--pulse", "--json"),
+        ((*watched, "--relaxed"), "--relaxed", "--watch"),
+        ((*watched, "--start-role", "user"), "--start-role", "--watch"),
+        ((*watched, "--once", "--every", "3"), "--every", "--once"),
+        (("export", "main", "--policy", "harmony"), "--policy", "--for-completion"),
+        (("export", "main", "--tight"), "--tight", "--to v0.1"),
+        (("export", "main", "--to", "html", "--relaxed"), "--relaxed", "a transcript"),
+        (("convert", "-", "--to", "chat", "--tight"), "--tight", "--to v0.1"),
+    ):  # fmt: skip
+        told = headish.misused(*words, stdin="x").splitlines()[-1]
+        assert option in told, words
+        assert partner in told, words
+    assert headish("stats", "--json").json["turns"] == 1
+
+
+def test_a_variable_is_there_for_every_command(headish: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADISH_MCP_CONFIG", "servers.json")
+    assert "--tool-loop" not in headish.run("ask", "hi").err
 
 
 def test_an_erased_name_is_not_said_to_stay(headish: Command) -> None:

@@ -49,6 +49,8 @@ def title_command(settings: GlobalOptions, headish: str, text: str | None, ask: 
 @pass_settings
 def tag_command(settings: GlobalOptions, headish: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> None:
     """Show the tags of the conversation of a HEADISH, one per line, or add some."""
+    if remove and not tags:
+        raise click.UsageError("say which tags to take away: --remove TAG...")
     with settings.open() as store:
         conversation = store.conversations.get(headish)
         if tags:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish.errors import InvalidImport, UnknownFormat
-from headish_cli.options import INPUT, json_option, read_file
+from headish_cli.options import INPUT, json_option, read_file, refuse_without
 from headish_cli.printing.output import print_json, write
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def convert_command(
 
     if target not in (*FORMATS, *ALIASES, *JSON_FORMS):
         raise UnknownFormat(target, (*FORMATS, *ALIASES, *JSON_FORMS))
+    if target != "v0.1":
+        refuse_without("--to v0.1", "tight")
     settings = {"strict": not relaxed, "bos": bos, "eos": eos, **further}
     transcript, form = read_transcript(read_bytes(file), source, settings)
     if target == "json":

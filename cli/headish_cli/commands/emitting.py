@@ -9,7 +9,7 @@ import click
 from headish.errors import UnknownFormat
 from headish_cli.commands.keeping.exporting import Notes, export_many, reporting
 from headish_cli.completing import PAGES
-from headish_cli.options import PLACE, GlobalOptions, pass_settings
+from headish_cli.options import PLACE, GlobalOptions, pass_settings, refuse_without
 from headish_cli.printing.output import say, write
 
 if TYPE_CHECKING:
@@ -97,6 +97,12 @@ def export_command(
         raise click.UsageError(f"--debug shows hidden messages in {', '.join(PAGES)}; other formats carry them anyway")
     if target in PAGES and (drop or for_completion or for_training):
         raise click.UsageError(f"--drop, --for-completion and --for-training are for transcripts, not for {target}")
+    if not for_completion:
+        refuse_without("--for-completion", "policy")
+    if target in PAGES:
+        refuse_without("a transcript", "relaxed", "bos", "eos")
+    if target != "v0.1":
+        refuse_without("--to v0.1", "tight")
     if raw and target in PAGES:
         raise click.UsageError(f"--raw is for transcripts, not for {target}: --debug shows what is hidden")
     if title is not None and target not in PAGES:

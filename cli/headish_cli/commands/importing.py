@@ -88,6 +88,8 @@ def import_command(
 
     if watch:
         refuse_beside_watch(files, bookmark, dry_run, further["continues"])
+        if once and every is not None:
+            raise click.UsageError("--every is for a watch that goes on: leave it or --once out")
         with _reporting(report) as told:
             unread = None if once else find_unread(files, _listed(files, format), told)
             with settings.open(create=True) as store:

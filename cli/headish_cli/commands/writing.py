@@ -21,6 +21,7 @@ from headish_cli.options import (
     read_expect,
     read_stdin,
     read_time,
+    refuse_without,
     together,
 )
 from headish_cli.printing.telling import tell_turn
@@ -89,6 +90,8 @@ def add_command(
     A turn that continues a bookmark moves the bookmark along. One that continues an older turn starts a branch.
     Standard input from a pipe or file is added below TEXT and a blank line; - takes standard input alone.
     """
+    if options["bookmark"] is None:
+        refuse_without("--bookmark", "force")
     arguments = _read_given(continues, servers, settings_pairs, said_at)
     content = read_content(text, attached)
     # None only with `may_be_absent`.
@@ -132,6 +135,8 @@ def doc_command(
 ) -> None:  # fmt: skip
     """Store a document as a turn and print its id. PATH may be - for standard input."""
     arguments = _read_given(continues, servers, settings_pairs, said_at)
+    if path == "-":
+        refuse_without("a file", "keep_path")
     document: bytes | str = read_stdin(PAYLOAD_LIMIT_BYTES) if path == "-" else path
     if options["name"] is None:
         name_of(path, "--name gives another name")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
+from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings, refuse_without
 from headish_cli.printing.output import counted, print_json, say, write
 from headish_cli.printing.progress import counting_turns
 
@@ -56,6 +56,8 @@ def restore_command(
     Spaces are restored under their names, each into one that holds nothing. Everything is verified before anybody can
     open it. A restore that was cut off is begun again in the same way.
     """
+    if only is None:
+        refuse_without("--only", "to")
     from headish import restore
 
     with counting_turns("restoring") as progress:

@@ -15,7 +15,7 @@ import click
 from headish.errors import InputError
 from headish.values.checks.files import open_target, read_regular
 from headish.values.times import local_time
-from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
+from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings, refuse_without
 from headish_cli.printing.output import content_of, fit, lay_out, marks, one_line, print_json, read_cursor, say
 from headish_cli.printing.said import who, words
 from headish_cli.printing.telling import timed_record
@@ -72,6 +72,8 @@ def follow_command(
     """
     if after is not None and new:
         raise click.UsageError("--after and --new contradict each other")
+    if not as_json:
+        refuse_without("--json", "pulse", "content")
     after = read_cursor(after)
     with settings.open() as store, _kept(None if cursor_file is None else Path(cursor_file)) as keep:
         if bookmark is not None and bookmark not in store.bookmarks:

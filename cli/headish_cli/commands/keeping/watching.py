@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish_cli.options import given_among
 from headish_cli.printing.output import counted, one_line, print_json, say
 from headish_cli.printing.unread import say_unread
 
@@ -30,6 +31,8 @@ def refuse_beside_watch(files: Sequence[str], bookmark: str | None, dry_run: boo
     """Refuse options and paths that do not go with ``--watch``. Raises: click.UsageError."""
     if bookmark is not None or continues is not None or dry_run:
         raise click.UsageError("--watch takes no --bookmark, --continues or --dry-run")
+    for option in given_among("start_role", "bos", "eos", "force", "partial", "relaxed", "keep_raw"):
+        raise click.UsageError(f"--watch takes no {option}: import such a file by itself")
     from headish.imports.readers.shared.servers import is_address
 
     if any(map(is_address, files)):

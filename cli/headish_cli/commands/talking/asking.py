@@ -21,6 +21,7 @@ from headish_cli.options import (
     force_option,
     json_option,
     pass_settings,
+    refuse_without,
     together,
 )
 from headish_cli.printing.output import Stopped, Told, print_json, say
@@ -92,6 +93,10 @@ def ask_command(
     """
     if tool_loop and mcp_config is None:
         raise click.UsageError("--tool-loop needs the servers: --mcp-config FILE")
+    if not tool_loop:
+        refuse_without("--tool-loop", "mcp_config", "yes", "rounds")
+    if bookmark is None:
+        refuse_without("--bookmark", "force")
     if system is not None and continues:
         raise click.UsageError(
             "--system begins a thread; on one that exists, say it with 'headish add --role system -c HEADISH TEXT'"

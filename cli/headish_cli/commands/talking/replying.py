@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from headish.errors import InvalidArgument
-from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, json_option, pass_settings, read_file
+from headish_cli.options import (
+    INPUT,
+    GlobalOptions,
+    file_or_pipe,
+    json_option,
+    pass_settings,
+    read_file,
+    refuse_without,
+)
 from headish_cli.printing.output import counted, in_columns, one_line, print_json, print_json_lines, say
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
 
@@ -67,6 +75,8 @@ def recover_command(
     Every command does so when it opens the store; an answer whose writer was heard of in the last half minute is left
     alone.
     """
+    if not remote:
+        refuse_without("--remote", "wait")
     with settings.open() as store:
         if drop is not None:
             store.streams.drop(drop)
