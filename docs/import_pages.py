@@ -19,20 +19,21 @@ from headish.imports.imported import Imported
 
 TITLE = """# Import formats
 
-{note}What each reader of `headish import` makes of a file: each piece was imported by itself, and what was stored is
-shown. How it is used: [Import from other programs](../how-to/import-from-other-programs.md). The files of frameworks
-and services have [a page of their own](imports/frameworks-and-services.md).
+{note}What each reader of `headish import` makes of the pieces of a file; see how to
+[import from other programs](../how-to/import-from-other-programs.md). The files of frameworks and services have
+[a page of their own](imports/frameworks-and-services.md).
 
 {rules}"""
 FRAMEWORKS_TITLE = """# What imports make of frameworks' and services' files
 
-This page is written by `docs/generate.py`: each piece was imported by itself, and what was stored is shown.
-How to import the files: [Import from frameworks and services](../../how-to/import-from-frameworks-and-services.md).
+<!-- Written by docs/generate.py; change the code and run `make docs`. -->
+
+What each reader of `headish import` makes of the pieces of a file; see how to
+[import from frameworks and services](../../how-to/import-from-frameworks-and-services.md).
 
 {rules}"""
-RULES = """This applies to every format: every branch is kept, a second import stores nothing, what has no place is kept
-under `app` or counted, and a record that cannot be read is reported. What has no block of its own is a `provider`
-block, which holds it whole and is sent to nobody; `app` is the turn's own meta.
+RULES = """What has no block of its own becomes a `provider` block, which holds it whole and is sent to nobody. `app` is the
+turn's own meta.
 """
 # ruff: noqa: E501
 READERS_OF_OTHERS = """

@@ -88,7 +88,7 @@ def write_sheets(driver: Any, url: str, talk: Talk) -> None:
     }
     for name, (title, _) in views.items():
         (PICTURES / "views" / f"{name}.jpg").write_bytes(lay_out(driver, pictures[name]))
-        page.append(f"\n## {title}\n\n![{title}, at three widths, light and dark](../pictures/views/{name}.jpg)\n")
+        page.append(f"\n## {title}\n\n![{title}](../pictures/views/{name}.jpg)\n")
         sys.stdout.write(f"docs/pictures/views/{name}.jpg\n")
     (DOCS / "reference/views.md").write_text("".join(page), "utf-8")
 
