@@ -145,7 +145,7 @@ class SessionThread:
         parent = self._rewritten.get(parent, parent) if isinstance(parent, str) else None
         if record.get("subtype") == "compact_boundary":
             self._compacted[uuid] = _Compaction(self._said[-1] if self._said else None, record.get("compactMetadata"))
-        if kind not in SPEAKERS or not isinstance(message, dict):
+        if kind not in SPEAKERS or not isinstance(message, dict) or not _is_content(message.get("content")):
             notes.leave_out(line.where, _kind_of(record))
             if kind == "system":
                 self.tail.close()
@@ -416,6 +416,10 @@ def _is_noise(node: SourceMessage) -> bool:
         return True
     parts = _parts(node.content)
     return bool(parts) and all(_words_of(part).lstrip().startswith(_NOISE) for part in parts)
+
+
+def _is_content(content: Any) -> bool:
+    return content is None or isinstance(content, str | list)
 
 
 def _parts(content: Any) -> list[Any]:

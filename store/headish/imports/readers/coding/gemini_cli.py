@@ -243,6 +243,8 @@ class _GeminiSession:
             role = "system"
         content = self._read(message.get("content"), where)
         calls = _calls(message)
+        for what in _unread(message) if role == "assistant" else ():
+            self._notes.break_off(where, what)
         # The file does not record the order of these, so all answers get the same one.
         blocks = (
             [*_thoughts(message), *content, *(_call(call) for call in calls)] if role == "assistant" else [*content]
@@ -295,10 +297,21 @@ def _listed(value: Any) -> list[Any]:
 
 def _calls(message: Message) -> list[Mapping[str, Any]]:
     calls = message.get("toolCalls") if message.get("type") == "gemini" else None
-    listed = [call for call in _listed(calls) if isinstance(call, Mapping) and isinstance(call.get("name"), str)]
+    listed = [call for call in _listed(calls) if _is_call(call)]
     return [
         {key: value for key, value in call.items() if key != "result" or value not in (None, [])} for call in listed
     ]
+
+
+def _is_call(call: Any) -> bool:
+    return isinstance(call, Mapping) and isinstance(call.get("name"), str)
+
+
+def _unread(message: Message) -> Iterator[str]:
+    """Yield a sentence on each call and each thought of an answer that cannot be read."""
+    yield from ("a call is an object with a `name`" for each in _listed(message.get("toolCalls")) if not _is_call(each))
+    thoughts = _listed(message.get("thoughts"))
+    yield from ("a thought is an object" for each in thoughts if not isinstance(each, Mapping))
 
 
 def _call(call: Mapping[str, Any]) -> ToolUse:

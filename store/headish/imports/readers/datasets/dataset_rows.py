@@ -181,23 +181,29 @@ def _beside(row: Mapping[str, Any]) -> dict[str, Any]:
     messages_key = next((key for key in _LISTS if isinstance(row.get(key), list)), "prompt")
     own = {
         messages_key,
-        *(key for pair in _PAIRS for key in pair),
+        *(key for pair in _PAIRS for key in pair if _listed(row.get(key), "assistant")),
         *(["system"] if isinstance(row.get("system"), str) else []),
     }
     kept = {key: value for key, value in row.items() if key not in own and value not in (None, "", [], {})}
     if isinstance(kept.get("input"), Mapping):
-        kept["input"] = {key: value for key, value in kept["input"].items() if key != "messages"}
+        kept["input"] = {key: value for key, value in kept["input"].items() if not _is_said(key, value)}
     return {key: value for key, value in kept.items() if value != {}}
 
 
 def _without_words(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a call without the messages, which are turns now."""
-    drop = ("messages", "choices", "body", "request", "response")
-    kept = {key: value for key, value in row.items() if key not in drop}
+    drop = ("body", "request", "response")
+    kept = {key: value for key, value in row.items() if key not in drop and not _is_said(key, value)}
     for key in ("body", "request", "response"):
         inner = _without_words(row[key]) if isinstance(row.get(key), Mapping) else row.get(key)
         kept |= {key: inner} if inner else {}
     return kept
+
+
+def _is_said(key: str, value: Any) -> bool:
+    """Whether turns hold what stands under a key. Of choices, those that are answers."""
+    answers = key != "choices" or all(isinstance(shapes.record(each).get("message"), Mapping) for each in value or ())
+    return key in ("messages", "choices") and isinstance(value, list) and answers
 
 
 def _keyed(tree: ImportedTree) -> ImportedTree:

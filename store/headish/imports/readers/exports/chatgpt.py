@@ -85,6 +85,8 @@ class _ChatGPTConversation:
         parent, message = node.get("parent"), node.get("message")
         parent = parent if isinstance(parent, str) else None
         if not isinstance(message, dict):
+            if message is not None:
+                self._notes.break_off(where, "a message is an object")
             return SourceMessage(id=id, parent=parent)
         role, name = _author(message)
         content = message.get("content")

@@ -25,13 +25,12 @@ from headish.imports.drafting import read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.shared.blocks import make_reply
+from headish.imports.readers.shared.blocks import Block, make_reply, own_block
 from headish.imports.readers.shared.json_arrays import read_items
 from headish.values import shapes
 from headish.values.blocks import ContentBlock, ToolResult
 
 FORMAT, ANTHROPIC = "claude", "anthropic"
-Block = dict[str, Any]
 _ROLES = {"human": "user", "assistant": "assistant"}
 # The parent that Claude.ai gives to first messages.
 _ROOT = "00000000-0000-4000-8000-000000000000"
@@ -154,7 +153,8 @@ def _is_result(part: Any) -> bool:
 
 def _files(message: Mapping[str, Any]) -> list[Block]:
     attached = message.get("attachments")
-    return [_document(each) for each in attached if isinstance(each, Mapping)] if isinstance(attached, list) else []
+    listed = attached if isinstance(attached, list) else [] if attached is None else [attached]
+    return [_document(each) if isinstance(each, Mapping) else own_block(ANTHROPIC, each) for each in listed]
 
 
 def _parts(message: Mapping[str, Any]) -> list[Any]:

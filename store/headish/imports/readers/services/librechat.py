@@ -98,6 +98,8 @@ class _LibreChatConversation:
         id = shapes.name(message.get("messageId")) or f"message {number}"
         parent = shapes.name(message.get("parentMessageId")) or above
         role = "user" if message.get("isCreatedByUser") is True else "assistant"
+        if not isinstance(message.get("children"), list | None):
+            self._notes.break_off(where, "the `children` of a message are a list")
         blocks = self._blocks(message, where)
         if not blocks:
             self._notes.leave_out(where, "empty message")
@@ -122,8 +124,8 @@ class _LibreChatConversation:
             self._notes.keep(where, "file without its bytes")
         blocks = [block for part in shapes.listed(content) for block in self._part(part, where)]
         # Older messages have only a text.
-        if not blocks and isinstance(text, str) and text:
-            blocks = [text_block(text)]
+        if not blocks and text:
+            blocks = self._part({"type": "text", "text": text}, where)
         return [*kept, *blocks]
 
     def _part(self, part: Any, where: str) -> list[Block]:
@@ -131,7 +133,8 @@ class _LibreChatConversation:
         held = part.get(kind) if isinstance(kind, str) else None
         if kind == "text":
             value = held.get("value") if isinstance(held, Mapping) else held
-            return [text_block(value)] if isinstance(value, str) and value else []
+            if isinstance(value, str | None):
+                return [text_block(value)] if value else []
         if kind == "think" and isinstance(held, str):
             return [{"type": "thinking", "text": held, "provider": FORMAT}] if held else []
         if kind == "tool_call" and isinstance(held, Mapping):
@@ -171,6 +174,7 @@ def _call(call: Mapping[str, Any]) -> list[Block]:
     name, given, output = inner.get("name"), inner.get("args", inner.get("arguments")), inner.get("output")
     id = shapes.name(call.get("id"))
     blocks = [call_block(name, id, None if given == "" else given)]
-    if isinstance(output, str) and output:
-        blocks.append(result_block(id, name, [text_block(output)]))
+    if output:
+        said = text_block(output) if isinstance(output, str) else own_block(FORMAT, output)
+        blocks.append(result_block(id, name, [said]))
     return blocks

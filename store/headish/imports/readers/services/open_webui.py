@@ -91,6 +91,8 @@ class _Chat:
         """Return the chat with its messages."""
         history = shapes.record(self._chat.get("history"))
         mapped = history.get("messages")
+        if not isinstance(mapped, Mapping | None):
+            self._given.notes.break_off(self._where, "the `messages` of a `history` are an object")
         # A newer chat has both. Its list is only the branch that the page shows.
         nodes = self._mapped(mapped) if isinstance(mapped, Mapping) and mapped else self._listed()
         title = self._record.get("title") or self._chat.get("title")

@@ -63,7 +63,7 @@ def _read(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
     if isinstance(content, list):
         return [*files, *(each for part in content for each in _part(part, unread))], unread
     if not isinstance(content, str):
-        return files, unread
+        return [*files, *(_part(content, unread) if content is not None else ())], unread
     # A user may write the same HTML, for instance in a question about it.
     blocks = list(_told(content)) if message["role"] == "assistant" else [text_block(content)]
     return [*files, *(block for block in blocks if block.get("text") != "")], unread

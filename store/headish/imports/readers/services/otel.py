@@ -96,20 +96,26 @@ def _spans(value: Any, where: str, given: ImportSource) -> Iterator[tuple[Attrib
     for resource in listed:
         inner = shapes.record(resource).get("resource")
         facts = attributes_of(inner.get("attributes")) if isinstance(inner, Mapping) else {}
-        for scope in _scopes(resource):
-            for span in shapes.listed(scope.get("spans")) if isinstance(scope, Mapping) else ():
+        for scope in _scopes(resource, where, given):
+            for span in _list_of(scope, ("spans",), where, given):
                 if isinstance(span, Mapping):
                     yield facts, span
                 else:
                     given.notes.break_off(where, "a span is an object")
 
 
-def _scopes(resource: Any) -> list[Any]:
-    if not isinstance(resource, Mapping):
-        return []
+def _scopes(resource: Any, where: str, given: ImportSource) -> list[Any]:
     # The last is the older name of the first.
-    names = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
-    return next((resource[name] for name in names if isinstance(resource.get(name), list)), [])
+    return _list_of(resource, ("scopeSpans", "scope_spans", "instrumentationLibrarySpans"), where, given)
+
+
+def _list_of(held: Any, names: Sequence[str], where: str, given: ImportSource) -> list[Any]:
+    """Return the list under one of the names. What has another type is noted as broken, since spans may be in it."""
+    values = [held[name] for name in names if held.get(name) is not None] if isinstance(held, Mapping) else [held]
+    listed = next((value for value in values if isinstance(value, list)), None)
+    if listed is None and values:
+        given.notes.break_off(where, f"`{names[0]}` of an object is a list")
+    return listed or []
 
 
 def _may_say(span: Mapping[str, Any], attributes: Attributes) -> bool:
