@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ import pytest
 from headish import Store
 from headish.errors import InvalidImport
 from headish.imports.readers.shared import databases
+from imports.samples import DATABASES
 from support.places import Place
 
 TABLES = """
@@ -200,3 +201,29 @@ def test_two_imports_at_once_store_each_turn_once(durable_place: Place, path: Pa
     assert failed == []
     assert stores[0].stats().turns == 29
     assert len(stores[0].heads()) == len(stores[0].bookmarks) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", DATABASES)
+def test_a_column_that_is_missing_is_done_without_or_named(memory: Store, tmp_path: Path, format: str) -> None:
+    """Another version of the program may have other columns."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(DATABASES[format][1]())
+        columns = connection.execute(
+            "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+        ).fetchall()
+        script = list(connection.iterdump())
+    raised = []
+    for number, (table, column) in enumerate(columns):
+        path = tmp_path / f"{number}.db"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript("\n".join(script))
+            with suppress(sqlite3.OperationalError):  # SQLite's own tables
+                connection.execute(f'ALTER TABLE "{table}" RENAME COLUMN "{column}" TO "another"')
+        try:
+            memory.import_file(path, format)
+        except InvalidImport:
+            pass
+        except Exception as error:
+            raised.append(f"{table}.{column}: {error!r}")
+    assert raised == []

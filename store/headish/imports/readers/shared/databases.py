@@ -46,7 +46,7 @@ class ForeignFile:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        connection.row_factory = _as_dict
+        connection.row_factory = _as_row
         # By default, one text that is not UTF-8 would fail the whole statement.
         connection.text_factory = lambda data: data.decode(errors="replace")
         # A row may hold a value of any size: SQLite refuses it before it takes memory.
@@ -210,5 +210,12 @@ def _authorize(action: int, first: str | None, second: str | None, _: str | None
     return sqlite3.SQLITE_OK if action in _ALLOWED or is_function else sqlite3.SQLITE_DENY
 
 
-def _as_dict(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> dict[str, Any]:
-    return {column[0]: value for column, value in zip(cursor.description, row, strict=True)}
+class _Row(dict[str, Any]):
+    """A row of ``SELECT *``. A column that the table lacks is SQLite's error, as it is where a statement names one."""
+
+    def __missing__(self, column: str) -> Any:
+        raise sqlite3.OperationalError(f"no such column: {column}")
+
+
+def _as_row(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> _Row:
+    return _Row(zip((column[0] for column in cursor.description), row, strict=True))
