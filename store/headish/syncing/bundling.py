@@ -260,7 +260,7 @@ def apply_bundle(
     return Applied(pages.stored, pages.known, tuple(said.names), said.records, said.signatures)
 
 
-class _Said(NamedTuple):
+class _BesideTurns(NamedTuple):
     """What a bundle brought beside turns."""
 
     names: Sequence[ArrivedName]
@@ -270,7 +270,7 @@ class _Said(NamedTuple):
 
 def _apply_parts(
     target: SyncTarget, reader: BundleReader, origin: ArrivalOrigin, policy: ErasurePolicy, pages: _Pages
-) -> _Said:
+) -> _BesideTurns:
     receipts: list[Receipt] = []
     records = signatures = 0
     names: list[ArrivedName] = []
@@ -296,7 +296,7 @@ def _apply_parts(
             records = write_locked(target, partial(settle_records, space=target.space, records=value))
     if receipts:  # a bundle of receipts alone
         policy.take(receipts)
-    return _Said(names, records, signatures)
+    return _BesideTurns(names, records, signatures)
 
 
 class _Pages:
