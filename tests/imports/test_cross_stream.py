@@ -125,6 +125,21 @@ def test_what_continues_a_turn_that_is_left_out_continues_what_is_before_it(memo
     assert not any("stands as a root" in each for each in told)
 
 
+def test_a_name_whose_last_turn_is_unreadable_stays_at_the_turn_before(memory: Store, export: Export) -> None:
+    answer = export.payload(b'[{"type": "text", "text": "Done."}]')
+    file = export.folder / "cas" / b64encode(answer.encode()).decode()
+    file.unlink()
+    export.frame(
+        "gpt.turn", 10, answer, {"role": "assistant", "continues": [id_of(6)], "content_type": "application/json"}
+    )
+    done = memory.import_file(export.write())
+    assert (done.trees, done.added, done.bookmarks, done.broken) == (2, 6, 2, 1)
+    assert memory.text("chile") == "Sum up"
+    export.payload(b'[{"type": "text", "text": "Done."}]')
+    assert memory.import_file(export.write()).added == 1
+    assert memory.text("chile") == "Done."
+
+
 def test_a_stream_has_no_payloads(memory: Store, export: Export) -> None:
     with export.write().open("rb") as file:
         assert memory.import_file(file).broken == 6

@@ -89,6 +89,10 @@ class _FrameNames:
         """Return the id of what a turn continues, which it gives as an id, or as the name that pointed there then."""
         return continued.lower() if as_turn_id(continued) else self._last.get(continued, continued)
 
+    def name_of(self, id: str) -> str | None:
+        """Return the name that moved to a turn when it was written."""
+        return self._name_of.get(id)
+
     def names_of(self, id: str) -> list[str]:
         """Return the names that point at a turn in the end."""
         return [name for name, last in self._last.items() if last == id]
@@ -104,9 +108,14 @@ class _FrameExport:
         self._known: set[str] = set()
         self._instead: dict[str, list[str]] = {}
         """For each frame that gave no turn, what it continues: what continues it continues that."""
+        self._at: dict[str, tuple[Draft, tuple[bytes, ...]]] = {}
+        """For each name, the last turn so far that has it: the name's own, if no later one can be read."""
 
     def read(self, line: RecordLine) -> Iterator[ImportedTree]:
-        """Yield the tree of a turn; one for each of its names."""
+        """Yield the tree of a turn; one for each of its names.
+
+        For a frame that gives no turn but is the last one of a name, yields the turn again that had the name before.
+        """
         frame, meta = line.record, _meta_of(line.record)
         id = as_turn_id(str(frame.get("id")))
         if id is None:
@@ -116,16 +125,21 @@ class _FrameExport:
         named = [self._then.id_of(each) for each in _continues(meta)]
         parents = list(dict.fromkeys(found for each in named for found in self._instead.get(each, [each])))
         self._then.add(frame)
+        abouts = {name: self._about(name) for name in self._named.names_of(id)}
         if draft is None:
             self._instead[id] = parents
+            for name in filter(self._at.__contains__, abouts):
+                before, links = self._at[name]
+                yield ImportedTree((before,), (links or None,), about=abouts[name], logged=True, goes_on=True)
             return
         self._known.add(id)
         for each in parents:
             if each not in self._known:
                 self._notes.change(line.where, "what it continues is not in the export: it stands as a root there")
         links = tuple(f"{FORMAT}:{each}".encode() for each in parents if each in self._known)
-        abouts = [self._about(name) for name in self._named.names_of(id)]
-        for index, about in enumerate(abouts or [None]):
+        if (moved := self._then.name_of(id)) is not None:
+            self._at[moved] = draft, links
+        for index, about in enumerate(abouts.values() or [None]):
             # ``goes_on``: a turn that continues another, or has a second name, is not one more conversation.
             yield ImportedTree(
                 (draft,), (links or None,), about=about, logged=True, goes_on=bool(links) or index > 0,
