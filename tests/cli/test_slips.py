@@ -43,6 +43,15 @@ def test_stored_bytes_are_not_json(headish: Command) -> None:
     assert "--payload" in headish.misused("get", "main", "--payload", "--json")
 
 
+def test_blanks_are_neither_a_title_nor_a_question(headish: Command) -> None:
+    headish("add", "Hello", "-b", "main")
+    headish("title", "main", "  ")
+    assert "Hello" in headish("list").out
+    assert "there is nothing to search for" in headish.misused("search", "")
+    assert "there is nothing to search for" in headish.misused("search", " ", "")
+    assert "Hello" in headish("search", "", "--role", "user").out
+
+
 def test_an_option_that_would_do_nothing_is_refused(headish: Command, tmp_path: Path) -> None:
     headish("add", "Hello", "-b", "main")
     (tmp_path / "chat.jsonl").touch()

@@ -30,6 +30,7 @@ def title_command(settings: GlobalOptions, headish: str, text: str | None, ask: 
             text = store.ask_title(headish, ptr=ask)
             # With --json, stdout holds JSON alone.
             click.echo(one_line(text, None), err=as_json)
+        text = text and text.strip()  # lists would show a title of blanks in place of the first words
         conversation = conversations.get(headish) if text is None else conversations.set(headish, title=text)
         called = _called(store, conversation)
     title = one_line(conversation.record.title, None)

@@ -60,7 +60,8 @@ def search_command(
     and parentheses do what they say. Each hit shows the turn, the words around the match, and the bookmarks that lead
     to it.
     """
-    is_empty = not (words or since or until or any(chosen[each] for each in FILTERS))
+    query = " ".join(words)
+    is_empty = not (query.strip() or since or until or any(chosen[each] for each in FILTERS))
     if is_empty and not reindex:
         raise click.UsageError("there is nothing to search for: give some words, or an option that chooses turns")
     looked_in = DEFAULT_FIELDS if fields is None else _read_fields(fields)
@@ -71,7 +72,7 @@ def search_command(
             if is_empty:
                 return
             hits = store.search(
-                " ".join(words), since=read_time(since, "--since"), until=read_time(until, "--until"),
+                query, since=read_time(since, "--since"), until=read_time(until, "--until"),
                 fields=looked_in, limit=limit, progress=progress, **chosen,
             )  # fmt: skip
         if as_json:
