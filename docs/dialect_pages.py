@@ -87,8 +87,8 @@ def write_dialects() -> str:
 def write_refusals() -> str:
     """Return the text of the page that lists what is refused before anything is sent, by provider and dialect."""
     parts = ["# What is refused, and why\n\n", NOTE]
-    parts += ["`Unsupported` names it before anything is sent, and nothing is lost: the thread is as it was. What ",
-              "stands under the provider's own name (`params.openai.…`) is sent as it is, and never refused.\n\n",
+    parts += ["`Unsupported` names it before anything is sent. headish sends parameters under the provider's own name ",
+              "(`params.openai.…`) as they are.\n\n",
               "| what | why | in requests to |\n|---|---|---|\n"]  # fmt: skip
     whose: dict[tuple[str, str], list[str]] = {}
     for provider in PROVIDERS:

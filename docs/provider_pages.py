@@ -115,14 +115,12 @@ EXAMPLES: dict[str, Any] = {
 def write_provider(provider: str) -> str:
     """Return the text of a provider's page."""
     entry = find_provider(provider)
-    module = inspect.getmodule(entry.writer)
     package = __import__(f"headish.providers.{provider}", fromlist=["x"])
     about = re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(package) or "")
     parts = [f"# `{provider}`: {TITLES[provider]}\n\n", NOTE, about, "\n\n"]
-    parts += [f"Requests are written by `{module.__name__ if module else ''}`, answers read by the module beside it.\n"]
     usual = LIKE.get(provider)
-    parts += ["\n## Blocks\n\nWhat each becomes in the body; *left out* and *noted* are told in `Request.notes`, ",
-              "*refused* raises `Unsupported`.\n"]  # fmt: skip
+    parts += ["## Blocks\n\nWhat each becomes in the body. In italics, the note of `Request.notes`; what is refused ",
+              "raises `Unsupported`.\n"]  # fmt: skip
     if usual is not None:
         parts += [
             f"Blocks and options that are missing here go out, or are refused, [as for `{usual}`]({usual}.md#blocks).\n"
@@ -162,8 +160,8 @@ def write_overview() -> str:
              for name, given in OPTIONS.items()]  # fmt: skip
     rows += [f"| `params.{name}` | " + " | ".join(_parameter_word(each, name) for each in PROVIDERS) + " |"
              for name in PARAMETERS]  # fmt: skip
-    legend = ("*sent*: it goes out; *noted*: it is altered, moved or left out, and a note says so; *refused*: "
-              "`Unsupported` names it.\n\n")  # fmt: skip
+    legend = ("*sent*: it goes out; *noted*: it is altered, moved or left out, with a note; *refused*: `Unsupported` "
+              "names it.\n\n")  # fmt: skip
     more = ("What is refused, and why, [is listed](refused.md); servers that speak like OpenAI's Chat Completions have "
             "[dialects](dialects/README.md).\n\n")  # fmt: skip
     return "# Providers\n\n" + NOTE + more + legend + head + "\n" + "\n".join(rows) + "\n" + _write_media()
@@ -171,8 +169,8 @@ def write_overview() -> str:
 
 def _write_media() -> str:
     """The table of the media that each API takes, with the source of each row."""
-    parts = ["\n## Media\n\nText documents are in no row: every API takes them, as text, under their names; an SVG ",
-             "picture is one. Anything else that is not in its row is refused by name before a request is sent.\n\n",
+    parts = ["\n## Media\n\nEvery API takes text documents (an SVG picture is one), as text, under their names. ",
+             "Anything else that is not in its row is refused before a request is sent.\n\n",
              "| | bytes of the types | at a URL | a file that it keeps | fits | images | source | read |\n",
              "|---|---|---|---|---|---|---|---|\n"]  # fmt: skip
     for provider, row in MEDIA.items():
