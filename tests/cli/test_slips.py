@@ -52,6 +52,19 @@ def test_blanks_are_neither_a_title_nor_a_question(headish: Command) -> None:
     assert "Hello" in headish("search", "", "--role", "user").out
 
 
+def test_an_erasure_has_one_extent(headish: Command) -> None:
+    headish("add", "Hello", "-b", "main")
+    for words in (("--thread", "--branch"), ("--branch", "--thread")):
+        assert "--thread and --branch" in headish.misused("erase", "main", *words, "--reason", "asked", "--yes")
+    assert "not --thread beside it" in headish.misused("erase", "--bookmark", "main", "--thread", "--dry-run")
+    assert headish("get", "main").out == "Hello\n"
+
+
+def test_without_bookmarks_of_others_no_advice_leads_to_ones_own(headish: Command) -> None:
+    headish("add", "Hello", "-b", "main")
+    assert headish("bookmark", "list", "--remotes").err == "Nothing was found.\n"
+
+
 def test_an_option_that_would_do_nothing_is_refused(headish: Command, tmp_path: Path) -> None:
     headish("add", "Hello", "-b", "main")
     (tmp_path / "chat.jsonl").touch()

@@ -68,7 +68,7 @@ def list_command(
             return
         if not bookmarks:
             none = "There is no bookmark: 'headish bookmark set NAME HEADISH' makes one."
-            say("Nothing was found." if after else none)
+            say("Nothing was found." if after or remotes else none)
         names = {each.name: one_line(each.name, None) for each in bookmarks}
         # A long name must leave room for what the turn says: at most half of the terminal.
         column = min(max(map(cells, names.values()), default=0), NAME_COLUMNS, (width() or 2 * NAME_COLUMNS) // 2)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @click.command("erase")
 @click.argument("headish", nargs=-1, metavar="HEADISH...")
-@click.option("--thread", "scope", flag_value="thread", help="Every turn that leads to a HEADISH.")
-@click.option("--branch", "scope", flag_value="branch",
+@click.option("--thread", is_flag=True, help="Every turn that leads to a HEADISH.")
+@click.option("--branch", is_flag=True,
               help="Those of them that lead to no other branch, bookmark or remembered move.")  # fmt: skip
 @click.option("--bookmark", metavar="NAME",
               help="In place of a HEADISH: a bookmark's name, and those that it had. Its moves stay.")  # fmt: skip
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 def erase_command(
     settings: GlobalOptions,
     headish: tuple[str, ...],
-    scope: str | None,
+    thread: bool,
+    branch: bool,
     bookmark: str | None,
     said_before: str | None,
     reason: str | None,
@@ -60,14 +61,18 @@ def erase_command(
     if reason is None and not dry_run:
         raise click.UsageError("say why: --reason TEXT")
     if bookmark is not None:
-        extra = [*headish, *filter(None, (scope, said_before)), *(f"--{each}" for each, on in wish.items() if on)]
+        flags = {"thread": thread, "branch": branch, "said-before": said_before, **wish}
+        extra = [*headish, *(f"--{each.replace('_', '-')}" for each, given in flags.items() if given)]
         if extra:
             raise click.UsageError(f"--bookmark takes a name alone, not {extra[0]} beside it")
         erase_name(settings, bookmark, reason, by, no_scrub=no_scrub, dry_run=dry_run, yes=yes, as_json=as_json)
         return
     if not headish:
         raise click.UsageError("say what: HEADISH..., or --bookmark NAME")
-    chosen: Any = {"scope": scope or "turn", "said_before": read_time(said_before, "--said-before"), **wish}
+    if thread and branch:
+        raise click.UsageError("--thread and --branch contradict each other")
+    scope = "thread" if thread else "branch" if branch else "turn"
+    chosen: Any = {"scope": scope, "said_before": read_time(said_before, "--said-before"), **wish}
     # First: without a person to ask, the preview, which may take long, would be for nothing.
     if not (yes or dry_run):
         check_terminal()
