@@ -10,6 +10,7 @@ import contextlib
 import inspect
 import math
 from collections.abc import Callable, Iterator
+from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypedDict, cast
@@ -451,6 +452,28 @@ def test_what_a_verb_takes_behind_its_keywords_is_refused_before_anything_is_sto
             with pytest.raises(InvalidArgument, match=f"^{name} is "):
                 store.ask("hello", to="openai", model="gpt-5", **cast(Any, {name: value}))
             assert store.stats() == before
+
+
+class Word(str, Enum):  # noqa: UP042, a StrEnum writes itself as its text
+    """As programs list roles and providers. ``str`` makes ``Word.ASSISTANT`` of a member, which equals its text."""
+
+    ASSISTANT = "assistant"
+    OPENAI = "openai"
+
+
+def test_a_member_of_an_enum_of_texts_is_the_text_that_it_equals(store: Store) -> None:
+    message = headish.Message(role=Word.ASSISTANT, content=(Text("recorded"),))
+    said = [
+        store.add_turn("added", role=Word.ASSISTANT, bookmark="main"),
+        *store.add_turns([{"content": "among others", "role": Word.ASSISTANT}]),
+        store.record([{"role": Word.ASSISTANT, "content": "a list"}]).tip,
+        store.record([message]).tip,
+    ]
+    read = [store.get(turn.id) for turn in said]
+    assert [(str(turn.meta.role), turn.digest) for turn in said] == [("assistant", turn.digest) for turn in read]
+    assert [turn.meta.role for turn in read] == ["assistant"] * 4
+    assert store.verify().problems == ()
+    assert store.request("main", Word.OPENAI, model="m").body == store.request("main", "openai", model="m").body
 
 
 @pytest.mark.parametrize("limit", [-1, math.nan, 2**64, "3", True, 1.0])

@@ -124,7 +124,7 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
     read = None if is_text else _read_form(content, turn)
     if read is not None:
         return make_read_draft(read, turn, payload_limit_bytes, author)
-    role = _read_role(turn)
+    role = _plain_role(turn.get("role", "user"))
     payload = encode_content(content, json=bool(turn.get("json")))
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
@@ -148,7 +148,7 @@ def _make_usual_draft(content: Content, turn: Mapping[str, Any], payload_limit_b
         return None
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
-    said = DigestFields(_read_role(turn), hash_payload(payload))
+    said = DigestFields(_plain_role(turn.get("role", "user")), hash_payload(payload))
     continued, bookmark = read_continues(turn.get("continues")), turn.get("bookmark")
     return Draft(payload, said, continued, bookmark=None if bookmark is None else check_name(bookmark, is_new=True))
 
@@ -193,8 +193,7 @@ def make_plain_draft(content: Content, role: object, payload_limit_bytes: int) -
 
     Raises: InvalidRole, InvalidContent (TooDeep, TooLarge).
     """
-    if role not in ROLES:
-        raise InvalidRole(role)
+    role = _plain_role(role)
     payload = encoding.encode_text(content) if type(content) is str else encode_content(content)
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
@@ -250,7 +249,7 @@ def make_document_draft(
     _check_known(turn, DocumentOptions, "a document has bytes, name, content_type")
     _check_media_type(content_type)
     said = DigestFields(
-        role=_read_role(turn),
+        role=_plain_role(turn.get("role", "user")),
         hash=hash_payload(data),
         type=DOCUMENT,
         content_type=content_type,
@@ -335,11 +334,11 @@ def _draft(
     )
 
 
-def _read_role(turn: Mapping[str, Any]) -> str:
-    role = turn.get("role", "user")
+def _plain_role(role: object) -> str:
+    """A role as plain text: a member of a caller's ``Enum`` may be equal to a role, and be another text to ``str``."""
     if role not in ROLES:
         raise InvalidRole(role)
-    return str(role)
+    return ROLES[ROLES.index(role)]
 
 
 def encode_content(given: Content, *, json: bool = False) -> bytes:

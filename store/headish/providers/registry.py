@@ -23,5 +23,6 @@ def check_provider(name: str) -> None:
 def find_provider(name: str) -> Provider:
     """The provider of this id. Raises: UnknownFormat."""
     check_provider(name)
-    provider: Provider = import_module(f"headish.providers.{name}").PROVIDER
+    # Joined, not formatted: to ``format`` a member of a caller's ``Enum`` that is equal to an id is another text.
+    provider: Provider = import_module("headish.providers." + name).PROVIDER
     return provider
