@@ -134,6 +134,9 @@ class TestEmptyLists:
         talked("bookmark", "rm", "bridges")
         for words, told in (
             (("children", "@"), "Nothing was found."),
+            (("log", "@", "--grep", "tunnel"), "Nothing was found."),
+            (("search", "tunnel"), "Nothing was found."),
+            (("token", "list"), "There is no token: 'headish token add LABEL --right read' makes one."),
             (("bookmark", "list"), "There is no bookmark: 'headish bookmark set NAME HEADISH' makes one."),
             (("ptr", "list"), "There is no provider pointer: 'headish ptr set NAME PROVIDER/MODEL' makes one."),
             (("tools", "list"), "No tools are stored: 'headish tools set SERVER FILE' stores some."),

@@ -129,6 +129,8 @@ def log_command(
                 rails = draw_graph(turns)
             with paged(settings):
                 print_rows(store, rails, whole=whole, states={} if raw else seen_as(turns), signatures=signed)
+    if not turns and not as_json:
+        say("Nothing was found.")
     if any(each.verdict == "bad" for found in (signed or {}).values() for each in found):
         raise click.exceptions.Exit(1)
 

@@ -80,9 +80,9 @@ def search_command(
         else:
             with paged(settings):
                 _print_hits(store, hits)
-    if not hits:
+    if not hits and not as_json:
         say("Nothing was found.")
-    elif len(hits) == limit and limit < LIMIT:
+    if len(hits) == limit and limit < LIMIT:
         say(f"There may be more: -n {min(2 * limit, LIMIT)}.")
 
 

@@ -73,6 +73,8 @@ def list_command(settings: GlobalOptions, as_json: bool) -> None:
         until = f"until {each['expires'][:10]}" if "expires" in each else "for good"
         facts = (one_line(each["label"], 40), each["space"], ",".join(each["rights"]), until)
         click.echo("  ".join(facts))
+    if not tokens:
+        say("There is no token: 'headish token add LABEL --right read' makes one.")
 
 
 @token_command.command("remove")
