@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import json
 import math
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -39,6 +40,7 @@ from headish.errors import (
     shown,
 )
 from headish.providers import Settings
+from headish.providers.registry import PROVIDERS
 from headish.store.asking.batches import Batches
 from headish.store.asking.pointers import Pointers
 from headish.store.asking.streams import Streams
@@ -50,7 +52,7 @@ from headish.store.keeping.erase import Erasures
 from headish.store.keeping.export_all import ExportOptions
 from headish.store.keeping.objects import Objects
 from headish.store.keeping.spaces import Spaces
-from headish.values.blocks import Text
+from headish.values.blocks import Text, ToolUse
 from headish.values.checks import doors
 
 DEPTH = 2_000
@@ -474,6 +476,18 @@ def test_a_member_of_an_enum_of_texts_is_the_text_that_it_equals(store: Store) -
     assert [turn.meta.role for turn in read] == ["assistant"] * 4
     assert store.verify().problems == ()
     assert store.request("main", Word.OPENAI, model="m").body == store.request("main", "openai", model="m").body
+
+
+@pytest.mark.parametrize("target", [*PROVIDERS, "2.2", "v0.1", "rwkv"])
+def test_a_window_of_such_roles_goes_out_as_one_of_texts(target: str) -> None:
+    def sent(role: str) -> Any:
+        said = (Text("hello"), ToolUse("look", "c1", {"a": 1}))
+        asked = headish.Message(role="user", content=(Text("hello?"),))
+        window = headish.ContextWindow((asked, headish.Message(role=role, content=said)), {})
+        out = headish.emit(window, target, **({"model": "m"} if target in PROVIDERS else {}))
+        return getattr(out, "body", out)
+
+    assert json.dumps(sent(Word.ASSISTANT)) == json.dumps(sent("assistant"))
 
 
 @pytest.mark.parametrize("limit", [-1, math.nan, 2**64, "3", True, 1.0])

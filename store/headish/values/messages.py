@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from headish.values.blocks import ContentBlock, Text, join_texts, kind_of, to_mapping
 from headish.values.caches import Cache
@@ -97,6 +98,11 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
 
     def _repr_html_(self) -> str:
         return _html_of([self])
+
+    def __post_init__(self) -> None:
+        # A member of a caller's ``Enum`` may equal a role, and be another text where it is formatted.
+        if type(self.role) is not str and isinstance(self.role, str):
+            force_setattr(self, "role", str.__str__(self.role))
 
     def to_dict(self) -> dict[str, Any]:
         """The schema reference's message record: ``{role, content, cache?}``."""
