@@ -128,6 +128,14 @@ def test_an_archive_is_told_from_chatgpts_and_a_second_import_stores_nothing(sto
         assert store.import_file(as_json(BREAD)).added == 0
 
 
+def test_a_second_import_of_a_file_with_a_doubled_message_moves_no_name(store: Store) -> None:
+    last = message("b", "assistant", "An hour.", parent_message_uuid="a")
+    doubled = conversation("d", "Doubled", message("a", "human", "How long?", parent_message_uuid=ROOT), last, last)
+    assert store.import_file(as_json(doubled)).added == 3
+    with unchanged(store):
+        assert store.import_file(as_json(doubled), force=True).bookmarks == 0
+
+
 def test_a_broken_message_costs_itself(store: Store) -> None:
     told: list[str] = []
     odd = conversation("o", "Odd", message("a", "human", "one"), 5, {"sender": "robot"}, message("b", "human", "two"))

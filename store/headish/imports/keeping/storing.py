@@ -323,6 +323,9 @@ class _MetMessages:
         has_key = draft.facts.key is not None
         for _ in range(len(turns) if not has_key or self._has_keyless(digest) else 0):
             stored = turns.popleft()
+            met = None if stored.key is None else self._met_keys.get(stored.key)
+            if isinstance(met, StoredTurn) and met.id == stored.id:
+                continue  # it stands for a message before this one, of the same id
             if not has_key or stored.key is None:
                 # The count of keyless turns left in the queue must follow what leaves it.
                 if digest in self._keyless:
