@@ -25,6 +25,7 @@ from headish.remotes.objects import ObjectPlace
 from headish.syncing import joining, membership
 from support.age_files import LOG_WORK, encrypt_with_little_work
 from support.growing import texts
+from support.insides import run_sql
 from support.machines import Pair, invite, objects, put_back, url_of
 
 
@@ -126,6 +127,56 @@ class TestKeysAndPlaces:
         assert texts(desk.store, "lap") == ["on the laptop", "kept back"]
         with pytest.raises(NoRemoteKey):
             lost.sync()
+
+    @pytest.mark.parametrize("broken", ["bytes", "another key", "another log", "gone", "rolled back", "conflict"])
+    def test_a_machine_whose_log_is_broken_is_taken_out_and_what_can_be_read_of_it_stays(
+        self, machine: Any, tmp_path: Path, broken: str
+    ) -> None:
+        desk, laptop, lost = machine("desk"), machine("laptop"), machine("lost")
+        url = url_of(tmp_path / "box")
+        desk.add(url)
+        invite(desk, laptop, url)
+        invite(desk, lost, url)
+        said = lost.store.add_turn("said on the road", bookmark="road")
+        lost.sync(), desk.sync()
+        with lost as store:
+            device = next(each.device for each in store.remotes.devices("box") if each.own)
+        [head] = (tmp_path / "box").glob(f"v1/*/{device}/head")
+        old = head.read_bytes()
+        lost.store.add_turn("said later", continues="road")
+        lost.sync()
+        if broken == "rolled back":
+            desk.sync()
+        laptop.store.add_turn("on the laptop", bookmark="lap")
+        laptop.sync()
+        key = RemoteKey(new_secret())
+        other = next(each for each in (tmp_path / "box").rglob("head") if each != head)
+        heads = {
+            "bytes": b"garbage",
+            "another key": key.seal(b"x"),
+            "another log": other.read_bytes(),
+            "rolled back": old,
+            "conflict": head.read_bytes(),
+        }
+        head.unlink() if broken == "gone" else head.write_bytes(heads[broken])
+        if broken == "conflict":
+            with desk as store:
+                forged = store.add_turn("forged").id
+                later = next(each.id for each in lost.store.turns() if each.text == "said later")
+                run_sql(store, f"UPDATE turn SET id = '{later}' WHERE id = '{forged}'")
+        told: list[str] = []
+        with desk as store:
+            fingerprint = store.remotes.revoke("box", "lost", tell=told.append)
+            assert [each.label for each in store.remotes.devices("box")] == ["desk", "laptop"]
+            assert store.get("lap").text == "on the laptop"
+            if broken != "conflict":
+                assert [each.text for each in store.turns() if each.meta.continues == (said.id,)] == ["said later"]
+        assert [each.split(":")[0] for each in told] == ["lost"]
+        with laptop as store:
+            store.remotes.set("box", key=fingerprint)
+        if broken != "conflict":  # what was forged at the desk is in conflict at the laptop, too
+            laptop.sync()
+        assert texts(laptop.store, "road") == ["said on the road", "said later"]
 
     def test_taking_a_machine_out_sends_no_key(self, machine: Any, tmp_path: Path) -> None:
         desk, lost = machine("desk"), machine("lost")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import count
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -40,13 +41,15 @@ NOT_STORED = (*NO_ROOM, ForeignConflict)
 
 
 class Pull(NamedTuple):
-    """A running pull."""
+    """A running pull. ``gone`` is a device that is about to be taken out: nothing that is wrong with its log is an
+    error, and without a head the log is read as far as its bundles go."""
 
     target: SyncTarget
     logs: Logs
     remote: OpenRemote
     accept_rollback: bool
     prune: bool
+    gone: str | None = None
 
 
 class _LogReading:
@@ -57,8 +60,8 @@ class _LogReading:
         self.anew = False
         self.pulled = Pulled(stored_name(given.remote.name))
         self.seen = dict(given.remote.state.seen)
-        self.went_back: list[str] = []
-        self.unreadable: list[NotADevice] = []
+        self.went_back: dict[str, str] = {}
+        self.unreadable: dict[str, NotADevice] = {}
         self.waiting: dict[str, str] = {}
         self.refused: dict[str, HeadishError] = {}
         self.heads: dict[str, LogHead] = {}
@@ -115,8 +118,10 @@ def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
         _went_back(reading, device, f"the log of {reading.seen[device].label} is gone")
     if reading.anew:  # before anything is stored: the next push must send again what the lost logs had
         reading.save()
+    broken = _read_on(reading)
     while sum(_advance(reading, device) for device in sorted(reading.heads)):
         pass  # a bundle of one device may have waited for turns of another one
+    reading.waiting |= broken
     for device, head in sorted(reading.heads.items()):
         if device in reading.heads and device not in reading.waiting:
             _meet(reading, device, head)
@@ -124,13 +129,33 @@ def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
     return replace(reading.pulled, waiting=waiting, erased=reading.erasures.count), _find_failure(reading)
 
 
+def _read_on(reading: _LogReading) -> dict[str, str]:
+    """Let the log that is about to be removed be read up to its last bundle, if its head is broken or gone: no other
+    log may have its turns. Returns what is wrong with it; empty if nothing is."""
+    given, device = reading.given, reading.given.gone or ""
+    seen, told = reading.seen.get(device), reading.went_back.pop(device, "") or reading.waiting.get(device, "")
+    reading.unreadable.pop(device, None)
+    if not told or seen is None:
+        return {}
+    bundles = given.logs.bundles(device)
+    generation = max([seen.generation, *(each for each, _ in bundles)])
+    if generation > seen.generation:
+        seen = reading.seen[device] = replace(seen, generation=generation, number=0, hash="")
+    last = next(number for number in count(seen.number) if (generation, number + 1) not in bundles)
+    data = given.logs.bundle(device, generation, last) if last > seen.number else None
+    if data is not None:
+        reading.heads[device] = LogHead(device, seen.label, None, generation, last, hash_object(data), "", 0)
+    return {device: f"{seen.label}: {told}"}
+
+
 def _find_failure(reading: _LogReading) -> HeadishError | None:
     """Return why something was left out, as one error; None if nothing was."""
+    reading.refused.pop(reading.given.gone or "", None)
     # First: if the key was changed, the logs of devices that were taken out are gone, too, and that is not a rollback.
     if reading.unreadable:
-        return reading.unreadable[0]
+        return next(iter(reading.unreadable.values()))
     if reading.went_back:
-        return RemoteRolledBack(reading.pulled.remote, tuple(reading.went_back))
+        return RemoteRolledBack(reading.pulled.remote, tuple(reading.went_back.values()))
     return next(iter(reading.refused.values()), None)
 
 
@@ -162,7 +187,7 @@ def _read_head(reading: _LogReading, device: str) -> None:
         # An error only if this log was read with the present key before: then the remote has another key now, or
         # somebody wrote in its place. Otherwise the device has not confirmed a new key yet, and the pull waits for it.
         if seen is not None and isinstance(error, NotADevice) and seen.key == given.logs.fingerprint:
-            reading.unreadable.append(error)
+            reading.unreadable[device] = error
         return
     if head is None:
         if seen is not None:
@@ -207,7 +232,7 @@ def _went_back(reading: _LogReading, device: str, told: str) -> bool:
         reading.seen.pop(device, None)
         reading.anew = True
         return True
-    reading.went_back.append(told)
+    reading.went_back[device] = told
     return False
 
 

@@ -211,7 +211,7 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
     be invited again. The device keeps what it has read. Take away its access to the bucket or folder, too.
     """
     with settings.open() as store:
-        fingerprint = store.remotes.revoke(name, device, allow_secrets=allow_secrets)
+        fingerprint = store.remotes.revoke(name, device, allow_secrets=allow_secrets, tell=_tell_unread)
         stay = store.remotes.devices(name)
     if fingerprint:  # a plain remote has no key
         for each in stay:
@@ -221,6 +221,10 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
                     f"{one_line(each.label, 255)} was not invited from here: 'headish remote invite {name} age1…' again"
                 )
         click.echo(f"headish remote set {name} key={fingerprint}")
+
+
+def _tell_unread(what: str) -> None:
+    say(f"not read: {one_line(what, 500)}")
 
 
 def tell_remote(remote: RemotePlace) -> None:

@@ -12,7 +12,7 @@ from headish.aio.streams import AsyncStream
 if TYPE_CHECKING:
     import builtins
     import os
-    from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
     from datetime import datetime
     from headish.calls.deadline import Timeouts
     from headish.database.isolation.members import Member
@@ -445,10 +445,12 @@ class AsyncRemotes(Front["Remotes"]):
         there."""
         return await self._finish(self.sync.remove, name=name)
 
-    async def revoke(self, name: str, device: str, *, allow_secrets: bool = False) -> str:
+    async def revoke(
+        self, name: str, device: str, *, allow_secrets: bool = False, tell: Callable[[str], None] | None = None
+    ) -> str:
         """Remove a device: make a new key for all others, write this store's log anew, and remove the log of the device
         once its turns are here. Returns the fingerprint that each of the others confirms."""
-        return await self._wait(self.sync.revoke, name=name, device=device, allow_secrets=allow_secrets)
+        return await self._wait(self.sync.revoke, name=name, device=device, allow_secrets=allow_secrets, tell=tell)
 
     async def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from headish.rows.elsewhere.remotes import list_remote_bookmarks
 from headish.store.keeping.erase import scrub_arrived
@@ -130,9 +130,14 @@ class Remotes(SpacePart):
         return invite_to(self._space, name, recipient)
 
     @door()
-    def revoke(self, name: str, device: str, *, allow_secrets: bool = False) -> str:
+    def revoke(
+        self, name: str, device: str, *, allow_secrets: bool = False, tell: Callable[[str], None] | None = None
+    ) -> str:
         """Remove a device: make a new key for all others, write this store's log anew, and remove the log of the device
         once its turns are here. Returns the fingerprint that each of the others confirms.
+
+        What of the device's log cannot be read or stored here does not prevent that, and is lost with the log. ``tell``
+        is called with it, and with what the logs of others wait for, before the device is removed.
 
         Only machines that this one has invited and that have a log get the new key. Invite the others again: whoever
         has the key could have written a log in their name. The device keeps what it has read; remove its access to the
@@ -140,7 +145,7 @@ class Remotes(SpacePart):
         Raises: UnknownRemote, InvalidArgument, NoRemoteKey, RemoteUnavailable, and as ``pull``; SecretsFound before
         anything is changed, unless ``allow_secrets``.
         """
-        return revoke_from(self._space, name, device, allow_secrets=allow_secrets)
+        return revoke_from(self._space, name, device, allow_secrets=allow_secrets, tell=tell)
 
     @door()
     def devices(self, name: str) -> builtins.list[RemoteDevice]:

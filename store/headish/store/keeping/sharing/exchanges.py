@@ -42,14 +42,16 @@ def push_to(
     return pushed
 
 
-def pull_from(space: Space, name: str, *, prune: bool = False, accept_rollback: bool = False) -> Pulled:
-    """``Remotes.pull``."""
+def pull_from(
+    space: Space, name: str, *, prune: bool = False, accept_rollback: bool = False, gone: str | None = None
+) -> Pulled:
+    """``Remotes.pull``, with ``gone`` before that device is taken out."""
     remote, target = find_remote(space, name), target_of(space)
     if remote.is_live:
         with talking(space, target, remote, writes=False) as live:
             return _pull_live(space, live, prune=prune)
     remote = renew_key(remote, space.space)
-    pulled, problem = pull(Pull(target, logs_of(remote, space.space), remote, accept_rollback, prune))
+    pulled, problem = pull(Pull(target, logs_of(remote, space.space), remote, accept_rollback, prune, gone))
     _note_arrived(space, pulled)
     if pulled.waiting or isinstance(problem, NotADevice | RemoteRolledBack):
         check_key(remote, space.space)  # raises if the key was changed, which explains all of these

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -138,11 +139,18 @@ def invite_to(space: Space, name: str, recipient: str) -> str:
     return key.fingerprint
 
 
-def revoke_from(space: Space, name: str, device: str, *, allow_secrets: bool) -> str:
+def revoke_from(
+    space: Space, name: str, device: str, *, allow_secrets: bool, tell: Callable[[str], None] | None
+) -> str:
     """``Remotes.revoke``."""
-    if find_remote(space, name).is_live:
+    remote = find_remote(space, name)
+    if remote.is_live:
         raise InvalidArgument(f"remote {name!r} has no devices to take out: a store answers there")
-    pull_from(space, name)
+    gone = next((id for id, log in remote.state.seen.items() if log.label == device), None)
+    pulled = pull_from(space, name, gone=gone)
+    if tell is not None:
+        for each in pulled.waiting:
+            tell(each)
     remote = find_remote(space, name)
     return take_out(target_of(space), space.space, remote, device, allow_secrets=allow_secrets)
 
