@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import io
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -510,6 +511,16 @@ def test_a_value_of_the_wrong_type_is_an_input_error_and_no_type_error() -> None
             with pytest.raises(InputError) as refused:
                 each()
             assert not isinstance(refused.value, TypeError)
+
+
+def test_a_file_that_is_open_for_text_is_refused_by_name(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "chat.txt").write_text(CHATML, encoding="utf-8")
+    with (tmp_path / "chat.txt").open(encoding="utf-8") as file:
+        for text in (file, io.StringIO(CHATML)):
+            with pytest.raises(InvalidArgument, match=r'^source is a path, or a file .* \(mode "rb"\), not <'):
+                store.import_file(cast(Any, text))
+    with (tmp_path / "chat.txt").open("rb") as data:
+        assert store.import_file(data).added == 1
 
 
 def test_an_error_shows_a_value_in_short() -> None:

@@ -120,6 +120,10 @@ def is_path(value: object) -> bool:
         return False
 
 
+def _is_binary_file(value: object) -> bool:
+    return hasattr(value, "read") and hasattr(value, "seekable") and not isinstance(value, io.TextIOBase)
+
+
 def _is_text(value: object) -> bool:
     if not isinstance(value, str):
         return False
@@ -176,8 +180,8 @@ LIST_OR_BODY = Kind(
     lambda value: _is_list(value) or isinstance(value, Mapping), "a list, or another iterable, or a body that holds one"
 )
 FILE = Kind(
-    lambda value: is_path(value) or isinstance(value, io.IOBase) or hasattr(value, "read"),
-    "a path, or a file that is open for reading bytes",
+    lambda value: is_path(value) or _is_binary_file(value),
+    'a path, or a file that is open for reading bytes (mode "rb")',
 )
 POSITIVE = Kind(lambda value: value is not True and _is_count(value) and bool(value), "a number from 1 on")
 HEADERS = Kind(
