@@ -296,6 +296,41 @@ def test_writing_is_offered_only_where_it_is_allowed(path: Path) -> None:
     asyncio.run(look())
 
 
+def test_a_fork_does_not_tell_whether_a_name_outside_the_scope_exists(tmp_path: Path) -> None:
+    path = tmp_path / "talk.db"
+    fill(path)
+
+    async def look() -> None:
+        scope = ("--names", "planted/*", "--exclude-session", "planted/0")
+        async with over_stdio(path, "--allow-write", *scope) as session:
+            agent = Agent(session)
+            for taken, free in (("work/plan", "work/free"), ("planted/0", "planted/0-free")):
+                refusals = [await agent.fails("fork", headish="planted/1", name=name) for name in (taken, free)]
+                assert "choose one like those it lists" in refusals[0]
+                assert refusals[0] == refusals[1]
+            assert "exists already" in await agent.fails("fork", headish="planted/1", name="planted/2")
+            await agent("fork", headish="planted/1", name="planted/fork")
+
+    asyncio.run(look())
+    with Store.open(path) as store:
+        names = {each.name for each in store.bookmarks.list()}
+        assert "planted/fork" in names
+        assert not names & {"work/free", "planted/0-free"}
+
+
+def test_a_program_that_has_written_closes_its_database(tmp_path: Path) -> None:
+    """SQLite then removes the files beside it: whoever copies the database alone has all of it."""
+    path = tmp_path / "talk.db"
+    fill(path)
+
+    async def look() -> None:
+        async with over_stdio(path, "--allow-write") as session:
+            await Agent(session)("save_note", text="Noted.")
+
+    asyncio.run(look())
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
 def test_a_scope_is_narrowed_and_never_widened(path: Path) -> None:
     async def look() -> None:
         async with over_stdio(path, "--names", "planted/*", "--exclude-session", "planted/0") as session:

@@ -145,6 +145,8 @@ class Lookups:
         """Give a turn a new name, so that continuing it moves no other name."""
         seen, place = await self._eyes.turn(headish)
         await self._check(seen, place, headish)
+        if not self._scope.takes_name(name):  # a taken name would be refused otherwise, and so be known to exist
+            raise InvalidArgument("this server shows no conversation of such a name: choose one like those it lists")
         bookmark = await self._store.bookmarks.set(name, seen.turn.id, expect=ABSENT)
         return fit([{"turn": bookmark.turn, "name": bookmark.name}], read_cursor(None), name="saved")
 

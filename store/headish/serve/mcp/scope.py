@@ -36,6 +36,11 @@ class Scope(Struct, frozen=True):
         """Whether a turn was said late enough."""
         return self.since is None or turn.said_at >= self.since
 
+    def takes_name(self, name: str) -> bool:
+        """Whether a conversation of this name may be shown, if it has the tag."""
+        is_left_out = any(session in name for session in self.without(None))
+        return not is_left_out and (not self.names or any(fnmatchcase(name, each) for each in self.names))
+
     async def takes_names(self, store: AsyncStore, names: tuple[str, ...], without: tuple[str, ...]) -> bool:
         """Whether a turn that leads to bookmarks of these names may be shown."""
         if any(session in name for name in names for session in without):

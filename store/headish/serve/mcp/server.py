@@ -22,7 +22,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import METHOD_NOT_FOUND, ToolAnnotations
 from starlette.requests import Request
 
-from headish.aio import AsyncStore
+from headish.aio import AsyncDatabase, AsyncStore
 from headish.errors import HeadishError
 from headish.serve.access.state import enter, state_of
 from headish.serve.mcp.lookups import Lookups
@@ -157,14 +157,17 @@ def serve_stdio(target: str, space: str, scope: Scope, *, allow_write: bool) -> 
 
 
 async def _serve_stdio(target: str, space: str, scope: Scope, *, allow_write: bool) -> None:
-    async with AsyncStore.open(target, space=space, create=False, read_only=not allow_write) as reading:
+    options: Any = {"create": False, "read_only": not allow_write}
+    async with (
+        AsyncStore.open(target, space=space, **options) as reading,
+        AsyncDatabase.open(target, **options) as database,  # it is opened once: both share it
+    ):
 
         async def open_store(context: Context[Any, Any], right: Right) -> AsyncStore:
             if right == "read":
                 return reading
-            # Opened for each call, because the author is the client of the call. It shares the open database.
-            author = f"mcp:{client_of(context)}"
-            return await AsyncStore.open(target, space=space, create=False, author=author)
+            # One for each call, because the author is the client of the call.
+            return await database.store(space, create=False, author=f"mcp:{client_of(context)}")
 
         await make_server(open_store, scope, allow_write=allow_write).run_stdio_async()
 
