@@ -219,6 +219,28 @@ class TestSync:
         assert sorted(rows(third.store)) == sorted(rows(desk.store))
         assert len(rows(third.store)) == 3
 
+    @pytest.mark.parametrize("other", ["a folder", "a store"])
+    def test_what_came_from_a_removed_remote_goes_to_another_one_of_its_name(
+        self, pair: tuple[Machine, Machine], keys: Keys, tmp_path: Path, make: Callable[..., Machine], other: str
+    ) -> None:
+        desk, laptop = pair
+        signed(desk.store, keys)
+        desk.sync(), laptop.sync()
+        with laptop as store:
+            store.remotes.remove("box")
+        third = make("third", space=laptop.store.space)
+        if other == "a folder":
+            url = url_of(tmp_path / "other")
+            laptop.add(url)
+            invite(laptop, third, url)
+            laptop.sync(), third.sync()
+        else:
+            laptop.add(str(tmp_path / "third.db"))
+            laptop.sync()
+        assert sorted(rows(third.store)) == sorted(rows(desk.store)) != []
+        before = objects(tmp_path / "other")
+        assert (laptop.sync().pushed.turns, objects(tmp_path / "other")) == (0, before)
+
     def test_many_pages(
         self, pair: tuple[Machine, Machine], keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -202,7 +202,7 @@ def _signatures_behind(connection: Connection, space: int, remote: OpenRemote) -
     """
     anew = remote.state.signed == 0 and remote.state.own.generation > 1
     signatures = all_signatures(connection, space, remote.state.signed)
-    return [as_sent(each) for each in signatures if anew or each.remote != remote.name]
+    return [as_sent(each) for each in signatures if anew or not remote.brought(each)]
 
 
 def _write(gathered: _Gathered, logs: Logs) -> _Written:

@@ -16,6 +16,7 @@ from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote
 from headish.remotes.keys import KeyPair, RemoteKey, is_allowed, load_keys, recipient_of
 from headish.remotes.kinds import is_database, is_http, is_live, is_server
 from headish.rows.elsewhere.remotes import StoredRemote, list_remotes, write_remote
+from headish.rows.signatures import StoredSignature
 from headish.values.names import check_name, stored_name
 from headish.values.results.sharing import RemotePlace
 
@@ -81,7 +82,8 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
     signature in it, and ``key`` the fingerprint of the key that it was written with. ``untidy``: bundles of older
     generations are still to be removed. ``anew``: the next push writes the log from its beginning. ``seen`` are the
     logs of the other devices, ``revoked`` the devices that were taken out, and ``invited`` the recipients to whom this
-    store gave the key.
+    store gave the key. ``found`` is the number of the last signature that was here when the remote was added: what came
+    up to then under its name came from an earlier remote.
 
     For a live remote, ``pushed`` and ``signed`` are how far the other store has this history. ``pulled`` is the other
     store's cursor up to which this store has everything, and ``met`` the last cursor that it gave, which shows whether
@@ -103,6 +105,7 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
     met: str | None = None
     taken: int = 0
     signed_there: int = 0
+    found: int = 0
     gone: dict[str, str] = {}
 
 
@@ -119,6 +122,10 @@ class OpenRemote(NamedTuple):
         """The devices of this remote, each with the commit number here after which its own log has what came from it.
         The name of the remote belongs to the key: another remote may have a device of the same id."""
         return {(self.name, device): each.resent for device, each in self.state.seen.items()}
+
+    def brought(self, signature: StoredSignature) -> bool:
+        """Whether a signature came from this remote."""
+        return signature.remote == self.name and signature.number > self.state.found
 
     @property
     def is_live(self) -> bool:

@@ -163,7 +163,7 @@ def _send_signatures(live: LiveSync, last: int) -> None:
     space, low = live.target.space, live.remote.state.signed
     while low < last:
         signatures, low = live.target.backend.read(partial(signatures_between, space=space, after=low, until=last))
-        new = tuple(as_sent(each) for each in signatures if each.remote != live.remote.name)
+        new = tuple(as_sent(each) for each in signatures if not live.remote.brought(each))
         state = live.remote.state
         if new:
             answer = live.wire.ask(NewSignatures(new), SignaturesTaken)

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidArgument, RemoteTaken, RemoteUnavailable, shown
 from headish.remotes.keys import forget_keys
 from headish.remotes.kinds import check_url, is_database, is_live
 from headish.remotes.objects import ObjectPlace
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.remotes import remove_remote
+from headish.rows.signatures import last_signature
 from headish.store.keeping.sharing.exchanges import find_remote, pull_from
 from headish.store.keeping.sharing.live import database_at, name_token, refuse_key_env, settings_of_live, target_of
 from headish.store.space import Space
@@ -54,8 +56,12 @@ def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
         refuse_key_env(how.key_env)
         settings = join(name, url, space.space, label, plain=how.plain, passphrase=how.passphrase, key=how.key)
     added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
+
+    def store(connection: Connection) -> None:
+        store_remote(connection, number, added._replace(state=RemoteState(found=last_signature(connection, number))))
+
     try:
-        space._write(lambda connection: store_remote(connection, number, added))
+        space._write(store)
     except BaseException:
         forget_keys(settings.id)  # no remote would name the files of its keys any more
         raise
