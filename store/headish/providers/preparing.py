@@ -18,7 +18,7 @@ from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.values import Finding, Request, Settings
 from headish.values.caches import plausible_cache
 from headish.values.checks.doors import TEXT, door
-from headish.values.messages import ContextWindow, Message
+from headish.values.messages import ContextWindow, Message, with_plain_roles
 
 Window = ContextWindow | Mapping[str, Any]
 """A context window, or its JSON as the schema reference has it: ``{messages: [{role, content, cache?}], options}``."""
@@ -86,13 +86,13 @@ def _writer(provider: str, window: Window, settings: Mapping[str, Any]) -> Reque
 def as_window(window: Window) -> ContextWindow:
     """A window from its JSON. Raises: InvalidArgument, InvalidContent if it is not a window."""
     if isinstance(window, ContextWindow):
-        return window
+        return with_plain_roles(window) if window.messages else window
     messages = window.get("messages") if isinstance(window, Mapping) else None
     options = window.get("options") or {} if isinstance(window, Mapping) else None
     if not isinstance(messages, list | tuple) or not isinstance(options, Mapping):
         raise InvalidArgument("a window is a ContextWindow, or a mapping of messages and options")
     strictjson.check(options, "options")
-    return ContextWindow(tuple(map(_as_message, messages)), dict(options))
+    return with_plain_roles(ContextWindow(tuple(map(_as_message, messages)), dict(options)))
 
 
 def _as_message(message: Any) -> Message:

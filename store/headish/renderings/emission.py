@@ -9,7 +9,7 @@ from headish.errors import UnknownFormat
 from headish.providers import PROVIDERS, prepare_request
 from headish.transcripts import threads
 from headish.values.checks.doors import TEXT, an, door
-from headish.values.messages import ContextWindow
+from headish.values.messages import ContextWindow, with_plain_roles
 from headish.values.results.threads import TranscriptMessage
 
 Written = str | dict[str, Any]
@@ -37,7 +37,7 @@ def emit(window: ContextWindow, target: str, **settings: Any) -> Written:
 
 def _write_thread(window: ContextWindow, target: str, **settings: Any) -> str:
     # Without keys of an import beside it, each message is written from the model.
-    thread = [TranscriptMessage(message, {}) for message in window.messages]
+    thread = [TranscriptMessage(message, {}) for message in with_plain_roles(window).messages]
     return threads.write_thread(thread, target, options=window.options, **settings)
 
 

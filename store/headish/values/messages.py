@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import replace
 
 from headish.values.blocks import ContentBlock, Text, join_texts, kind_of, to_mapping
 from headish.values.caches import Cache
@@ -99,11 +99,6 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
     def _repr_html_(self) -> str:
         return _html_of([self])
 
-    def __post_init__(self) -> None:
-        # A member of a caller's ``Enum`` may equal a role, and be another text where it is formatted.
-        if type(self.role) is not str and isinstance(self.role, str):
-            force_setattr(self, "role", str.__str__(self.role))
-
     def to_dict(self) -> dict[str, Any]:
         """The schema reference's message record: ``{role, content, cache?}``."""
         record: dict[str, Any] = {"role": self.role, "content": [to_mapping(block) for block in self.content]}
@@ -157,6 +152,17 @@ class ContextWindow(Struct, frozen=True):
     def to_json(self) -> bytes:
         """``to_dict`` as JSON text."""
         return msgspec.json.encode(self.to_dict())
+
+
+def with_plain_roles(window: ContextWindow) -> ContextWindow:
+    """The window, its roles plain texts. A member of a caller's ``Enum`` may equal a role, and be another text where it
+    is formatted."""
+    if all(type(each.role) is str for each in window.messages):
+        return window
+    plain = (
+        replace(each, role=str.__str__(each.role)) if isinstance(each.role, str) else each for each in window.messages
+    )
+    return replace(window, messages=tuple(plain))
 
 
 class ThreadRecord(Struct, frozen=True, gc=False):
