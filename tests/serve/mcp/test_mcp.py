@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import asynccontextmanager
@@ -329,6 +330,17 @@ def test_a_program_that_has_written_closes_its_database(tmp_path: Path) -> None:
 
     asyncio.run(look())
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_the_log_of_a_server_stays_as_it_was() -> None:
+    """In a process of its own: the SDK's own log would begin only where no other is."""
+    line = "a line that is longer than a terminal is wide " * 4
+    code = (
+        "import logging; from headish.serve.mcp.server import make_web_server; make_web_server(allow_write=True); "
+        f"logging.getLogger('headish.serve').error({line!r})"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stderr == f"{line}\n"
 
 
 def test_a_scope_is_narrowed_and_never_widened(path: Path) -> None:

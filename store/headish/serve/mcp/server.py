@@ -47,10 +47,13 @@ OpenStore = Callable[["Context[Any, Any]", Right], Awaitable[AsyncStore]]
 
 def make_server(open_store: OpenStore, scope: Scope, *, allow_write: bool) -> MCPServer[Any]:
     """Make a server with the tools that look things up and, with ``allow_write``, those that add."""
+    root = logging.getLogger()
+    handlers = root.handlers[:]
     server: MCPServer[Any] = MCPServer(
         "headish", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", subscriptions=False,
         middleware=[_tools_alone],
     )  # fmt: skip
+    root.handlers[:] = handlers  # the SDK adds one that draws the log of the whole process in boxes of 80 columns
     remembered: OrderedDict[Any, Any] = OrderedDict()
 
     async def run(context: Context[Any, Any], right: Right, verb: str, *given: Any, **further: Any) -> str:
