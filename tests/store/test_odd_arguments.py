@@ -12,6 +12,8 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +31,7 @@ from headish.errors import (
     InputError,
     InvalidArgument,
     InvalidBackup,
+    InvalidContent,
     InvalidHeadish,
     MissingKey,
     NotIsolated,
@@ -53,7 +56,7 @@ from headish.store.keeping.erase import Erasures
 from headish.store.keeping.export_all import ExportOptions
 from headish.store.keeping.objects import Objects
 from headish.store.keeping.spaces import Spaces
-from headish.values.blocks import Text, ToolUse
+from headish.values.blocks import ProviderBlock, Text, ToolResult, ToolUse
 from headish.values.checks import doors
 
 DEPTH = 2_000
@@ -521,6 +524,19 @@ def test_a_file_that_is_open_for_text_is_refused_by_name(store: Store, tmp_path:
                 store.import_file(cast(Any, text))
     with (tmp_path / "chat.txt").open("rb") as data:
         assert store.import_file(data).added == 1
+
+
+@pytest.mark.parametrize(
+    "odd", [{1}, b"x", Decimal("1.10"), datetime(2026, 1, 2), Word.OPENAI, object()], ids=lambda odd: type(odd).__name__
+)
+def test_what_is_not_json_is_refused_in_a_block_as_in_a_mapping(odd: Any) -> None:
+    call = {"type": "tool_use", "name": "look", "input": {"a": odd}}
+    result = ToolResult("c1", content=(Text("hello", opaque={"openai": {"a": odd}}),))
+    with Store.open(":memory:") as store:
+        for content in (call, ToolUse("look", input={"a": odd}), ProviderBlock("openai", {"a": odd}), result):
+            with pytest.raises(InvalidContent, match=f"a {type(odd).__name__} is not a JSON value"):
+                store.add_turn([content])
+        assert store.stats().turns == 0
 
 
 def test_an_error_shows_a_value_in_short() -> None:

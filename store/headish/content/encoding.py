@@ -86,6 +86,7 @@ def read_block(value: object, path: str = "$") -> ContentBlock:
         strictjson.check_text(value, WHAT, path)
         return Text(value)
     if isinstance(value, Block | Other):
+        _check_struct(value, path)
         value = to_mapping(value)  # a struct checks nothing when it is made, so it goes the way of a mapping
     if isinstance(value, Erased):
         raise InvalidContent(WHAT, "an erased message has nothing to store", path)
@@ -93,6 +94,17 @@ def read_block(value: object, path: str = "$") -> ContentBlock:
         raise InvalidContent(WHAT, f"a block must be an object, not {type(value).__name__}", path)
     strictjson.check(value, WHAT, path)
     return read_checked(strictjson.plain(value), path)
+
+
+def _check_struct(struct: msgspec.Struct, path: str) -> None:
+    """Check what stands in a struct: ``to_mapping`` would make a list of a set, and a text of bytes or a Decimal."""
+    for name in struct.__struct_fields__:
+        held = getattr(struct, name)
+        for each in held if isinstance(held, tuple) else (held,):
+            if isinstance(each, msgspec.Struct):
+                _check_struct(each, f"{path}.{name}")
+            elif each is not msgspec.UNSET:
+                strictjson.check(each, WHAT, f"{path}.{name}")
 
 
 def read_checked(value: dict[str, Any], path: str = "$") -> ContentBlock:
