@@ -247,6 +247,28 @@ class TestLimits:
         router.add("slow", slow)
         assert code(router.run([call("slow")])[0]) == "E-TOOL-TIMEOUT"
 
+    def test_a_call_can_be_cancelled_after_another_conversations_call_with_its_id_ended(self) -> None:
+        """Ids are unique in one conversation; a router serves several."""
+
+        async def waits(argument: Any) -> str:
+            await asyncio.sleep(argument["seconds"])
+            return "done"
+
+        async def ask() -> list[Message]:
+            router = Router()
+            router.add("lookup", waits)
+            short = asyncio.ensure_future(router.arun([call(seconds=0.01)]))
+            long = asyncio.ensure_future(router.arun([call(seconds=30)]))
+            await short
+            assert router.cancel("c1", "the user left")
+            replies = [*await short, *await long]
+            assert not router.cancel("c1")
+            return replies
+
+        first, second = asyncio.run(ask())
+        assert "done" in repr(first.content)
+        assert "the user left" in repr(second.content)
+
     def test_a_running_call_can_be_cancelled_from_another_thread(self) -> None:
         router, began, never = Router(), Event(), Event()
 

@@ -37,8 +37,8 @@ class Router:
     def __init__(self, *, deadline_ms: int | None = None) -> None:
         self._tools: dict[str, Tool] = {}
         self._deadline_ms = deadline_ms
-        self._reasons: dict[str, str] = {}
-        self._running: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = {}
+        self._reasons: dict[asyncio.Task[Any], str] = {}
+        self._running: dict[asyncio.Task[Any], tuple[str | None, asyncio.AbstractEventLoop]] = {}
 
     def add(
         self,
@@ -106,14 +106,13 @@ class Router:
 
     def cancel(self, call_id: str, reason: str = "cancelled") -> bool:
         """Cancel a running call (``tool.cancel``), from any thread; its reply says E-TOOL-CANCELLED. Returns whether
-        the call was running."""
-        running = self._running.get(call_id)
-        if running is None:
-            return False
-        loop, task = running
-        self._reasons[call_id] = reason
-        loop.call_soon_threadsafe(task.cancel)
-        return True
+        the call was running. Of several conversations' calls with that id, the one that began last is cancelled."""
+        for task, (id, loop) in reversed(tuple(self._running.items())):
+            if id == call_id:
+                self._reasons[task] = reason
+                loop.call_soon_threadsafe(task.cancel)
+                return True
+        return False
 
     async def _answer(self, call: OpenCall, *, twice: bool) -> Message:
         try:
@@ -123,8 +122,7 @@ class Router:
         except InvalidCall as error:
             return make_reply(call, None, error={"code": error.code, "message": error.reason})
         task = asyncio.ensure_future(_call(tool, arguments))
-        if call.block.id is not None:
-            self._running[call.block.id] = (asyncio.get_running_loop(), task)
+        self._running[task] = (call.block.id, asyncio.get_running_loop())
         limit_ms = self._limit_ms(arguments)
         try:
             done, _ = await asyncio.wait({task}, timeout=None if limit_ms is None else limit_ms / 1000)
@@ -132,12 +130,13 @@ class Router:
             task.cancel()
             raise
         finally:
-            self._running.pop(call.block.id or "", None)
+            del self._running[task]
+            reason = self._reasons.pop(task, "cancelled")
         if not done:
             # ``asyncio.wait`` with a limit leaves the task running.
             task.cancel()
             return make_reply(call, tool, error={"code": "E-TOOL-TIMEOUT", "message": f"no answer in {limit_ms} ms"})
-        return _settle(call, tool, task, self._reasons.pop(call.block.id or "", "cancelled"))
+        return _settle(call, tool, task, reason)
 
     def _limit_ms(self, arguments: Any) -> float | None:
         deadline = arguments.get(DEADLINE) if isinstance(arguments, dict) else None
