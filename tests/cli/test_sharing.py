@@ -24,6 +24,7 @@ def test_a_bundle_goes_and_comes_back(headish: Command, tmp_path: Path) -> None:
     assert headish("bundle", "create", str(tmp_path / "2"), "--since", cursor, "--json").json["turns"] == 1
     assert "1 turn, 0 proven" in headish("bundle", "verify", str(tmp_path / "2")).err
     assert headish("bundle", "verify", str(tmp_path / "1"), "--json").json["proven"] == 1
+    assert "--key goes with --sign" in headish.misused("bundle", "create", str(tmp_path / "x"), "--key", "a")
     other = Command(str(tmp_path / "other.db"))
     assert "continues turns that are not here" in other.fails("bundle", "apply", str(tmp_path / "2"))
     assert other("bundle", "apply", str(tmp_path / "1")).err == "1 turn arrived, 0 were here.\nmain: new here\n"

@@ -66,10 +66,17 @@ def check_place(place: ObjectPlace) -> None:
 
 
 def test_a_folder_holds_objects(tmp_path: Path) -> None:
-    check_place(ObjectPlace((tmp_path / "a folder").as_uri()))
+    check_place(ObjectPlace((tmp_path / "a folder #1").as_uri(), create=True))
+    check_place(ObjectPlace((tmp_path / "another").as_uri().replace("file", "FILE"), create=True))
     (tmp_path / "file").write_text("")
-    with pytest.raises(RemoteUnavailable):
-        ObjectPlace((tmp_path / "file" / "x").as_uri())
+    for create in (True, False):
+        with pytest.raises(RemoteUnavailable):
+            ObjectPlace((tmp_path / "file" / "x").as_uri(), create=create)
+    with pytest.raises(RemoteUnavailable, match="the folder is missing"):
+        ObjectPlace((tmp_path / "away").as_uri())
+    with pytest.raises(InvalidArgument, match="written %23"):
+        ObjectPlace(f"{tmp_path.as_uri()}/a#1", create=True)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a folder #1", "another", "file"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes fork on POSIX systems; run this on one")

@@ -232,6 +232,27 @@ class TestKeysAndPlaces:
             with pytest.raises(InvalidArgument, match="a plain remote has no key"):
                 desk.add(url, plain=True, **given)
         assert (desk.store.remotes.list(), (tmp_path / "box").exists()) == ([], False)
+        desk.add(url, plain=True)
+        with pytest.raises(InvalidArgument, match="not encrypted and has no key"):
+            desk.store.remotes.set("box", key="0" * 32)
+
+    def test_a_folder_that_is_not_mounted_has_lost_nothing(self, machine: Any, tmp_path: Path) -> None:
+        desk, box = machine("desk"), tmp_path / "box"
+        desk.add(url_of(box))
+        desk.store.add_turn("hello", bookmark="main")
+        desk.sync()
+        before = objects(box)
+        box.rename(tmp_path / "away")
+        with desk as store:
+            for work in (store.remotes.exchange, store.remotes.pull, store.remotes.push):
+                with pytest.raises(RemoteUnavailable, match="the folder is missing"):
+                    work("box")
+        with pytest.raises(RemoteUnavailable, match="no history of the space"):
+            machine("laptop").store.remotes.clone("box", url_of(box))
+        assert not box.exists()
+        (tmp_path / "away").rename(box)
+        desk.sync()
+        assert objects(box) == before
 
     def test_a_clone_that_brought_nothing_can_be_made_again(
         self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -34,7 +34,8 @@ def is_server(url: str) -> bool:
 
 
 def check_url(url: str) -> str:
-    """Check the URL of a place for objects, and return it. Raises: InvalidArgument for another scheme or for a key."""
+    """Check the URL of a place for objects, and return it with its scheme in lower case. Raises: InvalidArgument for
+    another scheme or for a key."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -44,6 +45,8 @@ def check_url(url: str) -> str:
     # The database stores the URL, and no key may be in a database.
     if parts.password or parts.username or parts.query:
         raise InvalidArgument("keys stay out of a remote's URL: they come from the environment or the provider's files")
+    if parts.scheme == "file" and "#" in url:  # nothing behind it would be read
+        raise InvalidArgument("a # in the name of a folder is written %23")
     if parts.scheme == "file" and (parts.netloc not in ("", "localhost") or not parts.path.startswith("/")):
         raise InvalidArgument("a folder is file:/// and its whole path")
-    return url
+    return parts.scheme + url[len(parts.scheme) :]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from headish.errors import InvalidArgument, RemoteUnavailable
 from headish.remotes.kinds import check_url
@@ -22,15 +23,19 @@ _BEGUN_BY = set[int]()
 class ObjectPlace:
     """The objects at a URL. Every method is one request, and raises RemoteUnavailable."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, create: bool = False) -> None:
+        """``create`` makes a folder that is missing. Otherwise it may lie on a disk that is not mounted now, and one of
+        its name elsewhere would look like a remote that has lost everything. Raises: RemoteUnavailable."""
         try:
             import obstore
             from obstore.store import from_url
         except ImportError:
             raise InvalidArgument("a remote needs the extra: pip install 'headish[remote]'") from None
-        self.url, self._obstore = url, obstore
-        options: dict[str, Any] = {"mkdir": True} if url.startswith("file:") else {}
-        self._store = self._try(lambda: from_url(check_url(url), **options))
+        self.url, self._obstore = check_url(url), obstore
+        if not create and is_missing(self.url):
+            raise RemoteUnavailable(self.url, "the folder is missing; on a disk or share, is that mounted?")
+        options: dict[str, Any] = {"mkdir": create} if self.url.startswith("file:") else {}
+        self._store = self._try(lambda: from_url(self.url, **options))
 
     def put(self, path: str, data: bytes) -> None:
         """Store an object, replacing any that is there."""
@@ -92,3 +97,10 @@ class ObjectPlace:
             # obstore adds its debug output in further lines.
             reason = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise RemoteUnavailable(self.url, reason) from None
+
+
+def is_missing(url: str) -> bool:
+    """Whether the URL of a place for objects names a folder that is not there."""
+    from urllib.request import url2pathname  # which loads much that only this needs
+
+    return url.startswith("file:") and not os.path.isdir(url2pathname(urlsplit(url).path))

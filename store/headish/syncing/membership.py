@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, shown
 from headish.remotes.keys import RemoteKey, recipient_of, save_keys
-from headish.remotes.kinds import check_url
 from headish.remotes.objects import ObjectPlace
 from headish.rows.elsewhere.remotes import forget_device
 from headish.syncing.bundling import SyncTarget, write_locked
@@ -55,7 +54,7 @@ def join(
 
     Raises: RemoteTaken, InvalidArgument, NotADevice, RemoteUnavailable.
     """
-    place = ObjectPlace(check_url(url))
+    place = ObjectPlace(url, create=True)
     settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=not plain,
                               erasures="ask" if plain else "apply")  # fmt: skip
     if plain:

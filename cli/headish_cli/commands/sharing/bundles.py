@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import PLACE, GlobalOptions, json_option, key_option, pass_settings, signers_options
+from headish_cli.options import (
+    PLACE,
+    GlobalOptions,
+    json_option,
+    key_option,
+    pass_settings,
+    refuse_without,
+    signers_options,
+)  # fmt: skip
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, read_cursor, say
 from headish_cli.printing.progress import counting_turns
@@ -50,6 +58,8 @@ def create_command(
 
     Provider pointers, tools and keys never go into a bundle. Prints the cursor after which the next bundle begins.
     """
+    if not sign:
+        refuse_without("--sign", "key")
     since = read_cursor(since)
     with settings.open() as store, counting_turns("bundling") as progress:
         # HEADISH_SIGNING_KEY may set the key, which does not yet mean that this bundle should be signed.

@@ -11,7 +11,7 @@ from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidArgument, RemoteTaken, RemoteUnavailable, shown
 from headish.remotes.keys import forget_keys
 from headish.remotes.kinds import check_url, is_database, is_live
-from headish.remotes.objects import ObjectPlace
+from headish.remotes.objects import ObjectPlace, is_missing
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.remotes import remove_remote
 from headish.rows.signatures import last_signature
@@ -54,6 +54,7 @@ def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
         settings = settings_of_live(url, label, how.key_env, has_options=has_options)
     else:
         refuse_key_env(how.key_env)
+        url = check_url(url)
         settings = join(name, url, space.space, label, plain=how.plain, passphrase=how.passphrase, key=how.key)
     added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
 
@@ -72,7 +73,7 @@ def clone_place(space: Space, name: str, url: str, how: Joining) -> Cloned:
     """``Remotes.clone``."""
     if _is_begun(space):
         raise InvalidArgument("there is a history here already: 'headish remote add', then 'headish sync' joins both")
-    if not is_live(url) and not ObjectPlace(check_url(url)).list(folder_of(space.space)):
+    if not is_live(url) and (is_missing(check_url(url)) or not ObjectPlace(url).list(folder_of(space.space))):
         raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
     added = add_place(space, name, url, how)
     try:
@@ -121,6 +122,8 @@ def _check_changes(remote: OpenRemote, name: str, wanted: dict[str, Any]) -> Non
     check_fingerprint(wanted.get("key"))
     if "key" in wanted and remote.is_live:
         raise InvalidArgument(f"remote {name!r} is live and has no key to confirm")
+    if "key" in wanted and not remote.settings.encrypted:
+        raise InvalidArgument(f"remote {name!r} is not encrypted and has no key to confirm")
     if wanted.get("erasures", "ask") not in ERASURES:
         raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(wanted['erasures'])}")
     if wanted.get("trust") and remote.settings.encrypted:
