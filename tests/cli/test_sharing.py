@@ -35,6 +35,12 @@ def test_a_bundle_goes_and_comes_back(headish: Command, tmp_path: Path) -> None:
     assert "3 turns" in headish("bundle", "create", str(tmp_path / "3"), "--allow-secrets").err
 
 
+def test_a_bundle_that_is_missing_makes_no_database(tmp_path: Path) -> None:
+    other = Command(str(tmp_path / "other.db"))
+    assert "cannot be read (No such file" in other.fails("bundle", "apply", str(tmp_path / "none"))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_a_remote_a_sync_says_how_to_add_one(headish: Command) -> None:
     headish("add", "hello", "-b", "main")
     for verb in (("sync",), ("push",), ("pull",), ("status",), ("remote", "list")):

@@ -111,7 +111,7 @@ class Bundles(SpacePart):
         space = self._space
         target = SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
         name, signer = os.fspath(path), BundleSigner()
-        with _opened(path) as file:
+        with open_bundle(path) as file:
             reader = BundleReader(file, name)
             if reader.header.signed or require_signed:
                 signer = find_signer(reader, read_trust(signers, revoked))
@@ -145,7 +145,7 @@ def verify_bundle(
     Raises: InvalidBundle, for a bad signature too; SigningFailed.
     """
     name = os.fspath(path)
-    with _opened(path) as file:
+    with open_bundle(path) as file:
         reader = BundleReader(file, name)
         checked = check_bundle(reader, name)
     return replace(checked, signed=judge_signer(reader, read_trust(signers, revoked)).told)
@@ -165,9 +165,9 @@ def rewrite_bundle(
     """
     name, target = os.fspath(path), os.fspath(out)
     rewriting = Rewriting(read_receipts(erasures))
-    with _opened(path) as file:
+    with open_bundle(path) as file:
         rewriting.look(BundleReader(file, name))
-    with _opened(path) as file, whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as output:
+    with open_bundle(path) as file, whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as output:
         rewritten = rewriting.write(BundleReader(file, name), output)
     return replace(rewritten, path=target)
 
@@ -177,7 +177,8 @@ def _by(path: str | os.PathLike[str]) -> bytes:
     return os.path.basename(os.fspath(path)).encode(errors="surrogateescape")
 
 
-def _opened(path: str | os.PathLike[str]) -> BinaryIO:
+def open_bundle(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open the file of a bundle. Raises: InvalidBundle if it cannot be read."""
     try:
         return open_regular(path)
     except OSError as error:
