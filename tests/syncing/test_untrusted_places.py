@@ -140,6 +140,18 @@ class TestAnUntrustedPlace:
         [own] = {*(tmp_path / "box").rglob("head")} - {place}
         assert read_head(own.read_bytes(), "head", None).revoked == ()
 
+    def test_a_name_that_breaks_the_rules_is_not_listed_though_the_pattern_keeps_it_out(
+        self, plain: Pair, tmp_path: Path
+    ) -> None:
+        _, laptop = plain
+        [place] = (tmp_path / "box").rglob("head")
+        head = read_head(place.read_bytes(), "head", None)
+        wrong = replace(head.names[0], name=b"a..b\n@")
+        place.write_bytes(write_head(replace(head, serial=99, names=(wrong, *head.names)), None))
+        laptop.store.remotes.set("box", names="none")
+        laptop.sync()
+        assert [each.name for each in laptop.store.remotes.bookmarks()] == ["desk/main"]
+
     @pytest.mark.parametrize("generation", [LAST_GENERATION, 10**15, 10**40])
     def test_a_bundle_that_none_can_follow_ends_no_log(self, pair: Pair, tmp_path: Path, generation: int) -> None:
         """Whoever can write to a place puts a bundle behind all that a log can have."""

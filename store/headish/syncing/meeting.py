@@ -30,7 +30,7 @@ from headish.rows.moves import has_log, past_place
 from headish.rows.turns import turn_at, turn_by_id
 from headish.syncing.naming import compare, is_erased_name, record_is_here, settle_name
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.names import stored_name
+from headish.values.names import new_refusal, stored_name
 from headish.values.results.conversations import Record, read_record
 from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED, REMOVED, SAME, ArrivedName
 
@@ -81,7 +81,9 @@ def _meet_name(
     name = stored_name(sent.name)
     place = find_bookmark(connection, space, sent.name)
     if place is None:
-        if is_erased_name(connection, space, sent.name):
+        # Also one that the pattern keeps out: it would be listed as that of the device.
+        is_wrong = new_refusal(sent.name.decode(errors="surrogateescape")) is not None
+        if is_wrong or is_erased_name(connection, space, sent.name):
             return ArrivedName(name, TurnId(sent.turn), REFUSED)
         is_allowed = fnmatchcase(name, met.names)
         if not is_allowed or _was_removed_behind(connection, space, sent):
