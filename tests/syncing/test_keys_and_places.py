@@ -22,6 +22,7 @@ from headish.errors import (
 )
 from headish.remotes.keys import RemoteKey, new_secret, unwrap_by_passphrase, wrap_by_passphrase
 from headish.remotes.objects import ObjectPlace
+from headish.store.keeping.sharing import places
 from headish.syncing import joining, membership
 from support.age_files import LOG_WORK, encrypt_with_little_work
 from support.growing import texts
@@ -38,22 +39,26 @@ class TestKeysAndPlaces:
         assert int(work) > LOG_WORK, "the rest depends on how fast the machine is just now"
         assert unwrap_by_passphrase(wrapped, "correct horse", "x") == key
 
-    @pytest.mark.parametrize("part", ["wrap", "wrap_by_passphrase", "save_keys"])
+    @pytest.mark.parametrize("part", ["wrap", "wrap_by_passphrase", "save_keys", "store_remote"])
     def test_an_addition_that_was_interrupted_leaves_the_place_as_new(
         self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
     ) -> None:
         monkeypatch.setattr(pyrage.passphrase, "encrypt", encrypt_with_little_work)
         monkeypatch.setenv("HEADISH_PASSPHRASE", "correct horse")
         desk, box = machine("desk"), tmp_path / "box"
+        there: list[dict[str, bytes]] = []
 
         def interrupt(*given: object) -> None:
+            there.append(objects(box))
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(membership if part == "save_keys" else joining, part, interrupt)
+            patched.setattr({"save_keys": membership, "store_remote": places}.get(part, joining), part, interrupt)
             with pytest.raises(KeyboardInterrupt):
                 desk.add(url_of(box), passphrase=True)
         assert objects(box) == {}
+        assert not any(there) or "wrap" not in part, "a process that is killed at work has begun nothing"
+        assert not desk.keys.exists() or not [*desk.keys.iterdir()]
         desk.add(url_of(box), passphrase=True)
         desk.store.add_turn("q", bookmark="main")
         desk.sync()

@@ -36,7 +36,7 @@ def make_keys(
     name: str, place: ObjectPlace, space: str, keep: Callable[[KeyPair], None], *, passphrase: bool, key: str | None
 ) -> KeyPair:
     """Make this machine's key pair, and add the remote's key if the remote is new or the passphrase opens it. ``keep``
-    saves them here.
+    saves them here, and what else must be stored for them to be used.
 
     ``key`` is the fingerprint that the remote's key must have.
     Raises: RemoteTaken, InvalidArgument, NotADevice.
@@ -52,12 +52,8 @@ def make_keys(
         raise InvalidArgument("the passphrase comes from HEADISH_PASSPHRASE, or the file HEADISH_PASSPHRASE_FILE")
     if first is None and place.list(folder):
         raise RemoteTaken(name, "what lies there is not encrypted: say --plain (plain=True)")
-    made = RemoteKey(new_secret())
-    # ``put_new`` decides which of two stores that begin at once made the key; the other one must be invited.
-    if first is None and place.put_new(f"{folder}/{FIRST}", made.fingerprint.encode()):
-        keys = KeyPair(own, made.secret)
-        _begin(place, space, recipient_of(own), made, phrase, lambda: keep(keys))
-        return keys
+    if first is None and (made := _begin(place, space, own, phrase, keep)) is not None:
+        return made
     wrapped = None if phrase is None else place.get(f"{folder}/{BY_PASSPHRASE}")
     if phrase is None or wrapped is None:
         keys = KeyPair(own)
@@ -70,21 +66,29 @@ def make_keys(
 
 
 def _begin(
-    place: ObjectPlace, space: str, own: str, key: RemoteKey, phrase: str | None, keep: Callable[[], None]
-) -> None:
-    """Wrap the key of a new remote for this machine and by the passphrase, and save it here. If that fails, nothing of
-    it stays there: nobody would have the key, and the place would be closed for good."""
-    folder, mine = folder_of(space), _path(space, own)
-    by_passphrase = f"{folder}/{BY_PASSPHRASE}"
+    place: ObjectPlace, space: str, own: str, phrase: str | None, keep: Callable[[KeyPair], None]
+) -> KeyPair | None:
+    """Make the key of a new remote, wrapped for this machine and by the passphrase, and save it here. If that fails,
+    nothing of it stays there: nobody would have the key, and the place would be closed for good. None if another store
+    was faster."""
+    folder, key = folder_of(space), RemoteKey(new_secret())
+    # Before the first request: a passphrase takes seconds of work, in which this process could be killed.
+    wrapped = {_path(space, recipient_of(own)): wrap(key, recipient_of(own))}
+    if phrase is not None:
+        wrapped[f"{folder}/{BY_PASSPHRASE}"] = wrap_by_passphrase(key, phrase)
+    # It decides which of two stores that begin at once made the key; the other one must be invited.
+    if not place.put_new(f"{folder}/{FIRST}", key.fingerprint.encode()):
+        return None
+    keys = KeyPair(own, key.secret)
     try:
-        place.put(mine, wrap(key, own))
-        if phrase is not None:
-            place.put(by_passphrase, wrap_by_passphrase(key, phrase))
-        keep()
+        for path, data in wrapped.items():
+            place.put(path, data)
+        keep(keys)
     except BaseException:
-        for path in (by_passphrase, mine, f"{folder}/{FIRST}"):
+        for path in (*wrapped, f"{folder}/{FIRST}"):
             place.delete(path)
         raise
+    return keys
 
 
 def _check_fits(logs: Logs, key: RemoteKey) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import socket
-from functools import partial
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, shown
-from headish.remotes.keys import RemoteKey, recipient_of, save_keys
+from headish.remotes.keys import KeyPair, RemoteKey, recipient_of, save_keys
 from headish.remotes.objects import ObjectPlace
 from headish.rows.elsewhere.remotes import forget_device
 from headish.syncing.bundling import SyncTarget, write_locked
@@ -48,22 +48,32 @@ def check_fingerprint(key: str | None) -> None:
 
 
 def join(
-    name: str, url: str, space: str, label: str, *, plain: bool, passphrase: bool, key: str | None
-) -> RemoteSettings:
-    """Join a place for objects, and make its key if the place is new. Returns the settings to store.
+    name: str, url: str, space: str, label: str, store: Callable[[RemoteSettings], None], *, plain: bool,
+    passphrase: bool, key: str | None,
+) -> RemoteSettings:  # fmt: skip
+    """Join a place for objects, and make its key if the place is new. Returns the settings, which ``store`` has stored;
+    if that fails, nothing of a new place stays there.
 
     Raises: RemoteTaken, InvalidArgument, NotADevice, RemoteUnavailable.
     """
     place = ObjectPlace(url, create=True)
-    settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=not plain,
-                              erasures="ask" if plain else "apply")  # fmt: skip
+    begun = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=not plain,
+                           erasures="ask" if plain else "apply")  # fmt: skip
     if plain:
         check_plain(name, place, space)
-        return settings
-    keys = make_keys(name, place, space, partial(save_keys, settings.id), passphrase=passphrase, key=key)
-    confirmed = None if keys.remote is None else RemoteKey(keys.remote).fingerprint
-    # The inviting machine then knows from the recipient, which a person carried over, which device it is (ADR 0091).
-    return replace(settings, key=confirmed or key, device=machine_of(recipient_of(keys.own)))
+        store(begun)
+        return begun
+
+    def settings_with(keys: KeyPair) -> RemoteSettings:
+        confirmed = None if keys.remote is None else RemoteKey(keys.remote).fingerprint
+        # From the recipient, which a person carries over, the inviting machine then knows the device (ADR 0091).
+        return replace(begun, key=confirmed or key, device=machine_of(recipient_of(keys.own)))
+
+    def keep(keys: KeyPair) -> None:
+        save_keys(begun.id, keys)
+        store(settings_with(keys))
+
+    return settings_with(make_keys(name, place, space, keep, passphrase=passphrase, key=key))
 
 
 def take_out(target: SyncTarget, space: str, remote: OpenRemote, label: str, *, allow_secrets: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -22,7 +23,16 @@ from headish.syncing.bundling import write_locked
 from headish.syncing.joining import give_key, renew_key
 from headish.syncing.logs import folder_of
 from headish.syncing.membership import check_fingerprint, check_labels, join, take_out
-from headish.syncing.remotes import OpenRemote, RemoteState, describe, key_of, read_remotes, save_remote, store_remote
+from headish.syncing.remotes import (
+    OpenRemote,
+    RemoteSettings,
+    RemoteState,
+    describe,
+    key_of,
+    read_remotes,
+    save_remote,
+    store_remote,
+)
 from headish.values.results.sharing import Cloned, RemotePlace
 
 ERASURES = ("apply", "ask", "ignore")
@@ -52,21 +62,25 @@ def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
     if is_live(url):
         has_options = how.plain or how.passphrase or how.key is not None
         settings = settings_of_live(url, label, how.key_env, has_options=has_options)
+        _store_new(space, encoded, url, settings)
     else:
         refuse_key_env(how.key_env)
         url = check_url(url)
-        settings = join(name, url, space.space, label, plain=how.plain, passphrase=how.passphrase, key=how.key)
-    added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
+        store = partial(_store_new, space, encoded, url)
+        settings = join(name, url, space.space, label, store, plain=how.plain, passphrase=how.passphrase, key=how.key)
+    return describe(OpenRemote(encoded, url, settings, RemoteState()))
 
-    def store(connection: Connection) -> None:
-        store_remote(connection, number, added._replace(state=RemoteState(found=last_signature(connection, number))))
+
+def _store_new(space: Space, name: bytes, url: str, settings: RemoteSettings) -> None:
+    def write(connection: Connection) -> None:
+        state = RemoteState(found=last_signature(connection, space._number))
+        store_remote(connection, space._number, OpenRemote(name, url, settings, state))
 
     try:
-        space._write(store)
+        space._write(write)
     except BaseException:
         forget_keys(settings.id)  # no remote would name the files of its keys any more
         raise
-    return describe(added)
 
 
 def clone_place(space: Space, name: str, url: str, how: Joining) -> Cloned:
