@@ -133,7 +133,9 @@ class TestKeysAndPlaces:
         with pytest.raises(NoRemoteKey):
             lost.sync()
 
-    @pytest.mark.parametrize("broken", ["bytes", "another key", "another log", "gone", "rolled back", "conflict"])
+    @pytest.mark.parametrize(
+        "broken", ["bytes", "another key", "another log", "gone", "anew", "rolled back", "conflict"]
+    )
     def test_a_machine_whose_log_is_broken_is_taken_out_and_what_can_be_read_of_it_stays(
         self, machine: Any, tmp_path: Path, broken: str
     ) -> None:
@@ -148,6 +150,8 @@ class TestKeysAndPlaces:
             device = next(each.device for each in store.remotes.devices("box") if each.own)
         [head] = (tmp_path / "box").glob(f"v1/*/{device}/head")
         old = head.read_bytes()
+        if broken == "anew":
+            lost.store.erase(lost.store.add_turn("a secret").id, reason="r")
         lost.store.add_turn("said later", continues="road")
         lost.sync()
         if broken == "rolled back":
@@ -158,6 +162,7 @@ class TestKeysAndPlaces:
         other = next(each for each in (tmp_path / "box").rglob("head") if each != head)
         heads = {
             "bytes": b"garbage",
+            "anew": b"garbage",
             "another key": key.seal(b"x"),
             "another log": other.read_bytes(),
             "rolled back": old,
