@@ -192,7 +192,7 @@ def _without_beats() -> AbstractContextManager[object]:
 def _in_place_of_commands(command: Any) -> Iterator[None]:
     """Live remotes talk to something else, with keys of their own."""
     made, keys = live.Command, os.environ.get("HEADISH_KEYS")
-    live.Command, os.environ["HEADISH_KEYS"] = command, _keys()  # type: ignore[misc]
+    live.Command, os.environ["HEADISH_KEYS"] = command, _keys().name  # type: ignore[misc]
     try:
         yield
     finally:
@@ -241,8 +241,9 @@ def _check_whole(store: Store, before: str) -> None:
 
 
 @cache
-def _keys() -> str:
-    return tempfile.mkdtemp(prefix="fuzz-keys-")
+def _keys() -> tempfile.TemporaryDirectory[str]:
+    """The folder of the keys, which is removed when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="fuzz-keys-")
 
 
 def _target(store: Store) -> SyncTarget:
