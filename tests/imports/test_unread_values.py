@@ -21,7 +21,10 @@ PLACES: dict[str, list[tuple[Any, ...]]] = {
     "claude": [(0, "chat_messages", 0, "attachments"), (0, "chat_messages", 0, "attachments", 0)],
     "claude-code": [(1, "message", "content")],
     "gemini-cli": [(3, "toolCalls"), (3, "toolCalls", 0), (3, "toolCalls", 0, "name"), (3, "thoughts", 0)],
-    "openai-log": [(0, "body", "messages"), (0, "response", "body", "choices", 0)],
+    "openai-log": [
+        (0, "body", "messages"), (0, "response", "body", "choices"), (0, "response", "body", "choices", 0),
+        (0, "choices"),
+    ],
     "librechat": [
         ("messages", 0, "children"), ("messages", 1, "text"), ("messages", 0, "children", 0, "content", 1, "text"),
         ("messages", 0, "children", 0, "content", 2, "tool_call", "output"),

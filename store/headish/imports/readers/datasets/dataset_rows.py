@@ -202,8 +202,9 @@ def _without_words(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_said(key: str, value: Any) -> bool:
     """Whether turns hold what stands under a key. Of choices, those that are answers."""
-    answers = key != "choices" or all(isinstance(shapes.record(each).get("message"), Mapping) for each in value or ())
-    return key in ("messages", "choices") and isinstance(value, list) and answers
+    if key not in ("messages", "choices") or not isinstance(value, list):
+        return False
+    return key == "messages" or all(isinstance(shapes.record(each).get("message"), Mapping) for each in value)
 
 
 def _keyed(tree: ImportedTree) -> ImportedTree:
