@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from headish import Database, Store
-from headish.errors import QuotaExceeded, RemoteRefused, RemoteRolledBack
+from headish.errors import QuotaExceeded, RemoteRefused, RemoteRolledBack, SecretsFound
 from headish.remotes.objects import ObjectPlace
+from headish_cli.printing.hints import refusal
 from support.buckets import started_bucket
 from support.lines import line_to
-from support.machines import Machine, Pair, invite, state
+from support.machines import Machine, Pair, invite, state, url_of
 
 
 def limit(store: Store, turns: int | str) -> None:
@@ -102,6 +103,30 @@ class TestAQuota:
         with Store.open(tmp_path / "box.db", read_only=True) as closed, line_to(closed), pytest.raises(QuotaExceeded):
             desk.sync()
         assert box.stats().turns == 4
+
+    @pytest.mark.parametrize("kind", ["a store", "a folder"])
+    def test_and_a_push_that_fails_as_well_are_both_told(
+        self, machine: Callable[..., Machine], tmp_path: Path, kind: str
+    ) -> None:
+        desk, box = machine("desk"), machine("box")
+        if kind == "a store":
+            desk.add("cmd:headish serve-stdio")
+        else:
+            box.add(url_of(tmp_path / "folder"))
+            invite(box, desk, url_of(tmp_path / "folder"))
+        say(box.store, 4)
+        if kind == "a folder":
+            box.sync()
+        desk.store.add_turn("it is sk-" + "a1B2c3D4e5F6g7H8")
+        limit(desk.store, 3)
+        with line_to(box.store), pytest.raises(SecretsFound) as failed:
+            desk.sync()
+        [note] = failed.value.__notes__
+        assert note.startswith("the pull before it failed: ")
+        assert "limited to 3 turns" in note
+        told = refusal(failed.value, None).message
+        assert told.endswith(f"; {note}")
+        assert "--allow-secrets" in told
 
 
 @pytest.mark.slow

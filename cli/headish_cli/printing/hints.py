@@ -32,8 +32,9 @@ def refusal(error: HeadishError | OSError, settings: object, *, about: str = "")
         return Told(before + told_by_system(error))
     if isinstance(error, Ambiguous) and error.described:
         return Told(f"{before}several turns have the handle {error.prefix!r}; take one of these:", error.described)
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     is_misspelled = isinstance(error, InvalidHeadish | InvalidName | InvalidRole | UnknownFormat)
-    return (Misspelled if is_misspelled else Told)(before + sentence(error) + hint(error, settings))
+    return (Misspelled if is_misspelled else Told)(before + sentence(error) + hint(error, settings) + notes)
 
 
 def hint(error: HeadishError, settings: object) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from headish.errors import InvalidArgument, NotADevice, RemoteRolledBack
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from headish.errors import HeadishError, InvalidArgument, NotADevice, RemoteRolledBack
 from headish.remotes.commands import Pipes
 from headish.store.keeping.erase import scrub_arrived
 from headish.store.keeping.sharing.live import CALLER, answer, talking, target_of
@@ -73,20 +76,34 @@ def exchange_with(
             with talking(space, target_of(space), remote, writes=True, create=create) as live:
                 pulled = _pull_live(space, live, prune=prune)
                 return Synced(pulled, _push_live(live, allow_secrets))
-        except NO_ROOM:
+        except NO_ROOM as error:
             if pulled is None:
                 # In a conversation of its own: pages that nobody reads any more are on their way in the first.
-                with talking(space, target_of(space), find_remote(space, name), writes=True) as live:
+                with (
+                    _told_beside(error),
+                    talking(space, target_of(space), find_remote(space, name), writes=True) as live,
+                ):
                     _push_live(live, allow_secrets)
             raise
     try:
         pulled = pull_from(space, name, prune=prune, accept_rollback=accept_rollback)
     # What cannot be stored here must not keep the turns of this store from getting there.
-    except NOT_STORED:
-        push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+    except NOT_STORED as error:
+        with _told_beside(error):
+            push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
         raise
     pushed = push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
     return Synced(pulled, pushed)
+
+
+@contextmanager
+def _told_beside(before: HeadishError) -> Iterator[None]:
+    """If the push in this block fails, too, its error has a note of why the pull failed ``before``."""
+    try:
+        yield
+    except HeadishError as error:
+        error.add_note(f"the pull before it failed: {before}")
+        raise
 
 
 def answer_caller(space: Space, reads: int, writes: int, door: Doorkeeper) -> int:
