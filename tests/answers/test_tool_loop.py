@@ -22,7 +22,7 @@ from support.growing import texts
 from support.insides import unchanged
 from support.loopback import Loopback, event_stream
 from support.places import in_memory_too
-from support.providers.answers import anthropic_calls, anthropic_text
+from support.providers.answers import anthropic_call, anthropic_calls, anthropic_text
 
 CALLS = anthropic_calls(("f", {"n": 1}, "c1"), ("g", {"n": 2}, "c2"), ("f", {"n": 3}, "c3"), text="Let me look.")
 
@@ -189,6 +189,17 @@ class TestCallsThatMayNotRun:
         store.add_turn([whole, half], role="assistant", continues="main", attributes={"stop": "none"})
         assert store.open_calls("main") == [whole]
         assert results(store, store.run_tools("main", run)) == [("c1", "f 1", None)]
+
+    def test_one_whose_arguments_a_limit_kept_from_coming_is_not_run_without_them(
+        self, asking: Store, server: Loopback
+    ) -> None:
+        begun, opened, *_, closed, ended, stop = anthropic_call("wipe", {"path": "/tmp"})
+        ended["delta"]["stop_reason"] = "max_tokens"
+        server.answer(chunks=event_stream([begun, opened, closed, ended, stop]))
+        answer = asking.ask("Go", bookmark="main", ptr="milli")
+        told: list[Note] = []
+        assert asking.run_tools("main", lambda calls: pytest.fail(f"{calls} ran"), told=told.append) is None
+        assert told == [Note("the call of wipe is not run: it was cut off", answer.id)]
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from headish import ContextWindow, Message
 from headish.errors import InvalidArgument, UnknownFormat, Unsupported
@@ -238,6 +239,67 @@ class TestCallsOfOneId:
         result = Message(role="tool", content=(ToolResult("x", "f", (Text("of f"),)),))
         body = prepare_request("openai", ContextWindow((USER, older, newer, result), {})).body
         assert body["messages"][2] == {"role": "tool", "tool_call_id": "x", "content": "of f"}
+
+
+def chat_calls(reason: str, *calls: dict[str, Any]) -> dict[str, Any]:
+    message = {"role": "assistant", "content": None, "tool_calls": list(calls)}
+    return {"object": "chat.completion", "choices": [{"index": 0, "finish_reason": reason, "message": message}]}
+
+
+def responses_calls(reason: str, *items: dict[str, Any]) -> dict[str, Any]:
+    ended = "completed" if reason == "completed" else "incomplete"
+    return {"object": "response", "status": ended, "incomplete_details": {"reason": reason}, "output": list(items)}
+
+
+NAMED = {"type": "tool_use", "id": "c1", "name": "wipe", "input": {}}
+FUNCTION = {"id": "c1", "type": "function", "function": {"name": "wipe", "arguments": ""}}
+CUSTOM = {"id": "c1", "type": "custom", "custom": {"name": "shell", "input": "rm -r /"}}
+ITEM = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "wipe", "arguments": ""}
+CUSTOM_ITEM = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "c1", "name": "shell", "input": "rm -r /"}
+
+
+class TestACallInWhichALimitEndedTheAnswer:
+    """Half of an object shows that it is half of one; no arguments and text do not."""
+
+    @pytest.mark.parametrize(
+        ("provider", "response"),
+        [
+            ("anthropic", {"type": "message", "content": [NAMED], "stop_reason": "max_tokens"}),
+            ("anthropic", {"type": "message", "content": [NAMED], "stop_reason": "stop_sequence"}),
+            ("openai", chat_calls("length", FUNCTION)),
+            ("openai", chat_calls("length", CUSTOM)),
+            ("openai", chat_calls("content_filter", FUNCTION)),
+            ("cerebras", chat_calls("length", FUNCTION)),
+            ("cohere", {"finish_reason": "MAX_TOKENS", "message": {"tool_calls": [FUNCTION]}}),
+            ("openai_responses", responses_calls("max_output_tokens", ITEM)),
+            ("openai_responses", responses_calls("max_output_tokens", CUSTOM_ITEM)),
+        ],
+    )
+    def test_is_not_taken_for_a_whole_one(self, provider: str, response: dict[str, Any]) -> None:
+        [call] = parse_response(provider, response).content
+        assert isinstance(call, ToolUse)
+        assert (call.partial, call.input) == (True, UNSET)
+        assert call.raw in ("", "rm -r /")
+
+    @pytest.mark.parametrize(
+        ("provider", "response"),
+        [
+            ("anthropic", {"type": "message", "content": [NAMED, NAMED | {"id": "c2"}], "stop_reason": "max_tokens"}),
+            ("anthropic", {"type": "message", "content": [NAMED], "stop_reason": "tool_use"}),
+            ("openai", chat_calls("length", FUNCTION, FUNCTION | {"id": "c2"})),
+            ("openai", chat_calls("tool_calls", FUNCTION)),
+            ("openai", chat_calls("tool_calls", CUSTOM)),
+            ("cohere", {"finish_reason": "TOOL_CALL", "message": {"tool_calls": [FUNCTION]}}),
+            ("openai_responses", responses_calls("completed", ITEM)),
+            ("openai_responses", responses_calls("completed", CUSTOM_ITEM)),
+        ],
+    )
+    def test_leaves_the_calls_before_it_and_those_of_other_answers_whole(
+        self, provider: str, response: dict[str, Any]
+    ) -> None:
+        call = parse_response(provider, response).content[0]
+        assert isinstance(call, ToolUse)
+        assert not call.partial
 
 
 LARGE = 10**400

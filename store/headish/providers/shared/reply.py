@@ -31,6 +31,8 @@ ID_LIMIT = 64
 """The longest id that is made for a call."""
 ERROR_LIMIT = 10_000
 """The number of characters of a provider's error message that are kept."""
+CUT_SHORT = ("incomplete", "max_tokens", "model_context_window_exceeded", "refusal", "stop_sequence")
+"""The reasons for which an answer may end in the middle of its last block."""
 
 
 @dataclass
@@ -263,9 +265,10 @@ class ReplyReader(ABC):
 
     def _close_call(self, block: OpenBlock, said: str, opaque: dict[str, Any]) -> ToolUse:
         call: dict[str, Any] = {"type": "tool_use", "name": block.name, "id": block.id}
+        cut = block.input is msgspec.UNSET and self._may_be_cut(block, said)
         if block.input is not msgspec.UNSET:
             call["input"] = block.input
-        elif said.strip() or block.is_text or not (block.finished or self.done):
+        elif said.strip() or block.is_text or cut or not (block.finished or self.done):
             call["raw"] = said
         else:
             # A complete call without any arguments: some providers send no piece for an empty object.
@@ -277,8 +280,14 @@ class ReplyReader(ABC):
             tool_use = read_block(_as_written(call))
         assert isinstance(tool_use, ToolUse)
         # No JSON object is the beginning of a longer one: if the arguments are an object, they are complete.
-        partial = block.odd or not (self.done or block.finished or isinstance(tool_use.input, Mapping))
+        partial = block.odd or cut or not (self.done or block.finished or isinstance(tool_use.input, Mapping))
         return msgspec.structs.replace(tool_use, partial=partial, opaque=opaque)
+
+    def _may_be_cut(self, block: OpenBlock, said: str) -> bool:
+        """Whether a limit may have ended the answer inside a call whose arguments do not show it: none came, or they
+        are text. Half of a JSON object shows it."""
+        unproven = block.is_text or not said.strip()
+        return unproven and block is self.blocks[-1] and self.stops.get(self.stop or "") in CUT_SHORT
 
     def _stop_reason(self, content: tuple[ContentBlock, ...]) -> str:
         # A broken connection is not a failure of the provider: then the answer is merely incomplete.
