@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
+import signal
 import subprocess
 import sys
 import tomllib
@@ -234,3 +236,31 @@ main("headish")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+STRUCK_AT_ITS_END = """
+import os, signal, sys, threading
+
+def strike():
+    threading.main_thread().join()  # the interpreter has begun to end, and waits for this thread
+    os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait(1)
+
+signal.signal(signal.SIGINT, {handler})
+threading.Thread(target=strike).start()
+from headish_cli.__main__ import main
+main("headish")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="on Windows no process can send itself a Ctrl-C")
+@pytest.mark.parametrize(
+    ("handler", "code"),
+    [("signal.default_int_handler", -signal.SIGINT), ("signal.SIG_IGN", 0)],
+    ids=["heard", "ignored"],
+)
+def test_ctrl_c_while_the_process_ends_says_nothing(handler: str, code: int) -> None:
+    words = [sys.executable, "-c", STRUCK_AT_ITS_END.format(handler=handler), "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout.startswith("headish ")
