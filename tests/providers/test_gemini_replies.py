@@ -158,6 +158,8 @@ class TestCuts:
                 assert type(block) is type(later)
                 if isinstance(block, Text | Thinking) and isinstance(later, Text | Thinking):
                     assert later.text.startswith(block.text)
+                elif isinstance(block, ToolUse) and block.partial:
+                    assert case.name == "streamed-calls"
                 else:
                     assert block == later, "a call and a part of Gemini's own arrive whole"
 
@@ -261,6 +263,60 @@ class TestCalls:
         assert call.input == "x"
 
 
+def calling(**call: Any) -> dict[str, Any]:
+    return chunk({"functionCall": call})
+
+
+BEGUN = calling(name="wipe", willContinue=True)
+PATH = calling(partialArgs=[{"jsonPath": "$.path", "stringValue": "/", "willContinue": True}], willContinue=True)
+TAIL = {"partialArgs": [{"jsonPath": "$.path", "stringValue": "tmp"}]}
+ENDED = chunk(finishReason="STOP")
+
+
+class TestACallThatIsStreamed:
+    """Vertex AI sends arguments value by value where ``streamFunctionCallArguments`` asks for it."""
+
+    def test_has_the_arguments_of_all_its_pieces(self) -> None:
+        (call,) = read([BEGUN, PATH, calling(**TAIL), ENDED]).content
+        assert isinstance(call, ToolUse)
+        assert (call.name, call.input, call.partial) == ("wipe", {"path": "/tmp"}, False)
+
+    def test_keeps_arguments_that_came_with_its_name(self) -> None:
+        (call,) = read([calling(name="wipe", args={"force": True}, willContinue=True), PATH, calling(), ENDED]).content
+        assert isinstance(call, ToolUse)
+        assert (call.input, call.partial) == ({"force": True, "path": "/"}, False)
+
+    @pytest.mark.parametrize(
+        "pieces",
+        [
+            [],
+            [PATH],
+            [PATH, calling(name="now", args={})],
+            [PATH, calling(partialArgs=[{"jsonPath": "$.path.of", "stringValue": "x"}])],
+            [PATH, calling(partialArgs=[{"jsonPath": "$.path", "numberValue": 1}])],
+            [calling(partialArgs=[{"jsonPath": "$.list[900000000]", "stringValue": "x"}])],
+            [calling(partialArgs=[{"jsonPath": "$..path", "stringValue": "x"}])],
+            [calling(partialArgs=[{"jsonPath": "$" + ".a" * 5000, "stringValue": "x"}])],
+            [calling(partialArgs=[{"jsonPath": "$.path"}])],
+            [calling(partialArgs=[{"jsonPath": "$.path", "structValue": {"a": 1}}])],
+            [calling(partialArgs=["x"])],
+            [calling(), PATH, calling(**TAIL)],
+        ],
+        ids=[
+            "nothing else", "no end", "another call", "two places", "two kinds", "a gap", "no path", "too deep",
+            "no value", "a new kind of value", "no piece", "a piece behind its end",
+        ],
+    )  # fmt: skip
+    def test_is_not_taken_for_a_whole_one_where_a_piece_is_missing_or_odd(self, pieces: list[dict[str, Any]]) -> None:
+        reply = read([BEGUN, *pieces, ENDED])
+        call = reply.content[0]
+        assert isinstance(call, ToolUse)
+        assert call.partial
+        kept = json.dumps(record(reply))
+        for said in ("tmp", "$.list[900000000]", "$..path", ".a" * 5000, "structValue"):
+            assert said in kept or said not in json.dumps(pieces)
+
+
 class TestWhateverComes:
     @given(
         st.recursive(
@@ -272,7 +328,8 @@ class TestWhateverComes:
                         "candidates", "content", "parts", "text", "thought", "thoughtSignature", "functionCall", "name",
                         "args", "id", "toolCall", "finishReason", "finish_reason", "index", "error", "message", "usage",
                         "usageMetadata", "promptTokenCount", "promptFeedback", "blockReason", "citationMetadata",
-                        "groundingMetadata", "modelVersion", "responseId", "inlineData", "x", "",
+                        "groundingMetadata", "modelVersion", "responseId", "inlineData", "x", "", "willContinue",
+                        "partialArgs", "jsonPath", "stringValue",
                     ]),
                     inner,
                     max_size=4,

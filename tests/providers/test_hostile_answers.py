@@ -82,3 +82,18 @@ def test_what_stands_beside_many_objects_of_one_event_is_kept_once() -> None:
     assert [block.text for block in reply.content] == ["a", "b", "c"]
     [kept] = reply.details["unknown_events"]
     assert (kept["trace"], kept["delta"]["message"]["mood"]) == ("t", "calm")
+
+
+def streamed(count: int, path: str) -> list[Event]:
+    """A call whose one text comes in many pieces, which ends as often, after a piece at this path."""
+    piece = {"jsonPath": "$.text", "stringValue": "ab", "willContinue": True}
+    odd = {"partialArgs": [{"jsonPath": path, "stringValue": "x"}]}
+    calls = [{"name": "write", "willContinue": True}, {"partialArgs": [piece] * count, "willContinue": True}]
+    parts = [{"functionCall": call} for call in [*calls, *[odd] * count]]
+    return [{"candidates": [{"content": {"parts": [part]}}]} for part in parts]
+
+
+@pytest.mark.parametrize("path", ["$.text", "$.text.of"], ids=["a place that fits", "a place that does not"])
+def test_a_call_of_many_pieces_is_put_together_once(path: str) -> None:
+    few, many = (calls(lambda n=n: read("gemini", streamed(n, path))) for n in (50, 400))
+    assert many < 9 * few

@@ -13,12 +13,14 @@ import msgspec
 
 from headish.content.forms.layout import camel as camel_key
 from headish.content.recordings import RAW, join_data
+from headish.providers.gemini.streamed import KEYS as STREAMED
+from headish.providers.gemini.streamed import PIECE, StreamedCall
 from headish.providers.shared.leftovers import joined, keys, rest_of
 from headish.providers.shared.reply import OpenBlock, ReplyReader
 from headish.providers.shared.shapes import json_text, words
-from headish.providers.shared.values import Delta
+from headish.providers.shared.values import Delta, Reply
 from headish.values.blocks import Base64Source, ContentBlock, Document, ProviderBlock
-from headish.values.shapes import listed, name, number, present, record, text
+from headish.values.shapes import chosen, listed, name, number, present, record, text
 
 _REFUSALS = (
     "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
@@ -35,7 +37,7 @@ _RESPONSE = frozenset(("candidates", "error", "modelVersion", "promptFeedback", 
 _SDK = frozenset(("automaticFunctionCallingHistory", "parsed", "sdkHttpResponse"))
 """Keys that objects of the SDK add."""
 _CANDIDATE = frozenset(("content", "finishReason", "index"))
-_CALL = frozenset(("id", "name", "args"))
+_CALL = frozenset(("id", "name", "args")) | STREAMED
 _CONTENT = keys(content=keys("parts", "role"))
 _CONTENT_KEYS = _CONTENT.inner["content"].all
 _MODALITY = keys("modality", "tokenCount")
@@ -64,6 +66,8 @@ class GeminiReader(ReplyReader):
         super().__init__(**given)
         self._others: dict[int, list[Any]] = {}
         """The pieces of the further candidates, by index."""
+        self._streamed: StreamedCall | None = None
+        """The last call whose arguments come in pieces."""
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
         response = camel(event)
@@ -93,6 +97,11 @@ class GeminiReader(ReplyReader):
     @classmethod
     def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield response
+
+    def finish(self) -> Reply:
+        if self._streamed is not None:
+            self._streamed.cut()
+        return super().finish()
 
     def details_behind(self) -> dict[str, Any]:
         return {"candidates": [joined(pieces) for pieces in self._others.values()]} if self._others else {}
@@ -125,10 +134,13 @@ class GeminiReader(ReplyReader):
             return self.current("text").delta(value["text"]) if value["text"] else []
         if not isinstance(value, Mapping):
             return self.keep_unknown({"part": value}, "a part that is not an object")
-        part = present(**camel(value))
+        said = camel(value)
+        part = present(**said)
         call = camel(part.get("functionCall"))
         if name(call.get("name")):
             return self._take_call(call, part)
+        if self._streamed is not None and isinstance(said.get("functionCall"), Mapping):  # an empty one ends a call
+            return self._grow_call(self._streamed, call, part)
         if isinstance(part.get("text"), str):
             return self._take_text(part)
         inline = camel(part.get("inlineData"))
@@ -154,12 +166,29 @@ class GeminiReader(ReplyReader):
 
     def _take_call(self, call: Mapping[str, Any], part: Mapping[str, Any]) -> list[Delta]:
         block, [begun] = self.open_call(call["name"], call.get("id"))
-        block.input = {} if call.get("args") is None else call["args"]
-        block.finished = True
         block.opaque |= present(id=name(call.get("id")))  # marks an id as Gemini's: made ids do not go back
         block.opaque |= {key: each for key, each in part.items() if key != "functionCall"}
         block.opaque |= present(functionCall={key: each for key, each in call.items() if key not in _CALL})
+        if self._streamed is not None:
+            self._streamed.cut()
+        arguments = {} if call.get("args") is None else call["args"]
+        if (call.get("partialArgs") or call.get("willContinue") is True) and isinstance(arguments, Mapping):
+            self._streamed = StreamedCall(block, arguments)
+            return [begun, *self._grow_call(self._streamed, chosen(call, STREAMED), {})]
+        block.input, block.finished = arguments, True
         return [msgspec.structs.replace(begun, content=json_text(block.input))]
+
+    def _grow_call(self, streamed: StreamedCall, call: Mapping[str, Any], part: Mapping[str, Any]) -> list[Delta]:
+        """Take pieces of the arguments of a call. They are shown at its end, because only then they are JSON."""
+        block, pieces = streamed.block, [camel(each) for each in listed(call.get("partialArgs"))]
+        self.keep_rest({**call, "partialArgs": pieces}, PIECE)
+        if not all(streamed.add(piece) for piece in pieces):
+            block.odd = True
+            self.keep_unknown({"part": {"functionCall": dict(call)}}, "a piece of a call")
+        block.opaque |= {key: each for key, each in part.items() if key != "functionCall"}
+        if call.get("willContinue") is True or block.finished or block.odd or not streamed.close():
+            return []
+        return [Delta("tool_use", json_text(block.input), index=block.index)]
 
     def _take_sound(self, inline: Mapping[str, Any], part: Mapping[str, Any]) -> list[Delta]:
         """Read a recording. Raw samples come in pieces, which are joined; any other recording is whole."""
