@@ -96,10 +96,37 @@ class TestRows:
     def test_a_row_of_sharegpt_has_calls_and_results_of_their_own(self, worked: Store) -> None:
         said = row(worked, "sharegpt", for_training=True, with_reasoning=True)["conversations"]
         assert [each["from"] for each in said] == [
-            "system", "human", "gpt", "function_call", "observation", "function_call", "observation", "gpt",
+            "system", "human", "function_call", "observation", "function_call", "observation", "gpt",
         ]  # fmt: skip
-        assert said[2]["value"] == "<think>\nhm\n</think>\n\nSo:"
-        assert json.loads(said[5]["value"]) == {"name": "add", "arguments": {"a": 2}}
+        assert said[2]["value"] == (
+            "<think>\nhm\n</think>\n\nSo:\n"
+            '<tool_call>{"name": "add", "arguments": {"a": 1, "api_key": "<hidden: it looked like a key>"}}</tool_call>'
+        )
+        assert json.loads(said[4]["value"]) == {"name": "add", "arguments": {"a": 2}}
+
+    def test_people_and_answers_of_sharegpt_take_turns_as_llama_factory_asks(self, store: Store) -> None:
+        """LLaMA-Factory skips a row in which they do not, and stops at calls that are not JSON."""
+        thought = {"type": "thinking", "text": "hm", "provider": "openai"}
+        add(store, "Add.")
+        add(store, [thought, {"type": "text", "text": "So:"}, call("a", a=1), call("b", a=2)], "assistant")
+        add(store, [result("a", "1")], "tool")
+        add(store, [result("b", "[2]")], "tool")
+        add(store, [thought, call("c", a=3)], "assistant")
+        add(store, [result("c", "3")], "tool")
+        add(store, "Six.", "assistant")
+        said = row(store, "sharegpt")["conversations"]
+        assert [each["from"] for each in said[::2]] == ["human", "observation", "observation"]
+        assert [each["from"] for each in said[1::2]] == ["function_call", "function_call", "gpt"]
+        assert said[2]["value"] == '["1", "[2]"]'
+        assert said[3]["value"].partition("<think>\nhm\n</think>\n\n")[::2] == (
+            "", '{"name": "add", "arguments": {"a": 3}}',
+        )  # fmt: skip
+
+    def test_tags_of_calls_that_somebody_wrote_are_not_taken_for_calls(self, store: Store) -> None:
+        add(store, "?")
+        add(store, [{"type": "text", "text": "As <tool_call>:"}, call("a", a=1)], "assistant")
+        with pytest.raises(Unmappable, match="tag of calls"):
+            store.export("main", "sharegpt")
 
     def test_calls_that_are_made_together_are_a_list(self, store: Store) -> None:
         add(store, "?")
@@ -249,6 +276,27 @@ class TestRoundTrips:
             assert json.loads(other.export(head.id, format)) == json.loads(line)
             roles = [message.role for message in other.resolve(head.id).messages]
             assert roles == ["system", "user", "assistant", "tool", "assistant"]
+
+    def test_what_stands_beside_calls_of_sharegpt_comes_back(self, store: Store) -> None:
+        thought = {"type": "thinking", "text": "hm", "provider": "openai"}
+        said = [thought, {"type": "text", "text": "So:\n"}, call("a", a=1), {**call("b", a=2), "name": "sub"}]
+        add(store, "Add.")
+        add(store, said, "assistant")
+        add(store, [result("a", "1"), result("b", "2")], "tool")
+        add(store, [thought, call("c", a=3)], "assistant")
+        line = store.export("main", "sharegpt")
+        with Store.open(":memory:") as other:
+            other.import_file(io.BytesIO(line.encode()), "sharegpt")
+            [head] = other.heads()
+            messages = [each.to_dict()["content"] for each in other.resolve(head.id).messages]
+            types = [[block["type"] for block in content if block["type"] != "provider"] for content in messages]
+            assert types == [
+                ["text"], ["thinking", "text", "tool_use", "tool_use"], ["tool_result"], ["tool_result"],
+                ["thinking", "tool_use"],
+            ]  # fmt: skip
+            assert messages[1][1]["text"] == "So:\n"
+            assert [messages[at][0]["name"] for at in (2, 3)] == ["add", "sub"]
+            assert json.loads(other.export(head.id, "sharegpt")) == json.loads(line)
 
     @pytest.mark.parametrize("format", ["hf", "openai-finetune"])
     def test_a_weight_comes_back(self, store: Store, format: str) -> None:

@@ -5,9 +5,12 @@ All begin as messages of Chat Completions (``content/forms/chat``), so that one 
 - ``openai-finetune``: ``{messages, tools?}`` of OpenAI's supervised fine-tuning, ``weight`` included.
 - ``hf``: ``{messages, tools?}`` as the chat templates of Hugging Face read it: arguments are objects, images are parts.
 - ``sharegpt``: ``{conversations: [{from, value}], tools?, images?}`` as LLaMA-Factory and axolotl read it.
+  LLaMA-Factory skips a row whose people and answers do not take turns, so calls stand in one turn with the text before
+  them, and so do their results.
 
 Source: OpenAI's fine-tuning guide, the documents of transformers' chat templates, hiyouga/LLaMA-Factory:data/README.md;
-read on 2026-11-22.
+read on 2026-11-22; LLaMA-Factory's src/llamafactory/data/converter.py, formatter.py and template.py, read on
+2026-11-27.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from headish.content.forms.chat import CHAT
@@ -26,8 +30,9 @@ from headish.values.results.threads import TranscriptMessage
 
 Row = dict[str, Any]
 Entry = Mapping[str, Any]
-_SAYERS = {"system": "system", "developer": "system", "user": "human", "assistant": "gpt", "tool": "observation",
-           "function": "observation"}  # fmt: skip
+_CALLED, _OBSERVED = "function_call", "observation"
+_SAYERS = {"system": "system", "developer": "system", "user": "human", "assistant": "gpt", "tool": _OBSERVED,
+           "function": _OBSERVED}  # fmt: skip
 _MEDIA = {"image_url": ("<image>", "images"), "video_url": ("<video>", "videos"), "audio_url": ("<audio>", "audios")}
 """For each medium of a chat message: its mark in the text, and the list of the row that gets its URL."""
 _FINETUNE = ("role", "content", "name", "tool_calls", "function_call", "tool_call_id", "refusal", WEIGHT)
@@ -92,7 +97,7 @@ def _with_object(function: Entry) -> Row:
 
 def _write_sharegpt(entries: Sequence[Entry], tools: Sequence[Row], drop: Collection[str]) -> Row:
     media: dict[str, list[str]] = {}
-    turns = [turn for entry in entries for turn in _sharegpt_turns(entry, media, drop)]
+    turns = _joined([_sharegpt_turn(entry, media, drop) for entry in entries])
     for mark, key in _MEDIA.values():
         marks = sum(turn["value"].count(mark) for turn in turns)
         # A trainer takes each mark for the next medium of the list, even a mark that somebody typed.
@@ -102,7 +107,7 @@ def _write_sharegpt(entries: Sequence[Entry], tools: Sequence[Row], drop: Collec
     return {"conversations": turns} | media | ({"tools": _json(functions)} if functions else {})
 
 
-def _sharegpt_turns(entry: Entry, media: dict[str, list[str]], drop: Collection[str]) -> list[Row]:
+def _sharegpt_turn(entry: Entry, media: dict[str, list[str]], drop: Collection[str]) -> Row:
     known = ("role", "content", "tool_calls", "function_call", "tool_call_id", "reasoning_content", WEIGHT)
     _refuse_further(
         "sharegpt", entry, (*known, *(("name",) if entry.get("role") in ("tool", "function") else ())), drop
@@ -111,12 +116,24 @@ def _sharegpt_turns(entry: Entry, media: dict[str, list[str]], drop: Collection[
     thought = entry.get("reasoning_content")
     text = _value(entry.get("content"), media, drop)
     calls = [_plain_call(call) for call in _calls(entry)]
-    if thought:
-        text = f"<think>\n{thought}\n</think>\n\n{text}"
-    turns = [{"from": _SAYERS[str(entry.get("role"))], "value": text, **weight}] if text or not calls else []
-    if calls:
-        turns.append({"from": "function_call", "value": _json(calls[0] if len(calls) == 1 else calls), **weight})
-    return turns
+    said = f"<think>\n{thought}\n</think>\n\n" if thought else ""
+    if not calls:
+        return {"from": _SAYERS[str(entry.get("role"))], "value": said + text, **weight}
+    made = _json(calls[0] if len(calls) == 1 else calls)
+    if "<tool_call>" in text + made or "</tool_call>" in text + made:
+        raise Unmappable("sharegpt", "a text or an argument that holds a tag of calls beside calls")
+    # LLaMA-Factory skips a row where a text and its calls are two turns, and finds calls beside a text by these tags.
+    return {"from": _CALLED, "value": said + (f"{text}\n<tool_call>{made}</tool_call>" if text else made), **weight}
+
+
+def _joined(turns: Sequence[Row]) -> list[Row]:
+    """The turns, with results that follow one another as one turn, a list: a trainer takes one answer to each turn."""
+    joined: list[Row] = []
+    for result, group in groupby(turns, key=lambda turn: turn["from"] == _OBSERVED):
+        many = list(group)
+        one = {"from": _OBSERVED, "value": _json([each["value"] for each in many])}
+        joined += [one] if result and len(many) > 1 else many
+    return joined
 
 
 def _value(content: Any, media: dict[str, list[str]], drop: Collection[str]) -> str:

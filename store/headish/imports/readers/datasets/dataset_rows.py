@@ -33,7 +33,7 @@ from headish.imports.imported import ImportedTree, make_key
 from headish.imports.keeping.storing import digests_of
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.datasets.request_logs import LOG, answers_of, asked_of
-from headish.imports.readers.datasets.sharegpt import is_sharegpt, read_said
+from headish.imports.readers.datasets.sharegpt import is_sharegpt, read_said, results_apart
 from headish.imports.readers.datasets.tables import read_rows
 from headish.imports.readers.shared.json_records import milliseconds
 from headish.values import shapes
@@ -137,15 +137,18 @@ class _DatasetRow:
 
     def _add(self, thread: RowThread) -> None:
         parent: str | None = None
-        call: str | None = None
+        calls: list[str] = []
         for number, message in enumerate(thread.messages, 1):
             where = f"{self._where}, message {number}"
-            said, meta = self._read(message, call, where)
-            if said is None:
-                continue
-            call = next((block.name for block in reversed(said.blocks) if isinstance(block, ToolUse)), call)
-            is_last = thread.reply is not None and number == len(thread.messages)
-            parent = self._say(parent, said, meta, where, thread if is_last else None)
+            apart = results_apart(message, calls) if is_sharegpt(message) else [message]
+            for at, each in enumerate(apart):
+                # A result of its own is taken for that of the last call.
+                said, meta = self._read(each, calls[at if len(apart) > 1 else -1] if calls else None, where)
+                if said is None:
+                    continue
+                calls = [block.name for block in said.blocks if isinstance(block, ToolUse)] or calls
+                is_last = thread.reply is not None and number == len(thread.messages)
+                parent = self._say(parent, said, meta, where, thread if is_last else None)
 
     def _read(self, message: Any, call: str | None, where: str) -> tuple[ForeignMessage | None, Mapping[str, Any]]:
         if not isinstance(message, Mapping):
