@@ -282,6 +282,16 @@ class TestCollecting:
         assert [asking.text(turn) for turn in asking.batches.collect("b").turns] == ["two", "third"]
         assert asking.batches.get("b").state == "collected"
 
+    def test_an_answer_after_an_error_of_the_same_request_is_stored(self, asking: Store, server: Loopback) -> None:
+        """It was paid for, wherever it stands."""
+        ids = create(asking, server, 3)
+        failed = [json.dumps({"custom_id": id, "result": {"type": "expired"}}).encode() for id in ids]
+        end(server, failed[0], failed[1], succeeded(ids[0], "one"), failed[1], succeeded(ids[2], "three"), failed[2])
+        found = asking.batches.collect("b")
+        assert [asking.text(turn) for turn in found.turns] == ["one", "three"]
+        assert found.problems == tuple(f"{id} has another result, which is left out" for id in ids)
+        assert [(each.error or {}).get("type") for each in found.batch.entries] == [None, "expired", None]
+
     def test_half_a_character_does_not_keep_the_others_from_being_stored(self, asking: Store, server: Loopback) -> None:
         ids = create(asking, server, 2)
         end(
@@ -393,6 +403,19 @@ class TestOpenAI:
             {"type": "failed", "message": "bad"}, {"type": "batch_expired", "message": "too late"},
         ]  # fmt: skip
         assert [each.path for each in server.requests[3:]] == ["/v1/files/out%2F1/content", "/v1/files/err/content"]
+
+    def test_a_second_result_leaves_no_request_of_a_failed_batch_open(
+        self, provider: str, asking: Store, server: Loopback
+    ) -> None:
+        asking.pointers.set("gpt", f"{provider}/m", base_url=f"{server.url}/v1", key_env="TEST_KEY")
+        server.answer_json({"id": "file-1"})
+        server.answer_json({"id": "batch_1", "status": "validating"})
+        ids = [each.id for each in asking.batches.create(grow(asking, 2), name="b", ptr="gpt").entries]
+        server.answer_json({"status": "expired", "output_file_id": "out"})
+        server.answer(headers=LINES, chunks=[json.dumps(self.answered(provider, ids[0])).encode() + b"\n"] * 2)
+        found = asking.batches.collect("b")
+        assert found.problems == (f"{ids[0]} has another result, which is left out",)
+        assert (found.batch.state, found.batch.counts) == ("collected", {"answered": 1, "failed": 1, "waiting": 0})
 
     def answered(self, provider: str, id: str) -> dict[str, Any]:
         item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",

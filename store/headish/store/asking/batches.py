@@ -150,9 +150,10 @@ class Batches:
         """Store the answers of a batch; each continues the turn it was asked about, as ``reply`` would.
 
         Its bookmark moves along if it still points there. An answer is stored once, however often and by whomever it is
-        collected. Failures and expiries are kept with the batch. If the batch has not ended, nothing is stored. Results
-        that cannot be read or belong to no request are ``problems``: the others are stored.
-        Cost: a transaction for each answer; memory for one of them.
+        collected. Failures and expiries are kept with the batch, unless the request has an answer, too. If the batch
+        has not ended, nothing is stored. Results that cannot be read or belong to no request, and second ones, are
+        ``problems``: the others are stored.
+        Cost: a transaction for each answer; memory for one of them and for the failures.
         Raises: UnknownBatch; CallError, even in the middle: what was stored stays, and collecting again continues.
         """
         self._space._check_writable()
@@ -164,8 +165,9 @@ class Batches:
             remote = self._remote(job, timeouts)
             for outcome in find_batch_api(job.provider, job.server.cloud).results(remote, job.remote or "", looked):
                 collecting.take(outcome, remote)
-        # With problems it is unknown which requests have no result, so all of those stay open.
-        if looked.failure is not None and not collecting.problems:
+        collecting.fail_failed()
+        # With a result that belongs to an unknown request, nobody knows which have none, so all of those stay open.
+        if looked.failure is not None and not collecting.has_unknown:
             collecting.fail_rest(looked.failure)
         settled = self._settled(name)
         if all(each.id in settled for each in job.entries) and not job.collected:
@@ -269,18 +271,23 @@ class _Collecting:
         self._known = {each.id: each for each in job.entries}
         self._settled = set(settled)
         self._seen: set[str] = set()
+        self._failed: dict[str, dict[str, str]] = {}
+        self.has_unknown = False
         self._words = find_provider(job.provider).reader.words
 
     def take(self, outcome: Outcome, remote: Remote) -> None:
         """Store a result, or note why it cannot be stored."""
         entry = self._known.get(outcome.id or "")
         if outcome.problem is not None or entry is None:
+            self.has_unknown = True
             shown = remote.redactor.show(str(outcome.id), 80)
             self._tell(outcome.problem or f"a result has the id {shown!r}, which no request of this batch has")
             return
         if entry.id in self._seen:
             self._tell(f"{entry.id} has another result, which is left out")
-            return
+            # An answer may come after an error, and was paid for.
+            if outcome.response is None or self._failed.pop(entry.id, None) is None:
+                return
         self._seen.add(entry.id)
         # Collected by an earlier call, or by another collector.
         if entry.id in self._settled:
@@ -290,7 +297,13 @@ class _Collecting:
             response = healed(remote.redactor.clean(outcome.response, self._words))
             self._store(entry, response)
         else:
-            self._fail(entry, {key: remote.redactor.show(value, 500) for key, value in (outcome.error or {}).items()})
+            error = (outcome.error or {}).items()
+            self._failed[entry.id] = {key: remote.redactor.show(value, 500) for key, value in error}
+
+    def fail_failed(self) -> None:
+        """Record the failures of the requests that got no answer."""
+        for id, error in self._failed.items():
+            self._fail(self._known[id], error)
 
     def fail_rest(self, reason: str) -> None:
         """Record the failure of the whole batch for each request without a result."""
