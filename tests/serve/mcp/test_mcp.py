@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -317,6 +318,24 @@ def test_a_fork_does_not_tell_whether_a_name_outside_the_scope_exists(tmp_path: 
         names = {each.name for each in store.bookmarks.list()}
         assert "planted/fork" in names
         assert not names & {"work/free", "planted/0-free"}
+
+
+def test_a_fork_does_not_tell_whether_a_name_without_the_tag_exists(tmp_path: Path) -> None:
+    path = tmp_path / "talk.db"
+    fill(path)
+    with Store.open(path) as store:
+        store.conversations.set("planted/1", tags=["open"])
+
+    async def look() -> None:
+        async with over_stdio(path, "--allow-write", "--tag", "open") as session:
+            agent = Agent(session)
+            for wanted in ("work/plan", "work/free"):
+                [made] = (await agent("fork", headish="planted/1", name=wanted))["saved"]
+                assert re.fullmatch(wanted + "-[0-9a-f]{8}", made["name"])
+
+    asyncio.run(look())
+    with Store.open(path) as store:
+        assert len([each for each in store.bookmarks.list() if each.name.startswith("work/free-")]) == 1
 
 
 def test_a_program_that_has_written_closes_its_database(tmp_path: Path) -> None:

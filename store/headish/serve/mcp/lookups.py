@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import takewhile
+from secrets import token_hex
 from typing import Any
 
 from headish.aio import AsyncStore
@@ -147,6 +148,8 @@ class Lookups:
         await self._check(seen, place, headish)
         if not self._scope.takes_name(name):  # a taken name would be refused otherwise, and so be known to exist
             raise InvalidArgument("this server shows no conversation of such a name: choose one like those it lists")
+        if self._scope.tag is not None:  # no name has the tag before it is set, so any taken one may be hidden
+            name = f"{name}-{token_hex(4)}"
         bookmark = await self._store.bookmarks.set(name, seen.turn.id, expect=ABSENT)
         return fit([{"turn": bookmark.turn, "name": bookmark.name}], read_cursor(None), name="saved")
 
