@@ -172,6 +172,12 @@ def test_what_is_broken_or_unknown_passes_and_the_record_says_so(upstream: Upstr
     cases = {
         "unknown": ("snappy", b"abc", b"", "encoding is 'snappy'"),
         "broken": ("gzip", broken, None, "cannot be decompressed"),
+        "cut off": ("gzip", gzip.compress(WHOLE, mtime=0)[:-20], None, "is cut off"),
+        "cut off at once": ("deflate", b"\x78", b"", "is cut off"),
+        "cut off brotli": ("br", brotli.compress(WHOLE)[:-20], None, "is cut off"),
+        "cut off zstd": ("zstd", zstandard.compress(WHOLE)[:-20], None, "is cut off"),
+        "empty": ("gzip", b"", b"", ""),
+        "empty brotli": ("br", b"", b"", ""),
         "not brotli": ("br", b"\xff" * 50, b"", "cannot be decompressed"),
         "not zstd": ("zstd", b"abcdefgh", b"", "cannot be decompressed"),
         "twice": ("gzip, br", b"abc", b"", "encoding is 'gzip, br'"),
@@ -186,6 +192,7 @@ def test_what_is_broken_or_unknown_passes_and_the_record_says_so(upstream: Upstr
         assert call.end is not None
         assert call.end.outcome == "ok"
         assert why in (call.end.left_out or ""), name
+        assert (call.end.left_out is None) == (why == "")
         assert kept is None or call.response == kept
         assert WHOLE.startswith(call.response)
 

@@ -147,6 +147,16 @@ def test_the_list_of_calls_says_what_each_cost_and_nothing_where_that_is_not_kno
     assert [json.loads(line) for line in command("call", "list", "--json").out.splitlines()] == records
 
 
+def test_the_list_of_calls_says_which_did_not_come_to_their_end(store: Store, tmp_path: Path) -> None:
+    for outcome in ("broken", "client gone", "unrecorded", "ok"):
+        call = passed("chat", {"model": "claude-x", "messages": [user(outcome)]}, b"", outcome=outcome)
+        CallRecorder(lambda _space: store).record(call)
+    lines = Command(str(tmp_path / "money.db"))("call", "list").out.splitlines()
+    assert [line.partition("claude-x  ")[2].partition("  ")[0] for line in lines] == [
+        "200", "200 unrecorded", "200 client gone", "200 broken",
+    ]  # fmt: skip
+
+
 def test_at_a_terminal_the_list_of_calls_has_titles_and_its_numbers_stand_below_them(
     store: Store, tmp_path: Path
 ) -> None:

@@ -47,9 +47,9 @@ def list_command(
     """List the calls, the newest first.
 
     With NAME, those of the conversation of that bookmark. A line has the id, the time, the client, the model, the
-    status, the tokens in and out, the cost where you have a table of prices ('headish cost --help'), and where the
-    prefix of the request before broke. At a terminal, titles stand above the columns. What keeps calls from being
-    stored is reported on stderr.
+    status (with how the call ended if it broke off), the tokens in and out, the cost where you have a table of
+    prices ('headish cost --help'), and where the prefix of the request before broke. At a terminal, titles stand
+    above the columns. What keeps calls from being stored is reported on stderr.
     """
     prices = settings.read_prices()
     with settings.open() as store:
@@ -128,7 +128,7 @@ def gateway_problems(settings: GlobalOptions) -> list[str]:
 def _row(call: PassedCall, cost: str) -> tuple[str, ...]:
     facts = call.facts
     status = str(facts.status or facts.outcome)
-    status += " unrecorded" if facts.outcome == "unrecorded" and facts.status else ""
+    status += f" {facts.outcome}" if facts.outcome != "ok" and facts.status else ""
     return (
         call.id,
         local_time(call.time, "seconds"),

@@ -58,6 +58,8 @@ class RecordedBody:
 
     def finish(self) -> Iterator[bytes]:
         """Yield the rest of the body after it ended or broke off."""
+        if self._decoder is not None and self.left_out is None and not self._decoder.is_whole:
+            self.left_out = "its compressed data is cut off"
         yield from self._write(self._keys.finish())
         if self._refusal:
             yield _hide(bytes(self._refusal))

@@ -30,6 +30,11 @@ class Decoder(Protocol):
         """Decompress the next chunk, in pieces of bounded size. Raises: Undecodable."""
         ...
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether what was decompressed has its end. True if nothing came."""
+        ...
+
 
 def find_decoder(encoding: str) -> Decoder:
     """The decoder of a ``Content-Encoding``. Raises: Undecodable."""
@@ -40,6 +45,8 @@ def find_decoder(encoding: str) -> Decoder:
 
 
 class _Plain:
+    is_whole = True
+
     def decode(self, data: bytes) -> Iterator[bytes]:
         yield data
 
@@ -51,6 +58,10 @@ class _Zlib:
         self._bits = bits
         self._stream = zlib.decompressobj(bits)
         self._begun, self._head = False, b""
+
+    @property
+    def is_whole(self) -> bool:
+        return self._stream.eof if self._begun else not self._head
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         if self._bits == zlib.MAX_WBITS and not self._begun:
@@ -79,8 +90,14 @@ class _Brotli:
         import brotli
 
         self._stream, self._error = brotli.Decompressor(), brotli.error
+        self._begun = False
+
+    @property
+    def is_whole(self) -> bool:
+        return self._stream.is_finished() if self._begun else True
 
     def decode(self, data: bytes) -> Iterator[bytes]:
+        self._begun = self._begun or bool(data)
         try:
             yield self._stream.process(data, output_buffer_limit=OUTPUT_BYTES)
             while not self._stream.can_accept_more_data():
@@ -96,8 +113,14 @@ class _Zstandard:
         self._make: Callable[[], Any] = lambda: zstandard.ZstdDecompressor().decompressobj()
         self._error: type[Exception] = zstandard.ZstdError
         self._stream = self._make()
+        self._begun = False
+
+    @property
+    def is_whole(self) -> bool:
+        return bool(self._stream.eof) if self._begun else True
 
     def decode(self, data: bytes) -> Iterator[bytes]:
+        self._begun = self._begun or bool(data)
         try:
             for at in range(0, len(data), PIECE_BYTES):
                 piece = data[at : at + PIECE_BYTES]
