@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -189,6 +190,34 @@ def test_a_head_that_does_not_end_is_hung_up_on(served: Served, monkeypatch: pyt
             while piece := connection.recv(65536):
                 answer += piece
             assert answer.count(b"HTTP/1.1 401") == sent.count(b"\r\n\r\n"), "only a whole request is answered"
+
+
+def test_a_body_that_is_not_http_gets_one_answer_and_no_traceback(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may come while the answer is under way, or after it."""
+    cookie = f"{served.settings.cookie}={served.client().cookies[served.settings.cookie]}"
+    head = (
+        f"POST /api/v1/add_turn HTTP/1.1\r\nHost: 127.0.0.1:{served.settings.port}\r\nSec-Fetch-Site: same-origin\r\n"
+        "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+    )
+    logged_in = f"{head}Cookie: {cookie}\r\n"
+    for begin, wanted in ((head, {400, 401}), (logged_in, {400})):
+        for first, then in (("ZZ\r\nabc\r\n", ""), ("2\r\n{}XX\r\n0\r\n\r\n", ""), ("2\r\n{ \r\n", "ZZ\r\n")):
+            with socket.create_connection(("127.0.0.1", served.settings.port), timeout=60) as connection:
+                connection.sendall(f"{begin}\r\n{first}".encode())
+                time.sleep(0.1)
+                connection.sendall(then.encode())
+                answer = b""
+                while piece := connection.recv(65536):
+                    answer += piece
+            assert status(answer) in wanted
+            assert answer.count(b"HTTP/1.1") == 1
+    with socket.create_connection(("127.0.0.1", served.settings.port), timeout=60) as connection:
+        connection.sendall(f"{logged_in}\r\n2\r\n{{ \r\n".encode())
+        time.sleep(0.1)  # and goes away in the middle of its body
+    assert served.client().get("/nothing").status_code == 404
+    assert [record.message for record in caplog.records if record.exc_info] == []
 
 
 def test_a_server_on_all_addresses_is_asked_at_loopback() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headish.errors import TooLarge
@@ -53,7 +55,9 @@ class Guard:
             await _refuse_socket(receive, send)
             return
         scope.setdefault("state", {})["origin"] = origin
-        await (refused or self._app)(scope, receive, _dressed(send))
+        # A client that goes away while it sends a body is not a failure of this server: no traceback in its log.
+        with suppress(ClientDisconnect):
+            await (refused or self._app)(scope, receive, _dressed(send))
 
     def _refusal(self, scope: Scope, origin: str | None) -> ASGIApp | None:
         if origin is None:
