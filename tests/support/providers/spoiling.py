@@ -5,6 +5,7 @@ Used by the suites replies and chat_replies.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from hypothesis import strategies as st
@@ -20,5 +21,5 @@ def spoil(data: st.DataObject, values: st.SearchStrategy[Any], value: Any) -> No
         if isinstance(value[key], dict | list) and value[key] and data.draw(st.booleans()):
             value = value[key]
             continue
-        value[key] = data.draw(values)
+        value[key] = deepcopy(data.draw(values))  # a shared one would be spoilt itself, in all later examples
         return
