@@ -6,6 +6,7 @@ import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 
 import pytest
@@ -17,7 +18,7 @@ from headish.values.access.tokens import RIGHTS
 from support.hostile import documents, texts
 from support.loopback import Loopback, event_stream
 from support.loops import failing
-from support.providers.answers import anthropic_text
+from support.providers.answers import anthropic_text, held_back
 from support.serving import Served, serving
 from support.talks import Talk, fill, fill_hostile
 
@@ -441,6 +442,29 @@ class TestWriting:
         answer = house.do("answer", turn=turn, name="failing")
         shown = answer.text if answer.status_code != 303 else wait_until(lambda: found(house, "/c/failing", "failed"))
         assert "no such model" in shown
+
+    def test_an_answer_that_was_stopped_did_not_fail(self, house: House) -> None:
+        stopped = Event()
+        house.model.answer(chunks=held_back(anthropic_text("Half of ", "the answer."), 3, stopped))
+        house.done("say", new="stopped", content="Which one?", ask="1", ptr="milli")
+        page = wait_until(lambda: found(house, "/c/stopped", "Half of "))
+        [answer] = re.findall(r'data-answer="(\w+)"', page)
+        house.done("stop", answer=answer, turn=house.store.bookmarks["stopped"], name="stopped")
+        wait_until(lambda: len(house.store.messages("stopped")) == 2)
+        stopped.set()
+        wait_until(lambda: "answering" not in house.get("/c/stopped"))
+        page = house.get("/c/stopped")
+        assert "This reply is incomplete." in page
+        assert page.count("Half of") == 1
+        assert "failed" not in page
+        assert "data-answer" not in page
+
+    def test_what_arrived_of_an_answer_that_failed_is_shown_once(self, house: House) -> None:
+        house.model.answer(chunks=event_stream(anthropic_text("Half of ", "the answer."))[:3], cut=True)
+        house.done("say", new="broken", content="Which one?", ask="1", ptr="milli")
+        page = wait_until(lambda: found(house, "/c/broken", "The answer failed: "))
+        assert "This reply is incomplete." in page
+        assert page.count("Half of") == 1
 
     def test_answer_again_and_edit_stand_beside_and_the_name_moves_over(self, house: House) -> None:
         house.store.add_turn("Peak?", bookmark="peaks")

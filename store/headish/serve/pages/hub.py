@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from headish.aio import AsyncStore
 from headish.aio.answers import AsyncAnswer
-from headish.errors import HeadishError, UnknownCall
+from headish.errors import CallCancelled, HeadishError, UnknownCall
 from headish.gateway.spool.arriving import GrownAnswer
 from headish.serve.access.problems import LOG, SERVER_FAILED
 from headish.serve.access.state import state_of
@@ -124,7 +124,7 @@ class Hub:
         task.add_done_callback(self._tasks.discard)
 
     async def _receive(self, arriving: Arriving, answer: AsyncAnswer) -> None:
-        at = 0.0
+        at, is_stored = 0.0, False
         try:
             async with answer:
                 async for delta in answer:
@@ -133,7 +133,8 @@ class Hub:
                     if time.monotonic() - at >= PAUSE_SECONDS:
                         self._tell_news(arriving)
                         at = time.monotonic()
-            if answer.failure is not None:
+            is_stored = True
+            if answer.failure is not None and not isinstance(answer.failure, CallCancelled):  # who stops it knows
                 arriving.failure = words_for_callers(answer.failure)
         except HeadishError as error:
             arriving.failure = words_for_callers(error)
@@ -141,13 +142,18 @@ class Hub:
             LOG.exception("an answer failed")
             arriving.failure = SERVER_FAILED
         finally:
-            arriving.ended = time.monotonic()
-            # A failed answer stays for a while, so that a page opened later can say why there is no answer.
-            if not arriving.failure:
-                del self._answers[arriving.id]
-            self._tell_news(arriving)
-            self._tell_end(arriving)
-            self.changed(arriving.space)
+            self._end(arriving, is_stored)
+
+    def _end(self, arriving: Arriving, is_stored: bool) -> None:
+        """End an answer. A failed one stays for a while, so that a page opened later can say why there is no answer."""
+        arriving.ended = time.monotonic()
+        if not arriving.failure:
+            del self._answers[arriving.id]
+        self._tell_news(arriving)
+        self._tell_end(arriving)
+        if is_stored:
+            arriving.begin_anew()  # its turn shows what arrived
+        self.changed(arriving.space)
 
     def _tell_change(self, arriving: Arriving, kind: str) -> None:
         continues = [] if arriving.asked is None else [arriving.asked]
