@@ -131,7 +131,7 @@ def test_a_server_is_named_with_the_place_of_its_token(
     given = ("remote", "add", "office")
     assert "use https" in headish.fails(*given, "http://office.example", "--key-env", "OFFICE_TOKEN")
     assert "--key-env" in headish.fails(*given, "https://office.example")
-    assert "leave out key_env" in headish.fails(*given, "file:///x", "--key-env", "OFFICE_TOKEN")
+    assert "leave out --key-env" in headish.fails(*given, "file:///x", "--key-env", "OFFICE_TOKEN")
     headish(*given, "https://office.example", "--device", "desk", "--key-env", "OFFICE_TOKEN")
     assert headish("remote", "list").out == "office  https://office.example  live  as desk\n"
     assert "the environment variable OFFICE_TOKEN" in headish.fails("sync")

@@ -254,7 +254,7 @@ class TestImport:
         assert headish("import", "-", "--json", stdin=json.dumps(TREE)).json["added"] == 3
 
     def test_json_that_is_no_open_assistant_tree_is_not_taken_for_one(self, headish: Command) -> None:
-        named = "; name it with --from (format= in Python): v0.1, 2.0, 2.2, harmony, rwkv"
+        named = "; name it with --from: v0.1, 2.0, 2.2, harmony, rwkv"
         for text in ('{"map": {}}', '[{"role": "user", "content": "hi"}]', "[]"):
             told = headish.fails("import", "-", stdin=text)
             assert "of no format that is recognised; name it with --from" in told

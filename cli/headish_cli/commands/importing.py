@@ -22,7 +22,8 @@ from headish_cli.options import (
     pass_settings,
     report_file,
 )
-from headish_cli.printing.output import counted, one_line, print_json, say
+from headish_cli.printing.output import counted, one_line, print_json, say, sentence
+from headish_cli.printing.spelling import spell
 from headish_cli.printing.unread import find_unread, say_unread
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def import_command(
                 if len(paths) == 1 or isinstance(error, UnknownFormat):  # a wrong --from fails for every file
                     raise
                 refused += 1
-                say(f"{one_line(_shown(file), None)}: {error}")
+                say(f"{one_line(_shown(file), None)}: {sentence(error)}")
     if as_json:
         print_json(imported)
     else:
@@ -176,7 +177,7 @@ def _reporting(path: str | None) -> Iterator[Callable[[ImportNote], None]]:
     with report_file(path) as report:
 
         def told(note: ImportNote) -> None:
-            line = one_line(str(note), None)
+            line = one_line(spell(str(note)), None)
             if note.kind == "broken":
                 say(line)
             if report is not None:

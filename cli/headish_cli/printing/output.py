@@ -52,11 +52,12 @@ class Told(click.ClickException):
 
 def sentence(error: HeadishError) -> str:
     """The message of an error as the command spells it: ``--drop WORD`` where Python writes ``drop="WORD"``."""
-    from headish.errors import Unrepresentable  # late: only an error needs it
+    from headish.errors import Unrepresentable  # late: only an error needs them
+    from headish_cli.printing.spelling import spell
 
     if isinstance(error, Unrepresentable):
         return error.advise(" ".join(f"--drop {word}" for word in error.drops))
-    return str(error)
+    return spell(str(error))
 
 
 class Misspelled(Told):

@@ -24,7 +24,7 @@ from headish_cli.options import (
     refuse_without,
     together,
 )
-from headish_cli.printing.output import Stopped, Told, print_json, say
+from headish_cli.printing.output import Stopped, Told, print_json, say, sentence
 from headish_cli.printing.showing import announce_call, approve_call, describe_call, show_answer
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
 
@@ -165,7 +165,8 @@ def _kept(said: Content | None, asked: tuple[Headishes, str | None], call: dict[
         # Leave options that were refused out of the advice: one may be a key, given in place of a variable's name.
         again = _ask_again(*asked, call if isinstance(error, (CallError, KeyboardInterrupt)) else {})
         error_class = Stopped if isinstance(error, KeyboardInterrupt) else Told
-        raise error_class(f"{str(error) or 'stopped'}; what you said is kept, and '{again}' asks again") from None
+        reason = sentence(error) if isinstance(error, HeadishError) else "stopped"
+        raise error_class(f"{reason}; what you said is kept, and '{again}' asks again") from None
 
 
 def _ask_again(head: Headishes, bookmark: str | None, call: dict[str, Any]) -> str:

@@ -1,0 +1,39 @@
+"""Errors as the command spells them. The library names Python's arguments, often beside the command's options."""
+
+from __future__ import annotations
+
+import re
+
+_SPELLINGS = (
+    # Beside the command's own: only that stays.
+    (r" \((?:[a-z_]+=[A-Za-z]*|format= in Python)\)", ""),
+    (r"\([a-z_]+=\w*, ((?:headish add )?--?[a-z-]+)\)", r"(\1)"),
+    (r"\((--[a-z-]+), [a-z_]+=\w+\)", r"(\1)"),
+    (r"\(only= and to=, ", "("),
+    (r"\bcontinues= or (?=-c\b)", ""),
+    (r"\bread_only=True, ", ""),
+    (r", or create=True,", ","),
+    (r", or add_turn\(…, role='system'\)", ""),
+    (r"\bStore\.at_least and --at-least wait ", "--at-least waits "),
+    # Alone: the option in its place.
+    (r"\bbudget='auto' needs a pointer with a context_window", "--budget auto needs a pointer with a context window"),
+    (r"\bover=(?=\S+ is a share)", "--over "),
+    (r"\bsince='?([^' ]+)'? is behind until='?([^' ]+)'?", r"--since \1 is behind --until \2"),
+    (r"\bexpect needs a bookmark: give bookmark=", "--expect needs a bookmark: give -b"),
+    (r"\bgive (sign|keep)=True\b", r"give --\1"),
+    (r"\bgrant it role='(\w+)'", r"grant it --role \1"),
+    (r"\bkey_env(?= instead|$)", "--key-env"),
+    (r"\bwith_reasoning is for JSON with for_training\b", "--with-reasoning is for JSON with --for-training"),
+    (r"\bfor_training(?= is what a trainer)", "--for-training"),
+    (r"\bsaid_at(?= (?:lies|needs|takes)\b)", "--said-at"),
+    (r"\bcontent_type(?= is a media type)", "--content-type"),
+    (r"\bto= renames\b", "--as renames"),
+    (r"\bwith only=", "with --only"),
+)  # fmt: skip
+
+
+def spell(message: str) -> str:
+    """A message of the library in the words of the command."""
+    for spelling, own in _SPELLINGS:
+        message = re.sub(spelling, own, message)
+    return message
