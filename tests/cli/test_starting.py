@@ -123,7 +123,14 @@ class TestWhatIsLoaded:
         """The SDK of MCP takes longer to import than all else, and waits for whoever asks for it."""
         modules = loaded("-c", "import headish.serve.web.running")
         assert {"headish", "starlette", "uvicorn"} < packages(modules)
-        assert not packages(modules) & {"mcp", "mcp_types", "pydantic"}
+        assert not packages(modules) & {"mcp", "mcp_types", "pydantic", "aiohttp", "httpx2"}
+
+    @pytest.mark.parametrize("module", ["processes.supervising", "recorder.following"])
+    def test_by_starting_what_speaks_no_http(self, module: str) -> None:
+        """The process that keeps the others, and the recorder, know the gateway's settings without its server."""
+        modules = loaded("-c", f"import headish.serve.{module}")
+        assert "headish.gateway.settings" in modules
+        assert not packages(modules) & {"aiohttp", "starlette", "uvicorn", "httpx2"}
 
 
 ELSEWHERE = """

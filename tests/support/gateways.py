@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from headish.gateway.passing.upstreams import UPSTREAMS
-from headish.gateway.running import Gateway, GatewaySettings, open_gateway
+from headish.gateway.running import Gateway, open_gateway
+from headish.gateway.settings import GatewaySettings
 from headish.gateway.spool import SpooledCall, SpoolReader
 from support.upstream import Upstream
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -23,42 +23,22 @@ from headish.gateway.passing.gate import Gate, Refused
 from headish.gateway.passing.proxy import Proxy, refuse, undress
 from headish.gateway.passing.upstreams import UPSTREAMS
 from headish.gateway.recording.spooling import Spooler
+from headish.gateway.settings import ENDING_SIGNALS, STREAMS_SECONDS, GatewaySettings
 from headish.gateway.spool import SpoolWriter, now
 from headish.gateway.spool.state import SPOOL_FOLDER, find_problems
-from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES, sum_of
+from headish.gateway.spool.writer import sum_of
 from headish.values.access.hosts import known_hosts, own_networks
 from headish.values.checks.controls import report
 
-STREAMS_SECONDS = 30.0
-"""How long begun calls may continue after the gateway gets the signal to end."""
 CLOSE_SECONDS = 5.0
-"""How long writing the last frames may take then."""
+"""How long writing the last frames may take after ``STREAMS_SECONDS``."""
 TOLD_SECONDS = 60.0
 """How often the gateway reports calls that were not recorded."""
 CONNECT_SECONDS = 30.0
 HEAD_SECONDS = 10.0
 """How long a client may take to send the head of a request, and may keep a connection without one."""
-ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 HEAD_BYTES = 64 * 1024
 """The longest line of a head, in either direction: providers send long policies, clients long lists of features."""
-
-
-class GatewaySettings(Struct, frozen=True):
-    """How the gateway runs. Plain data, so that it passes between processes.
-
-    ``folder`` holds the spool and the file of tokens. ``origins`` are pages and apps that may send calls.
-    ``base_urls`` replaces base URLs of ``UPSTREAMS``, by the first word of the path.
-    """
-
-    folder: str
-    host: str = "127.0.0.1"
-    port: int = 8322
-    public_urls: tuple[str, ...] = ()
-    behind_proxy: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
-    require_record: bool = False
-    spool_limit_bytes: int = SPOOL_LIMIT_BYTES
-    base_urls: Mapping[str, str] = {}
 
 
 class Health(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headish.serve.access.callers import Caller, by_login, by_proxy, by_token
-from headish.serve.access.logins import Logins
+from headish.serve.access.logins import LOGIN_PATH, Logins
 from headish.serve.access.problems import problem
 from headish.serve.access.settings import WebSettings
 from headish.serve.access.watching import WatchedStream
@@ -23,8 +23,8 @@ from headish.values.access.hosts import is_from, may_change, values_of
 from headish.values.access.tokens import Token
 from headish.values.access.trying import WrongTries
 
-LOGIN_PATH, ASSETS = "/login", "/assets/"
-"""The paths that need no caller: the login, and the assets of the page."""
+ASSETS = "/assets/"
+"""Beside the login, the paths that need no caller: the assets of the page."""
 BEARER = "bearer "
 
 FindToken: TypeAlias = Callable[[str], Awaitable[Token | None]]

@@ -12,17 +12,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from headish.serve.access.admitting import LOGIN_PATH
-from headish.serve.access.logins import SESSION_SECONDS
+from headish.serve.access.logins import LOGIN_PATH, SESSION_SECONDS
 from headish.serve.access.plain_pages import HOME_HTML, plain_page
 from headish.serve.access.problems import problem
 from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import state_of
-
-
-def login_url(origin: str, code: str) -> str:
-    """The address that logs in once with a code."""
-    return f"{origin}{LOGIN_PATH}?code={code}"
 
 
 async def log_in(request: Request) -> Response:

@@ -19,7 +19,13 @@ from headish.values.forking import fcntl
 
 CODE_SECONDS = 5 * 60
 SESSION_SECONDS = 30 * 24 * 60 * 60
+LOGIN_PATH = "/login"
 _FILE, _LOCK = "logins.json", "logins.lock"
+
+
+def login_url(origin: str, code: str) -> str:
+    """The address that logs in once with a code."""
+    return f"{origin}{LOGIN_PATH}?code={code}"
 
 
 class _Known(Struct, frozen=True):

@@ -3,7 +3,6 @@ the gateway's problems, such as calls that were not recorded."""
 
 from __future__ import annotations
 
-import httpx2 as httpx
 import msgspec
 from msgspec import Struct
 from starlette.requests import Request
@@ -103,6 +102,8 @@ async def _find_problems(gateway: str | None) -> list[str]:
     """The problems that the gateway reports; nothing if none runs."""
     if gateway is None:
         return []
+    import httpx2 as httpx  # late: the first page need not wait for it
+
     try:
         # The gateway is on this machine, so the request must not go through a proxy of the environment.
         async with httpx.AsyncClient(timeout=HEALTH_SECONDS, trust_env=False) as client:

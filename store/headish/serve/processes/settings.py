@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from headish.errors import InvalidArgument
 from headish.gateway.passing.upstreams import UPSTREAMS
-from headish.gateway.running import GatewaySettings
+from headish.gateway.settings import GatewaySettings
 from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES
 from headish.serve.access.settings import USER_SPACE, WebSettings
 from headish.serve.sync.timetable import SyncerSettings, SyncEvery

@@ -22,9 +22,8 @@ from msgspec import Struct
 
 from headish.errors import InvalidArgument
 from headish.gateway.passing.access import ACCESS_FILE
-from headish.gateway.running import ENDING_SIGNALS, STREAMS_SECONDS
-from headish.serve.access.login import login_url
-from headish.serve.access.logins import Logins
+from headish.gateway.settings import ENDING_SIGNALS, STREAMS_SECONDS
+from headish.serve.access.logins import Logins, login_url
 from headish.serve.processes.children import UNFIT, ChildTold
 from headish.serve.processes.settings import ServeSettings
 from headish.values.access.hosts import local_url

@@ -36,7 +36,7 @@ from headish.errors import (
     UnknownDatabase,
     UnknownSpace,
 )
-from headish.gateway.running import ENDING_SIGNALS, STREAMS_SECONDS
+from headish.gateway.settings import ENDING_SIGNALS, STREAMS_SECONDS
 from headish.gateway.spool import SpooledCall, SpoolReader, is_written
 from headish.gateway.spool.state import SPOOL_FOLDER, RecorderState, living, write_state
 from headish.serve.processes.settings import RecorderSettings
