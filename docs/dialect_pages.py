@@ -70,6 +70,9 @@ def write_dialects() -> str:
     parts += ["How servers that speak like OpenAI's Chat Completions differ from it. A pointer's host chooses the ",
               "dialect; `headish ptr set --dialect NAME` overrides it, `headish ptr list` and `ptr show` say which it ",
               "is and why. See [how to use any compatible server](../../../how-to/use-any-compatible-server.md).",
+              "\n\n",
+              "Signed or encrypted reasoning goes back to servers of the dialect that gave it, and to no other. A ",
+              "server that is neither named nor a known host gets back all that was said: it may be a gateway.",
               "\n\n"]  # fmt: skip
     parts += ["| | hosts | reasoning goes back as | read from tags | limit | refused | left out |\n"]
     parts += ["|---|---|---|---|---|---|---|\n"]

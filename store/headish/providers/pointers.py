@@ -19,7 +19,7 @@ from headish.content.secrecy import find_secret
 from headish.errors import InvalidArgument, shown
 from headish.providers import PROVIDERS
 from headish.providers.clouds import Cloud, cloud_of_host, make_cloud
-from headish.providers.dialects.choosing import PROVIDER, Spoken, check_dialect, choose_dialect
+from headish.providers.dialects.choosing import PROVIDER, Spoken, check_dialect, choose_dialect, known_dialect
 from headish.values.checks.addresses import parse_address
 from headish.values.checks.headers import check_kept_headers
 from headish.values.limits import MAPPING_LIMIT_BYTES
@@ -68,9 +68,14 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
 
     @property
     def spelling(self) -> str | None:
-        """The setting ``dialect`` of a request to the server; None for the provider's own way."""
+        """The dialect in which an answer of the server is read; None for the provider's own way."""
         spoken = self.spoken
         return None if spoken is None or spoken.is_default else spoken.name
+
+    @property
+    def known_dialect(self) -> str | None:
+        """The setting ``dialect`` of a request to the server; None if nothing is known of the server."""
+        return self.spelling or known_dialect(self.provider, self.base_url, self.dialect)
 
     @property
     def server(self) -> dict[str, Any]:
@@ -149,12 +154,6 @@ def make_pointer(
     if secret is not None:
         raise InvalidArgument(f"{secret} looks like a key: keys stay in the environment or a keyring")
     return pointer
-
-
-def dialect_of(provider: str, base_url: str | None, dialect: str | None = None) -> str | None:
-    """The setting ``dialect`` of a request to a server; None for the provider's own way."""
-    spoken = choose_dialect(provider, base_url, dialect)
-    return None if spoken is None or spoken.is_default else spoken.name
 
 
 def _read_timeouts(given: Mapping[str, float] | None) -> dict[str, float]:

@@ -57,11 +57,29 @@ def choose_dialect(provider: str, base_url: str | None = None, named: str | None
     if base_url is None:
         return Spoken(DEFAULT, "it is the provider's own server")
     address = parse_address(base_url)
+    unknown = Spoken(DEFAULT, f"{address.host} is not a host of another dialect: name one if it speaks otherwise")
+    return _spoken_at(address) or unknown
+
+
+def known_dialect(provider: str, base_url: str | None = None, named: str | None = None) -> str | None:
+    """The name of the dialect of a call; None for a provider without dialects, and for a server that is neither named
+    nor known by its host.
+
+    Such a server may have said anything that it wants back, so it gets all of it. OpenAI's own does not.
+    Raises: UnknownFormat, InvalidAddress.
+    """
+    spoken = choose_dialect(provider, base_url, named)
+    if spoken is None or (named is None and base_url is not None and _spoken_at(parse_address(base_url)) is None):
+        return None
+    return spoken.name
+
+
+def _spoken_at(address: Address) -> Spoken | None:
     for name, dialect in DIALECTS.items():
         for host in dialect.hosts:
             if _is_at(address, host):
                 return Spoken(name, f"the server is {_described(host)}")
-    return Spoken(DEFAULT, f"{address.host} is not a host of another dialect: name one if it speaks otherwise")
+    return None
 
 
 def _described(host: str) -> str:
@@ -89,6 +107,8 @@ def _sentences(dialect: Dialect) -> Iterator[str]:
     yield _reasoning(dialect)
     if dialect.details:
         yield "reasoning_details go back instead, where an answer has them"
+    if dialect.sealed and not dialect.details:
+        yield f"signed or encrypted reasoning goes back as {', '.join(dialect.sealed)}"
     if dialect.tags:
         yield f"<{dialect.tags[0]}> at the beginning of an answer is read as reasoning, and goes back as it came"
     if dialect.keys is not None:

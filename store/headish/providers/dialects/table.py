@@ -119,6 +119,7 @@ DIALECTS: dict[str, Dialect] = {
         hosts=("api.minimax.io", "api.minimaxi.com"),
         tags=_THINK,
         details=True,
+        format="MiniMax",
         keys=(DETAILS,),
         roles=_SYSTEM,
         ignored={FORCED: "its tools have no tool_choice", NAMED: "its tools have no tool_choice"},
@@ -127,6 +128,8 @@ DIALECTS: dict[str, Dialect] = {
                    "the whole answer goes back: <think> inside the content, or reasoning_details with reasoning_split"),
             Fact("https://java.agentscope.io/v2/en/integration/model/minimax", "2026-11-22",
                    "max_tokens is deprecated: max_completion_tokens; the schema of tools has no tool_choice"),
+            Fact("https://github.com/iOfficeAI/gemini-cli-pro/pull/33", "2026-03-23",
+                   "400 Mismatch type []*open_platform_oai.ReasoningDetail for reasoning_details of OpenRouter's"),
         ),
     ),
     "openrouter": Dialect(
@@ -134,6 +137,7 @@ DIALECTS: dict[str, Dialect] = {
         hosts=("openrouter.ai",),
         reasoning="reasoning",
         details=True,
+        sealed=(DETAILS,),
         roles=_SYSTEM,
         sources=(
             Fact("https://openrouter.ai/docs/use-cases/reasoning-tokens", "2026-11-22",
@@ -317,9 +321,12 @@ DIALECTS: dict[str, Dialect] = {
     "litellm": Dialect(
         title="LiteLLM's proxy",
         reasoning="reasoning_content",
+        sealed=("thinking_blocks", "provider_specific_fields"),
         sources=(
             Fact("https://docs.litellm.ai/docs/reasoning_content", "2026-10-02",
                    "reasoning_content, and thinking_blocks for Anthropic; both go back with a tool loop"),
+            Fact("https://github.com/langbot-app/LangBot/pull/2265", "2026-06-19",
+                   "Gemini's thought_signature is in provider_specific_fields of the message and of its calls"),
         ),
     ),
 }  # fmt: skip

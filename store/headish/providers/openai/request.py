@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from headish.content.forms.chat import MESSAGE, PART, TOOL_CALL
+from headish.content.forms.customs import CHAT as CUSTOM
 from headish.content.media import PDF
 from headish.providers.chat.request import OpenAIShapedWriter
-from headish.providers.dialects.choosing import find_dialect
-from headish.providers.dialects.values import FORCED, NAMED, PARTS, STREAM_OPTIONS
+from headish.providers.dialects.choosing import DEFAULT, find_dialect
+from headish.providers.dialects.values import FORCED, NAMED, PARTS, STREAM_OPTIONS, THOUGHTS
 from headish.providers.openai.spelling import (
+    goes_back,
     has_details,
     join_lists,
     join_tagged,
@@ -25,7 +29,7 @@ from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM
 from headish.providers.shared.schemas import fill_arrays, join_top
 from headish.providers.shared.tools import Choice, ToolDefinition
-from headish.providers.shared.values import Settings
+from headish.providers.shared.values import Request, Settings
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.messages import ContextWindow, Message
 from headish.values.shapes import record
@@ -35,6 +39,7 @@ AT_TOP = ("enum", "not")
 MARKABLE = ("user", *SYSTEM)
 """Roles whose parts take a breakpoint. The types allow one on every text, but the API is said to refuse it on texts of
 the model and of tools."""
+_CALL_KEYS = ("id", "type", "function", CUSTOM, "name", "arguments", "input", TOOL_CALL)
 
 
 class OpenAIWriter(OpenAIShapedWriter):
@@ -46,6 +51,8 @@ class OpenAIWriter(OpenAIShapedWriter):
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
         self.dialect = find_dialect(settings.dialect)
+        self._is_known = settings.dialect is not None
+        """Whether it is known what the server gives and takes back. Any other gets all that was said."""
         self.roles, self.takes_custom = self.dialect.roles, self.dialect.customs
         # With ``fills``, even an answer that is one text needs the key for reasoning, so it takes the long way.
         self.plain_roles = ("user",) if self.dialect.fills else ("user", "assistant")
@@ -93,7 +100,7 @@ class OpenAIWriter(OpenAIShapedWriter):
             part = self.own_thinking(block)
             if part is not None:
                 return part
-        if self.dialect.details and self.asked_once(message, lambda each: has_details(each, self.provider)):
+        if self.dialect.details and self.asked_once(message, self._has_details):
             return None  # the details hold the same reasoning
         part = spell_reasoning(self.dialect, block, record(block.opaque.get(self.provider)))
         if part is None and dialect_name is None:
@@ -101,25 +108,26 @@ class OpenAIWriter(OpenAIShapedWriter):
         return part or self.left_out(f"reasoning, which goes to no server of the dialect {dialect_name},", message)
 
     def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
-        keys = self.dialect.keys
-        if keys is not None and isinstance(data.get(MESSAGE), Mapping):
+        if not self._is_known:
+            return super().own_part(block, data, message)
+        if isinstance(data.get(MESSAGE), Mapping):
             data = {MESSAGE: self._kept(data[MESSAGE], "what the message says as", message)}
             return super().own_part(block, data, message) if data[MESSAGE] else None
-        if keys is not None and isinstance(data.get(PART), Mapping):
-            return self.left_out(f"a part of type {str(data[PART].get('type'))[:80]!r}", message)
+        kind = record(data.get(PART)).get("type")
+        if PART in data and (self.dialect.keys is not None or kind in THOUGHTS):
+            return self.left_out(f"a part of type {str(kind)[:80]!r}", message)
         return super().own_part(block, data, message)
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
         part = super().call_part(block, message)
         called = part.get(TOOL_CALL, part)
         called["id"] = spell_id(self.dialect, called["id"])
-        if self.dialect.keys is None:
-            return part
-        standard_keys = ("id", "type", "function", "custom", TOOL_CALL)
-        further = {key: value for key, value in called.items() if key not in standard_keys}
-        kept = self._kept(further, f"what the call of {block.name} says as", message)
-        for key in further.keys() - kept.keys():
-            del called[key]
+        if self._is_known and block.opaque:
+            for holder in (called, called.get("function", {}), called.get(CUSTOM, {})):
+                further = {key: value for key, value in holder.items() if key not in _CALL_KEYS}
+                kept = self._kept(further, f"what the call of {block.name} says as", message)
+                for key in further.keys() - kept.keys():
+                    del holder[key]
         return part
 
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
@@ -144,6 +152,10 @@ class OpenAIWriter(OpenAIShapedWriter):
         left_out = self.dialect.refused.keys() | self.dialect.ignored.keys()
         return {name: value for name, value in params.items() if name not in left_out}
 
+    def write(self) -> Request:
+        request = super().write()
+        return replace(request, dialect=None) if request.dialect == DEFAULT else request
+
     def parameter_places(self) -> Mapping[str, str]:
         return self.dialect.places
 
@@ -164,9 +176,12 @@ class OpenAIWriter(OpenAIShapedWriter):
             body.pop(STREAM_OPTIONS, None)
         return body
 
+    def _has_details(self, message: Message) -> bool:
+        return has_details(self.dialect, message, self.provider)
+
     def _kept(self, said: Mapping[str, Any], what: str, message: Message) -> dict[str, Any]:
-        """The keys that go back, with a note on those that do not."""
-        kept = {key: value for key, value in said.items() if key in (self.dialect.keys or ())}
+        """The keys that go back to a known server, with a note on those that do not."""
+        kept = {key: value for key, value in said.items() if goes_back(self.dialect, key, value)}
         lost = [str(key) for key in said if key not in kept]
         if lost:
             self.left_out(f"{what} {', '.join(lost)[:200]}", message)

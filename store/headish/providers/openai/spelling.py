@@ -7,12 +7,12 @@ from typing import Any
 
 from headish.content.forms.chat import MESSAGE, PART
 from headish.content.hashes import hash_payload
-from headish.providers.dialects.values import DETAILS, PARTS, Dialect
+from headish.providers.dialects.values import DETAILS, PARTS, REASONING, SEALED, Dialect
 from headish.providers.openai.reply import CLOSED, OPENED
 from headish.providers.shared.mapping import Part
 from headish.values.blocks import ProviderBlock, Thinking
 from headish.values.messages import Message
-from headish.values.shapes import name, record, text
+from headish.values.shapes import listed, name, record, text
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -53,10 +53,27 @@ def join_tagged(parts: list[Part]) -> list[Part]:
     return [{key: value for key, value in part.items() if key != "tagged"} for part in joined]
 
 
-def has_details(message: Message, provider: str) -> bool:
-    """Whether a message has all of its reasoning under ``reasoning_details``."""
+def goes_back(dialect: Dialect, key: str, value: Any) -> bool:
+    """Whether a further key of a message or of its calls goes back.
+
+    Reasoning goes to a server that takes it, and what is signed or encrypted to one that gives such: nobody else can
+    read it, and most answer 400.
+    """
+    if key == DETAILS and dialect.format:
+        formats = [text(record(each).get("format")) for each in listed(value)]
+        return all(each.startswith(dialect.format) for each in formats)
+    if dialect.keys is not None:
+        return key in dialect.keys
+    if key in REASONING:
+        return dialect.reasoning is not None
+    return key not in SEALED or key in dialect.sealed
+
+
+def has_details(dialect: Dialect, message: Message, provider: str) -> bool:
+    """Whether a message has all of its reasoning under ``reasoning_details`` that go back."""
     blocks = (block for block in message.content if isinstance(block, ProviderBlock) and block.provider == provider)
-    return any(record(record(block.data).get(MESSAGE)).get(DETAILS) for block in blocks)
+    found = (record(record(block.data).get(MESSAGE)).get(DETAILS) for block in blocks)
+    return any(details and goes_back(dialect, DETAILS, details) for details in found)
 
 
 def spell_id(dialect: Dialect, id: str | None) -> str | None:

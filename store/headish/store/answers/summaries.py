@@ -10,7 +10,8 @@ import msgspec
 from headish.calls import Timeouts, open_call
 from headish.errors import SummaryFailed
 from headish.providers import prepare_request
-from headish.providers.pointers import Pointer, dialect_of
+from headish.providers.dialects.choosing import known_dialect
+from headish.providers.pointers import Pointer
 from headish.providers.shared.values import Reply
 from headish.store.answers.journal import About
 from headish.store.answers.reading import read_stream
@@ -49,13 +50,13 @@ def ask_summary(
     )
     own = {key: value for key, value in call.items() if value is not None}
     other_server = "base_url" in own
-    dialect = dialect_of(pointer.provider, own["base_url"]) if other_server else pointer.spelling
+    dialect = known_dialect(pointer.provider, own["base_url"]) if other_server else pointer.known_dialect
     request = prepare_request(pointer.provider, window, model=pointer.model, dialect=dialect)
     # Another server must not get the pointer's key, cloud and headers.
     options = own if other_server else pointer.server | own
     options["headers"] = ({} if other_server else pointer.headers) | lower_names(own.get("headers"))
     options["timeouts"] = Timeouts.of(call.get("timeouts"), pointer.timeouts)
-    about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr, dialect=dialect)
+    about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr, dialect=request.dialect)
     with open_call(pointer.provider, request.body, model=pointer.model, **options) as answer:
         reply = read_stream(about, answer)
     return Summary(_text_of(reply), {"reply": reply.to_meta() | about.asked})

@@ -26,8 +26,8 @@ from headish.history.reading.options import option_origins
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import resolve_window
 from headish.history.writing.replies import Pinned, pin_turns
-from headish.providers.dialects.choosing import check_dialect
-from headish.providers.pointers import Pointer, dialect_of
+from headish.providers.dialects.choosing import check_dialect, known_dialect
+from headish.providers.pointers import Pointer
 from headish.providers.registry import check_provider
 from headish.providers.shared.values import Finding, Request
 from headish.rows.threads.walks import Walked
@@ -208,8 +208,8 @@ def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, na
     if named is not None:
         check_dialect(provider, named)
     if named is None and base_url is None and pointer is not None:
-        return pointer.spelling
-    return dialect_of(provider, base_url, named)
+        return pointer.known_dialect
+    return known_dialect(provider, base_url, named)
 
 
 class TokenLimit(NamedTuple):

@@ -51,7 +51,7 @@ def _call(pointer: Pointer, window: ContextWindow) -> str:
     from headish.providers.preparing import prepare_request
     from headish.providers.stream import Stream
 
-    dialect = pointer.spelling
+    dialect = pointer.known_dialect
     request = prepare_request(pointer.provider, window, model=pointer.model, stream=False, dialect=dialect)
     stream = Stream(pointer.provider, model=pointer.model, dialect=dialect)
     options = {**pointer.server, "timeouts": Timeouts.of(None, pointer.timeouts)}
