@@ -42,6 +42,16 @@ class TestAnthropicsCompaction:
         assert body["messages"][0]["content"][0] == later
         assert body["system"] == [{"type": "text", "text": "Be brief."}]
 
+    def test_leaves_the_marks_to_what_is_sent(self) -> None:
+        system = {"role": "system", "content": "Be brief.", "cache": True}
+        flagged = {**USER, "cache": True}
+        thread = [system, *[flagged] * 4, of("anthropic", self.BLOCK), flagged]
+        request = prepare_request("anthropic", {"messages": thread, "options": {}})
+        mark = {"cache_control": {"type": "ephemeral"}}
+        assert request.body["system"] == [{"type": "text", "text": "Be brief.", **mark}]
+        assert request.body["messages"][-1]["content"] == [{"type": "text", "text": USER["content"], **mark}]
+        assert [note.what for note in request.notes] == ["1 message before a compaction is not sent"]
+
     def test_that_failed_stands_for_nothing(self) -> None:
         body = anthropic([USER, of("anthropic", {**self.BLOCK, "content": None}), USER])
         assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
@@ -57,6 +67,15 @@ class TestResponsesCompaction:
         kinds = [item.get("type") or item["role"] for item in request.body["input"]]
         assert kinds == ["developer", "compaction", "assistant", "user"]
         assert [note.what for note in request.notes] == ["3 messages before a compaction are not sent"]
+
+    def test_leaves_the_breakpoints_to_what_is_sent(self) -> None:
+        system = {"role": "developer", "content": "Be brief.", "cache": True}
+        flagged = {**USER, "cache": True}
+        thread = [system, *[flagged] * 4, of("openai_responses", self.ITEM), flagged]
+        request = prepare_request("openai_responses", {"messages": thread}, cache_breakpoints=True)
+        marked = [item["role"] for item in request.body["input"] if "breakpoint" in str(item)]
+        assert marked == ["developer", "user"]
+        assert [note.what for note in request.notes] == ["4 messages before a compaction are not sent"]
 
     def test_keeps_a_call_that_is_answered_behind_it(self) -> None:
         call = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}

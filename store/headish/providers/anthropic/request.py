@@ -195,7 +195,14 @@ class AnthropicWriter(RequestWriter):
             if at:
                 entry["content"] = entry["content"][at[-1] :]
                 self.drop_before(index)
+                self._drop_flags()
                 return
+
+    def _drop_flags(self) -> None:
+        """Forget the cache flags of what is not sent: they would use up the marks of what is."""
+        system, others = self.flagged
+        sent = self.sent_parts()
+        self.flagged = system, [each for each in others if not each.parts or sent & set(map(id, each.parts))]
 
     def _check(self, placed: Part) -> None:
         """Refuse parameters that the API refuses."""

@@ -257,6 +257,10 @@ class OpenAIResponsesWriter(RequestWriter):
         if places:
             behind = [item.get("call_id") for item in self.messages[places[-1] :] if "output" in item]
             self.drop_before(places[-1], behind)
+            # The cache flags of what is not sent would use up the marks of what is.
+            sent, flagged = self.sent_parts(), len(self.marked)
+            self.marked = [part for part in self.marked if id(part) in sent]
+            self.flags -= flagged - len(self.marked)
 
     def schema_format(self, body: Part) -> Mapping[str, Any]:
         return record(record(body.get("text")).get("format"))

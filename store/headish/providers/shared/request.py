@@ -192,6 +192,10 @@ class RequestWriter(BlockMapper):
             self.messages = [self.messages[at] for at in places]
             self.turns = [self.turns[at] for at in places]
 
+    def sent_parts(self) -> set[int]:
+        """The identities of all parts of the body's messages: of those before a compaction, none is left."""
+        return {id(part) for entry in self.messages for part in listed(entry.get("content"))}
+
     def wants_search(self) -> bool:
         """Whether the option ``search`` is set, with a refusal unless it is true or false."""
         search = self.options.get("search")
