@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.errors import FileTaken, InvalidArgument, UnknownFormat, UnknownTurn, Unmappable
+from headish.errors import FileTaken, InvalidArgument, UnknownFormat, UnknownTurn, Unmappable, Unrepresentable
 from headish.store.keeping.export_all import file_name
 from support.command import Command
 from support.growing import grow
@@ -60,6 +60,14 @@ class TestMany:
             [each] = store.export_each(["main"], format, for_training=True)
             assert each.text.count("\n") == 1
             assert json.loads(each.text) == json.loads(store.export("main", format, for_training=True))
+
+
+def test_a_refusal_names_the_api_that_was_asked_for(store: Store) -> None:
+    """Its messages are made as for the RWKV template, of which nobody spoke."""
+    add(store, [{"type": "text", "text": "a", "opaque": {"x": {"a": 1}}}], "assistant")
+    for format, name in (("chat", "chat messages"), ("responses", "Responses"), ("anthropic", "Anthropic messages")):
+        with pytest.raises(Unrepresentable, match=f"{name}.* cannot carry what a provider keeps beside its words"):
+            store.export("main", format)
 
 
 class TestFolder:

@@ -56,8 +56,9 @@ from headish.store.keeping.erase import Erasures
 from headish.store.keeping.export_all import ExportOptions
 from headish.store.keeping.objects import Objects
 from headish.store.keeping.spaces import Spaces
-from headish.values.blocks import ProviderBlock, Text, ToolResult, ToolUse
+from headish.values.blocks import Other, ProviderBlock, Text, ToolResult, ToolUse
 from headish.values.checks import doors
+from support.insides import unchanged
 
 DEPTH = 2_000
 """Twice what Python goes down."""
@@ -492,6 +493,41 @@ def test_a_window_of_such_roles_goes_out_as_one_of_texts(target: str) -> None:
         return getattr(out, "body", out)
 
     assert json.dumps(sent(Word.ASSISTANT)) == json.dumps(sent("assistant"))
+
+
+@pytest.mark.parametrize("format", ["2.0", "2.2"])
+def test_a_format_from_an_enum_is_the_text_that_it_equals(store: Store, format: str) -> None:
+    member = Enum("Formats", {"ONE": format}, type=str)["ONE"]
+    store.add_turn("hello", bookmark="main")
+    window = store.resolve("main")
+    assert store.export("main", member) == store.export("main", format)
+    assert headish.emit(window, member) == headish.emit(window, format)
+
+
+@pytest.mark.parametrize("flag", ["respond", "force", "moves", "json", "cache"])
+@pytest.mark.parametrize("value", [0, 1, 2, "no", 1.0])
+def test_a_flag_of_a_turn_is_a_flag(store: Store, flag: str, value: Any) -> None:
+    with unchanged(store), pytest.raises(InvalidArgument, match=rf"{flag} (is True or False|takes true, false)"):
+        store.add_turn("text", bookmark="flagged", **{flag: value})
+
+
+@pytest.mark.parametrize("target", ["openai", "2.2", "chat", "rwkv"])
+@pytest.mark.parametrize("content", ["hello", ["hello"], None, 5, ({"type": "text", "text": "hello"},)])
+def test_a_message_of_a_window_holds_blocks(target: str, content: Any) -> None:
+    settings = {"model": "m"} if target in PROVIDERS else {}
+    for message in (headish.Message(role="user", content=content), content):
+        with pytest.raises(InvalidArgument, match=r"blocks|class Message"):
+            headish.emit(headish.ContextWindow((message,), {}), target, **settings)
+    for window in (headish.ContextWindow(content, {}), headish.ContextWindow((), cast(Any, "none"))):
+        with pytest.raises(InvalidArgument, match=r"a tuple of messages, and a mapping|class Message"):
+            headish.emit(window, target, **settings)
+
+
+@pytest.mark.parametrize("extra", [[1], "ab", 5, [("a", 1)]])
+def test_what_a_block_keeps_besides_is_an_object(store: Store, extra: Any) -> None:
+    for block in (Text("a", extra=extra), Other("odd", extra), ToolResult("c", None, cast(Any, None))):
+        with unchanged(store), pytest.raises(InvalidContent, match=r"it must be an object|it must be a list of blocks"):
+            store.add_turn([block])
 
 
 @pytest.mark.parametrize("limit", [-1, math.nan, 2**64, "3", True, 1.0])

@@ -23,6 +23,7 @@ from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarg
 from headish.values.blocks import ContentBlock, KnownBlock
 from headish.values.caches import CACHE_TTL, Cache, longest, read_cache
 from headish.values.checks.attributes import refused_attribute
+from headish.values.checks.doors import FLAG, check
 from headish.values.grammar import Headish, parse_headish
 from headish.values.ids import TurnId
 from headish.values.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
@@ -136,6 +137,7 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
 
 _USUAL = frozenset(("role", "continues", "bookmark"))
 """The only options that nearly every turn has."""
+_FLAGS = frozenset(("respond", "force", "moves", "json"))
 
 
 def _make_usual_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: int) -> Draft | None:
@@ -397,6 +399,9 @@ def _check_known(turn: Mapping[str, Any], options: type[DocumentOptions], has: s
         raise InvalidArgument(
             f"unknown argument {min(map(str, unknown))!r}; {has}, {', '.join(options.__annotations__)}"
         )
+    for name in _FLAGS & turn.keys():
+        if turn[name] is not None:
+            check(name, turn[name], FLAG)
 
 
 def _encode_system(system: Mapping[str, Any], facts: Facts) -> bytes | None:

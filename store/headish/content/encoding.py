@@ -96,10 +96,21 @@ def read_block(value: object, path: str = "$") -> ContentBlock:
     return read_checked(strictjson.plain(value), path)
 
 
+_HELD: dict[str, tuple[Any, str]] = {
+    "extra": (Mapping | None, "an object"),
+    "of Other": (Mapping, "an object"),
+    "content": (Iterable, "a list of blocks"),
+}
+"""What ``to_mapping`` takes apart: the kind of a field of a block, or of ``Other``."""
+
+
 def _check_struct(struct: msgspec.Struct, path: str) -> None:
     """Check what stands in a struct: ``to_mapping`` would make a list of a set, and a text of bytes or a Decimal."""
     for name in struct.__struct_fields__:
         held = getattr(struct, name)
+        wanted = _HELD.get("of Other" if isinstance(struct, Other) and name == "data" else name)
+        if wanted is not None and not isinstance(held, wanted[0]):
+            raise InvalidContent(WHAT, f"it must be {wanted[1]}, not {type(held).__name__}", f"{path}.{name}")
         for each in held if isinstance(held, tuple) else (held,):
             if isinstance(each, msgspec.Struct):
                 _check_struct(each, f"{path}.{name}")

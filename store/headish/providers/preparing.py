@@ -86,7 +86,7 @@ def _writer(provider: str, window: Window, settings: Mapping[str, Any]) -> Reque
 def as_window(window: Window) -> ContextWindow:
     """A window from its JSON. Raises: InvalidArgument, InvalidContent if it is not a window."""
     if isinstance(window, ContextWindow):
-        return with_plain_roles(window) if window.messages else window
+        return with_plain_roles(window)
     messages = window.get("messages") if isinstance(window, Mapping) else None
     options = window.get("options") or {} if isinstance(window, Mapping) else None
     if not isinstance(messages, list | tuple) or not isinstance(options, Mapping):

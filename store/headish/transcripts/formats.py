@@ -49,8 +49,9 @@ def is_format(name: object) -> bool:
 
 
 def known_format(format: str) -> str:
-    """The name of a format, aliases resolved. Raises: UnknownFormat."""
+    """The name of a format as plain text, aliases resolved: a member of a caller's ``Enum`` may be equal to a name, and
+    another text where it is written. Raises: UnknownFormat."""
     name = ALIASES.get(format, format) if isinstance(format, str) else ""
     if name not in FORMATS:
         raise UnknownFormat(format, (*FORMATS, *ALIASES))
-    return name
+    return str.__str__(name)

@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.errors import UnknownFormat, Unrepresentable
+from headish.transcripts.apis import anthropic, chat, responses
 from headish.transcripts.apis.anthropic import to_anthropic
 from headish.transcripts.apis.chat import to_chat
 from headish.transcripts.apis.responses import to_responses
@@ -32,6 +33,7 @@ from headish.transcripts.interchange.neutral import from_json
 from headish.transcripts.openchatml.flatten import flatten
 from headish.transcripts.openchatml.forms import FORMS
 from headish.transcripts.plain import write_plain
+from headish.transcripts.rwkv.writer import TITLE
 from headish.transcripts.shared.native import note_calls
 from headish.transcripts.shared.transcript import UNREAD, Transcript, tightened
 from headish.transcripts.views import for_completion, for_training, may_be_seen, visible_text
@@ -43,6 +45,7 @@ APIS: dict[str, Callable[[Transcript], Any]] = {
     "chat": to_chat, "responses": to_responses, "anthropic": to_anthropic,
 }  # fmt: skip
 """The APIs whose messages a thread can be written as. They are made of the same messages as the RWKV template."""
+_API_TITLES = {"chat": chat.TARGET, "responses": responses.TARGET, "anthropic": anthropic.TARGET}
 TARGETS = (*FORMATS, *ALIASES, *APIS)
 """The formats in which a thread can be written."""
 
@@ -82,7 +85,13 @@ def write_thread(
     form = "rwkv" if format in APIS else known_format(format)
 
     def work(words: Collection[str]) -> str:
-        transcript = _settle(read_thread(thread, form, words, options or {}, tools, ending.tight), ending, words)
+        try:
+            transcript = _settle(read_thread(thread, form, words, options or {}, tools, ending.tight), ending, words)
+        except Unrepresentable as error:
+            if format not in APIS or error.target != TITLE:
+                raise
+            # Name the API: the caller never asked for the template.
+            raise type(error)(_API_TITLES[format], error.what, turn=error.turn, drop=error.drop) from None
         if format in APIS:
             return json.dumps(APIS[format](transcript), ensure_ascii=False, indent=2) + "\n"
         return write(transcript, form, **spelling)

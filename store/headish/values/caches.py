@@ -20,8 +20,9 @@ TTLS = ("5m", "1h")
 
 
 def read_cache(given: object) -> Cache:
-    """Check a flag that a caller gave. Raises: InvalidArgument for a time that no provider has."""
-    if isinstance(given, str) and given not in TTLS:
+    """Check a flag that a caller gave. Raises: InvalidArgument for what is not a flag, and a time that no provider
+    has."""
+    if given is not None and not isinstance(given, bool) and given not in TTLS:
         raise InvalidArgument(f"cache takes true, false, {' or '.join(TTLS)}, not {shown(given)}")
     return given if isinstance(given, str) else bool(given)
 

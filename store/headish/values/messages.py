@@ -13,7 +13,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headish.values.blocks import ContentBlock, Text, join_texts, kind_of, to_mapping
+from headish.errors import InvalidArgument, shown
+from headish.values.blocks import Block, ContentBlock, Erased, Other, Text, join_texts, kind_of, to_mapping
 from headish.values.caches import Cache
 from headish.values.checks.controls import escape_controls
 from headish.values.ids import TurnId
@@ -26,6 +27,7 @@ REPR_MESSAGES = 2
 ROLES = ("system", "developer", "user", "assistant", "tool")
 VIEWERS = ("model", "people", "both")
 """From whom a turn can be hidden."""
+_BLOCKS = (Block, Other, Erased)
 
 
 class Overlay(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -156,7 +158,18 @@ class ContextWindow(Struct, frozen=True):
 
 def with_plain_roles(window: ContextWindow) -> ContextWindow:
     """The window, its roles plain texts. A member of a caller's ``Enum`` may equal a role, and be another text where it
-    is formatted."""
+    is formatted.
+
+    Raises: InvalidArgument for what is not a list of messages, or a message that does not hold blocks.
+    """
+    if not isinstance(window.messages, tuple | list) or not isinstance(window.options, Mapping):
+        raise InvalidArgument("a window holds a tuple of messages, and a mapping of options")
+    for each in window.messages:
+        if not isinstance(each, Message):
+            raise InvalidArgument(f"the messages of a window are of the class Message, not {shown(each)}")
+        held = each.content
+        if not isinstance(held, tuple | list) or not all(isinstance(block, _BLOCKS) for block in held):
+            raise InvalidArgument(f"the content of a message is a tuple of blocks, as (Text(…),), not {shown(held)}")
     if all(type(each.role) is str for each in window.messages):
         return window
     plain = (
