@@ -80,7 +80,10 @@ FORMATS: dict[str, FormatFacts] = {
         "llm",
         "`llm logs path` prints it. The file is opened read-only.",
         "`llm:HASH`",
-        (("files and URLs that are only named", "not read: nothing outside the given file is"),),
+        (
+            ("files and URLs that are only named", "not read: nothing outside the given file is"),
+            ("messages that no thread leads to", "left out, counted"),
+        ),
         "0.36, and its older schemas",
     ),
     "cross-stream": FormatFacts(

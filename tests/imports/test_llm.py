@@ -104,6 +104,14 @@ def test_a_message_is_a_turn_and_threads_share_what_they_have_in_common(store: S
     assert store.verify().problems == ()
 
 
+def test_a_message_that_no_thread_leads_to_is_left_out_and_said(store: Store, logs: Logs) -> None:
+    alone = "INSERT INTO messages VALUES ('b2:7', 'b2:2', 'assistant', NULL), ('b2:8', 'b2:7', 'user', NULL);"
+    told: list[str] = []
+    done = store.import_file(logs(OLD, NEW, THREAD, alone), told=lambda note: told.append(str(note)))
+    assert (done.messages, done.unmapped["message that no thread leads to (left out)"]) == (8, 2)
+    assert sum("message that no thread leads to" in line and "b2:8" in line for line in told) == 1
+
+
 def test_times_models_and_tokens_come_from_turns(store: Store, logs: Logs) -> None:
     store.import_file(logs(OLD, NEW, THREAD))
     call = store.find("llm:b2:3")

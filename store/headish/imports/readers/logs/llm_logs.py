@@ -55,6 +55,16 @@ def _read_responses(given: ImportSource, foreign: ForeignFile) -> Iterator[Sourc
 
 
 def _read_threads(given: ImportSource, foreign: ForeignFile) -> Iterator[SourceConversation]:
+    reached: set[str | None] = set()
+    for talk in _read_talks(given, foreign):
+        reached.update(node.id for node in talk.messages)
+        yield talk
+    for hash in (row["hash"] for row in foreign.select("SELECT hash FROM messages ORDER BY hash")):
+        if hash not in reached:
+            given.notes.leave_out(f"message {hash}", "message that no thread leads to")
+
+
+def _read_talks(given: ImportSource, foreign: ForeignFile) -> Iterator[SourceConversation]:
     for thread in foreign.select("SELECT * FROM threads ORDER BY datetime_utc, id"):
         turns = foreign.select("SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, id", thread["id"])
         yield from _thread(given, foreign, thread, turns)
