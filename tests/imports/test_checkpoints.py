@@ -72,9 +72,12 @@ class FileRows:
             connection.execute(statement, values)
             connection.commit()
 
-    def step(self, id: str, parent: str | None, values: Mapping[str, Value], *, deltas: tuple[str, ...] = ()) -> None:
+    def step(
+        self, id: str, parent: str | None, values: Mapping[str, Value], *, deltas: tuple[str, ...] = (),
+        place: tuple[str, str] = ("t", ""),
+    ) -> None:  # fmt: skip
         data = pack({"ts": "2026-01-01T00:00:00+00:00", "channel_values": values})
-        row = ("t", "", id, parent, "msgpack", data, json.dumps(metadata_of(deltas)).encode())
+        row = (*place, id, parent, "msgpack", data, json.dumps(metadata_of(deltas)).encode())
         self.run("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def write(self, step: str, task: str, channel: str, value: Value, path: str = "") -> None:
@@ -199,6 +202,17 @@ class TestChannelsOfWhichWritesAreKept:
             rows.write(id, "a", "messages", [said("human", f"h{id}", f"by {id}")])
         assert memory.import_file(rows.address).broken == 0
         assert memory.verify().problems == ()
+
+
+@pytest.mark.parametrize("place", [("t/a", ""), ("t", "b#c"), ("t%2Fa", "")])
+def test_places_whose_names_are_alike_are_told_apart(memory: Store, tmp_path: Path, place: tuple[str, str]) -> None:
+    rows = FileRows(tmp_path / "checkpoints.db")
+    rows.step("1", None, {"messages": [said("human", "h", "One")]}, place=("t", "a"))
+    rows.step("1", None, {"c": [said("human", "h", "Two")]}, place=("t", "b"))
+    rows.step("1", None, {"messages": [said("human", "h", "Three")]}, place=place)
+    assert memory.import_file(rows.address).bookmarks == 3
+    assert {memory.text(name) for name in memory.bookmarks} == {"One", "Two", "Three"}
+    assert memory.import_file(rows.address).bookmarks == 0
 
 
 class TestWritesThatWait:

@@ -11,7 +11,8 @@ that is not known before. It is kept with the conversation, as data; a message i
 checkpoint holds it.
 
 Keys: ``langgraph:THREAD:MESSAGE``; in a namespace or in another channel than ``messages``,
-``langgraph:THREAD/NAMESPACE#CHANNEL:MESSAGE``. They are the same in both databases.
+``langgraph:THREAD/NAMESPACE#CHANNEL:MESSAGE``. They are the same in both databases. In a thread and a namespace, ``%``,
+``/`` and ``#`` are written ``%25``, ``%2F`` and ``%23``: no two places have one key.
 """
 
 from __future__ import annotations
@@ -69,6 +70,10 @@ def _opened(given: ImportSource) -> Iterator[Checkpoints]:
         yield FileCheckpoints(foreign, table)
 
 
+def _part(name: str) -> str:
+    return name.replace("%", "%25").replace("/", "%2F").replace("#", "%23")
+
+
 class _GraphThread:
     """One namespace of a thread. Its checkpoints are read one by one, oldest first."""
 
@@ -119,7 +124,7 @@ class _GraphThread:
         return self._channels.setdefault(name, _MessageChannel(self._owner(name), self._given))
 
     def _owner(self, channel: str) -> str:
-        place = f"{self._thread}/{self._namespace}" if self._namespace else self._thread
+        place = _part(self._thread) + (f"/{_part(self._namespace)}" if self._namespace else "")
         return place if channel == USUAL else f"{place}#{channel}"
 
     def _others(self) -> dict[str, Any]:
