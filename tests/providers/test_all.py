@@ -21,6 +21,7 @@ from msgspec import UNSET
 from headish import ContextWindow, Message
 from headish.errors import InvalidArgument, UnknownFormat, Unsupported
 from headish.providers import PROVIDERS, Reply, Stream, lint, parse_response, prepare_request
+from headish.providers.events.decoder import read_events
 from headish.providers.registry import find_provider
 from headish.values.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse
 from support.providers.emitted import windows
@@ -306,6 +307,34 @@ LARGE = 10**400
 """Larger than any floating point number."""
 
 
+TEXT, ARGUMENTS = ("a\ud83d", "\ude00b"), ('{"a":"\ud83d', '\ude00"}')
+CALL = {"id": "c1", "type": "function", "function": {"name": "f"}}
+HALVES: dict[str, list[dict[str, Any]]] = {
+    "anthropic": [
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        *({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": each}} for each in TEXT),
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "c1", "name": "f"}},
+        *({"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": each}}
+          for each in ARGUMENTS),
+    ],
+    "openai": [
+        *({"choices": [{"index": 0, "delta": {"content": each}}]} for each in TEXT),
+        {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, **CALL}]}}]},
+        *({"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": each}}]}}]}
+          for each in ARGUMENTS),
+    ],
+    "gemini": [{"candidates": [{"content": {"role": "model", "parts": [{"text": each}]}}]} for each in TEXT],
+    "cohere": [
+        {"type": "content-start", "index": 0, "delta": {"message": {"content": {"type": "text", "text": ""}}}},
+        *({"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": each}}}} for each in TEXT),
+        {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": CALL}}},
+        *({"type": "tool-call-delta", "index": 0,
+           "delta": {"message": {"tool_calls": {"function": {"arguments": each}}}}} for each in ARGUMENTS),
+    ],
+}  # fmt: skip
+HALVES["cerebras"] = HALVES["openai"]
+
+
 class TestOddAnswers:
     @pytest.mark.parametrize(
         ("provider", "response"),
@@ -329,6 +358,27 @@ class TestOddAnswers:
         assert reply.details["unknown_events"] == [{"weather": "fine"}]
         assert reply.incomplete
         assert reply == parse_response(provider, {"weather": "fine"})
+
+    @pytest.mark.parametrize("provider", ["anthropic", "openai", "cerebras", "gemini", "cohere"])
+    def test_two_halves_of_a_character_are_one_and_nothing_is_said_to_be_replaced(self, provider: str) -> None:
+        """Some gateways cut text between UTF-16 units, arguments of calls too."""
+        stream = Stream(provider)
+        for event in HALVES[provider]:
+            stream.feed(event)
+        reply = stream.finish()
+        said = [block.input if isinstance(block, ToolUse) else block for block in reply.content]
+        assert said == [Text("a\U0001f600b"), {"a": "\U0001f600"}][: len(said)]
+        assert reply.notes == ()
+
+    @pytest.mark.parametrize("provider", ["openai", "cerebras"])
+    def test_an_event_that_is_named_an_error_is_one(self, provider: str) -> None:
+        chunk = b'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
+        stream = Stream(provider)
+        for event in read_events(chunk + b'event: error\ndata: {"message":"Overloaded"}\n\n'):
+            stream.feed(event)
+        reply = stream.finish()
+        assert (reply.stop_reason, reply.error) == ("error", {"type": "error", "message": "Overloaded"})
+        assert reply.content == (Text("Hi"),)
 
     @pytest.mark.parametrize("provider", PROVIDERS)
     def test_an_error_without_a_type_is_one(self, provider: str) -> None:

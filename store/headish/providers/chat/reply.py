@@ -84,7 +84,7 @@ class ChatReader(ContentReader):
         """The pieces of the further choices, by index."""
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
-        if event.get("object") == "error":
+        if event.get("object") == "error" or (event.get("type") == "error" and not event.get("error")):
             return self.fail(event)
         if event.get("error"):
             self.fail(event["error"])

@@ -17,7 +17,7 @@ import msgspec
 from headish.content.encoding import read_block
 from headish.errors import InvalidContent
 from headish.providers.shared.leftovers import KnownKeys, joined, rest_of, says
-from headish.providers.shared.shapes import TextPlace, healed
+from headish.providers.shared.shapes import TextPlace, healed, paired
 from headish.providers.shared.storable import storable
 from headish.providers.shared.values import Delta, Reply, Usage
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse
@@ -251,6 +251,7 @@ class ReplyReader(ABC):
         own = block.opaque if block.kind == "provider" or not block.beside else block.opaque | block.joined()
         opaque = {self.provider: own} if own else {}
         content = "".join(block.pieces)
+        content = content if content.isascii() else paired(content)
         if block.kind == "text":
             return Text(content, opaque=opaque) if content or opaque else None
         if block.kind == "thinking":

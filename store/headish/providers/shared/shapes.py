@@ -33,6 +33,15 @@ def healed(value: Any, depth: int = 0) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else healed(str(value))
 
 
+def paired(text: str) -> str:
+    """A text with each two halves of a surrogate pair that stand side by side as the one character that they are."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return text
+
+
 def whole_characters(text: str) -> tuple[str, str]:
     """Split a piece of text into its whole characters, healed, and the half of a surrogate pair at its end, or "".
     Some gateways send the other half with the next piece; put the first half in front of that."""
