@@ -78,6 +78,26 @@ class TestAsking:
 
         run(main())
 
+    def test_that_is_cancelled_before_the_server_answers_has_not_failed(
+        self, asking: AsyncStore, server: Loopback, run: Run
+    ) -> None:
+        async def main() -> None:
+            complaints: list[dict[str, Any]] = []
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+            server.answer_raw(iter(lambda: b"" if not server.closing.wait(0.01) else None, None))
+            task = asyncio.create_task(asking.ask("Hi", bookmark="main", ptr="milli"))
+            await begun(server)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError) as caught:
+                await task
+            outcome = outcome_of(caught.value)
+            assert outcome is not None
+            assert isinstance(outcome.exception(), CallCancelled)
+            assert complaints == []
+            assert await asking.text("main") == "Hi"
+
+        run(main())
+
     @pytest.mark.parametrize("events", [0, FIRST], ids=["before the first byte", "in the middle"])
     def test_that_is_cancelled_ends_the_request_and_tells_the_turn(
         self, asking: AsyncStore, server: Loopback, run: Run, events: int

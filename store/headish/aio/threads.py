@@ -20,6 +20,7 @@ from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
+from headish.errors import CallCancelled
 from headish.values.forking import PerProcess
 
 P = ParamSpec("P")
@@ -147,7 +148,8 @@ def _tell(loop: asyncio.AbstractEventLoop, call: Future[Any], cancelled: asyncio
     """Attach the outcome of a call to the error of its cancellation."""
     cancelled.headish_call = call  # type: ignore[attr-defined]
     error = None if call.cancelled() else call.exception()
-    if error is not None and not isinstance(error, CancelledCall):
+    # A call that ends because the task was cancelled has not failed.
+    if error is not None and not isinstance(error, CancelledCall | CallCancelled):
         cancelled.__cause__ = error
         context = {"message": "a call failed while its task was being cancelled", "exception": error}
         loop.call_exception_handler(context)
