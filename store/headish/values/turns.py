@@ -155,6 +155,9 @@ class Turn(Struct, frozen=True, eq=False, gc=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Turn) and other.seal == self.seal
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # a struct has one of its own, which would ask whether both are the same object
+
     def __hash__(self) -> int:
         return hash(self.seal)
 

@@ -51,6 +51,9 @@ class Transcript(Struct, frozen=True, kw_only=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Transcript) and _less_format(self) == _less_format(other)
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # a struct has one of its own, which would ask whether both are the same object
+
     __hash__ = None  # type: ignore[assignment]  # a header is not hashable
 
 
