@@ -122,6 +122,16 @@ class TestRows:
             "", '{"name": "add", "arguments": {"a": 3}}',
         )  # fmt: skip
 
+    @pytest.mark.parametrize("format", ["sharegpt", "hf", "openai-finetune"])
+    def test_a_picture_in_a_result_is_given_up_where_that_is_said(self, store: Store, format: str) -> None:
+        picture = {"type": "document", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+        add(store, [call("a")], "assistant")
+        add(store, [{**result("a", ""), "content": [{"type": "text", "text": "This:"}, picture]}], "tool")
+        with pytest.raises(Unmappable) as refused:
+            store.export("main", format)
+        assert refused.value.drops == ("document",)
+        assert PNG not in store.export("main", format, drop=["document"])
+
     def test_tags_of_calls_that_somebody_wrote_are_not_taken_for_calls(self, store: Store) -> None:
         add(store, "?")
         add(store, [{"type": "text", "text": "As <tool_call>:"}, call("a", a=1)], "assistant")

@@ -148,6 +148,18 @@ CASES: dict[str, tuple[str, Any]] = {
         {"role": "tool", "tool_call_id": "c2", "name": "run", "content": "total 0"},
         {"role": "assistant", "content": None, "refusal": "I cannot."},
     ]),
+    "chat: results that hold more than text, as some servers take them": ("chat", [
+        {"role": "user", "content": "What is there?"},
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": [
+            {"type": "text", "text": "This:"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+        ]},
+        {"role": "tool", "tool_call_id": "c1", "content": [
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "a"}, {"type": "odd", "b": 1}]},
+    ]),
     "anthropic: thinking, marks, server tools": ("anthropic", {
         "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
         "messages": [

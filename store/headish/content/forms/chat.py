@@ -29,13 +29,12 @@ from headish.content.forms.parts import (
     list_at,
     make_call,
     object_at,
+    only_text,
     opaque_of,
     parts_at,
     refuse,
     rest_of,
-    texts_of,
     without,
-    without_documents,
 )
 from headish.content.recordings import AUDIO, is_transcript, read_spoken, said_aloud, write_spoken
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
@@ -235,11 +234,14 @@ def _write_call(block: ToolUse) -> Part:
 
 
 def _write_result(block: ToolResult, losses: Losses) -> Part:
-    content: Any = texts_of(block, losses)
-    if len(block.content) != 1 and block.content and without_documents(block):
-        content = [part for each in block.content if (part := _write_part(each, losses)) is not None]
-    if not without_documents(block) or any(opaque_of(each, PROVIDER) for each in block.content):
-        content = [part for each in losses.own(block.content) if (part := _write_part(each, losses)) is not None]
+    # A result of this API is text. A message of its own that had more in it comes back as it was.
+    held = only_text(block, losses) if losses.is_foreign else block.content
+    has_documents = any(isinstance(each, Document) for each in held)
+    content: Any = "\n".join(each.text for each in held if isinstance(each, Text))
+    if len(held) != 1 and held and not has_documents:
+        content = [part for each in held if (part := _write_part(each, losses)) is not None]
+    if has_documents or any(opaque_of(each, PROVIDER) for each in held):
+        content = [part for each in losses.own(held) if (part := _write_part(each, losses)) is not None]
     # A chat message has no flag for errors.
     if block.is_error:
         content = f"Error: {content}" if isinstance(content, str) else [{"type": "text", "text": "Error:"}, *content]

@@ -65,10 +65,13 @@ class Form(NamedTuple):
 
 
 class Losses:
-    """Collects what a form cannot say while a turn is written. Each loss names the word for ``drop`` that allows it."""
+    """Collects what a form cannot say while a turn is written. Each loss names the word for ``drop`` that allows it.
 
-    def __init__(self, target: str, provider: str, turn: str | None = None) -> None:
-        self.target, self.provider, self.turn = target, provider, turn
+    ``is_foreign``: the turn was not given in this form.
+    """
+
+    def __init__(self, target: str, provider: str, turn: str | None = None, *, is_foreign: bool = False) -> None:
+        self.target, self.provider, self.turn, self.is_foreign = target, provider, turn, is_foreign
         self.losses: list[Unmappable] = []
 
     def leave_out(self, what: str, word: str) -> None:
@@ -237,13 +240,8 @@ def input_of(call: ToolUse) -> Any:
     return {"invalid_json": call.raw} if not isinstance(call.input, Mapping) and call.raw is not None else call.input
 
 
-def texts_of(result: ToolResult, losses: Losses) -> str:
-    """The text of a result, for a form that takes nothing else. Notes the loss of anything else."""
-    texts = [block.text for block in result.content if isinstance(block, Text)]
-    if len(texts) < len(result.content):
+def only_text(result: ToolResult, losses: Losses) -> tuple[ContentBlock, ...]:
+    """What a result holds without documents, for a form whose results are text. Notes the loss of anything else."""
+    if any(not isinstance(block, Text) for block in result.content):
         losses.leave_out("what a result holds beside text", "document")
-    return "\n".join(texts)
-
-
-def without_documents(result: ToolResult) -> bool:
-    return not any(isinstance(block, Document) for block in result.content)
+    return tuple(block for block in result.content if not isinstance(block, Document))

@@ -44,7 +44,7 @@ def write_thread(form: Form, thread: Sequence[TranscriptMessage], drop: Collecti
     losses: list[Unmappable] = []
     names: dict[str | None, str] = {}
     for each in thread:
-        lost = Losses(form.name, form.provider, each.message.turn)
+        lost = Losses(form.name, form.provider, each.message.turn, is_foreign=not is_own(form, each))
         written, place = write_turn(form, _with_names(form, each, names), lost)
         losses += [loss for loss in lost.losses if loss.drop not in drop]
         # These APIs have a place for instructions before the list. A turn of their own form says where it was.
