@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
@@ -65,6 +65,14 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
         return None
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores if config.option.few else cores + max(2, (cores + 1) // 2)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from support.scheduling import Scheduling  # late: the workers need none
+
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
