@@ -132,6 +132,20 @@ class TestRows:
         assert refused.value.drops == ("document",)
         assert PNG not in store.export("main", format, drop=["document"])
 
+    def test_a_file_at_an_address_is_none_that_a_row_can_hold(self, store: Store) -> None:
+        """Its address was written where its bytes belong."""
+        url = "https://example.org/a.pdf"
+        file = {"type": "document", "source": {"type": "url", "url": url, "media_type": "application/pdf"}}
+        add(store, [{"type": "text", "text": "Read"}, file])
+        for format in ("sharegpt", "hf", "openai-finetune"):
+            with pytest.raises(Unmappable) as refused:
+                store.export("main", format)
+            assert refused.value.drops == ("document",)
+            assert url not in store.export("main", format, drop=["document"])
+        image = {"type": "document", "source": {"type": "url", "url": url, "media_type": "image/png"}}
+        add(store, [image], name="seen")
+        assert row(store, "hf", "seen")["messages"][0]["content"] == [{"type": "image", "url": url}]
+
     def test_tags_of_calls_that_somebody_wrote_are_not_taken_for_calls(self, store: Store) -> None:
         add(store, "?")
         add(store, [{"type": "text", "text": "As <tool_call>:"}, call("a", a=1)], "assistant")
