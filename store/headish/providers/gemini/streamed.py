@@ -85,12 +85,13 @@ def _put(holder: Any, steps: Sequence[str | int], value: Any) -> bool:
             is_new = step == len(holder)
             if is_new:
                 holder.append(item)
+            inner = holder[step]
         else:
             if not isinstance(holder, dict):
                 return False
             is_new = step not in holder
-            holder.setdefault(step, item)
+            inner = holder.setdefault(step, item)
         if behind is None and not is_new:
             return False
-        holder = holder[step]
+        holder = inner
     return bool(steps)
