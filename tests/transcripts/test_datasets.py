@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headish import Store
+from headish.content import strictjson
 from headish.errors import InvalidArgument, Unmappable
 from headish.values.messages import Note
 
@@ -145,6 +146,16 @@ class TestRows:
         image = {"type": "document", "source": {"type": "url", "url": url, "media_type": "image/png"}}
         add(store, [image], name="seen")
         assert row(store, "hf", "seen")["messages"][0]["content"] == [{"type": "image", "url": url}]
+
+    @pytest.mark.parametrize("raw", ['{"a": NaN}', '{"a": 1e999}', '{"a": "\\ud800"}', '{"a": 1, "a": 2}'])
+    def test_arguments_that_not_every_reader_takes_stay_text(self, store: Store, raw: str) -> None:
+        """The row was not JSON, or not UTF-8, and no trainer read the file; or a key was lost."""
+        add(store, "?")
+        add(store, [{"type": "tool_use", "id": "a", "name": "add", "raw": raw}], "assistant")
+        function = strictjson.decode(store.export("main", "hf").encode(), "a row")["messages"][1]["tool_calls"][0]
+        assert function["function"]["arguments"] == raw
+        said = strictjson.decode(store.export("main", "sharegpt").encode(), "a row")["conversations"][1]
+        assert strictjson.decode(said["value"], "a call") == {"name": "add", "arguments": raw}
 
     def test_tags_of_calls_that_somebody_wrote_are_not_taken_for_calls(self, store: Store) -> None:
         add(store, "?")

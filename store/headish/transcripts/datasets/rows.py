@@ -21,9 +21,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from headish.content import strictjson
 from headish.content.forms.chat import CHAT
 from headish.content.forms.writing import write_thread
-from headish.errors import Unmappable
+from headish.errors import InvalidContent, Unmappable
 from headish.transcripts.datasets.trainers import WEIGHT
 from headish.values import shapes
 from headish.values.results.threads import TranscriptMessage
@@ -87,10 +88,12 @@ def _url_of(part: Mapping[str, Any]) -> str | None:
 
 
 def _with_object(function: Entry) -> Row:
-    """The function with its arguments as an object, if their text is one."""
+    """The function with its arguments as an object, if their text is one that every reader takes: a model may write
+    NaN, half a character, or a key twice."""
+    said = function.get("arguments")
     try:
-        arguments = json.loads(function["arguments"])
-    except (KeyError, TypeError, ValueError):
+        arguments = strictjson.decode(said, "arguments") if isinstance(said, str) else None
+    except InvalidContent:
         return dict(function)
     return {**function, "arguments": arguments} if isinstance(arguments, dict) else dict(function)
 
