@@ -98,7 +98,7 @@ FORMATS: dict[str, FormatFacts] = {
     ),
     "hf": FormatFacts(
         "Data sets: Hugging Face, OpenAI, ShareGPT",
-        "JSON lines, a JSON array, or parquet (`pip install 'headish[parquet]'`). `--from hf`, `openai-finetune` and `sharegpt` read the same.",
+        "JSON lines, indented JSON objects, a JSON array, or parquet (`pip install 'headish[parquet]'`). `--from hf`, `openai-finetune` and `sharegpt` read the same.",
         "`row:HASH:N`",
         (
             (

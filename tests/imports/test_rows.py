@@ -48,6 +48,20 @@ def types(store: Store, headish: str = "@") -> list[tuple[str | None, str]]:
 
 
 class TestMessages:
+    def test_objects_that_take_many_lines_are_rows(self, store: Store) -> None:
+        rows = [{"messages": TOOLS, "source": "a"}, {"messages": [ASK]}]
+        text = "\ufeff\n" + "\n".join(json.dumps(each, indent=2) for each in rows)
+        for written in (text, text.replace("\n", "\r\n")):
+            done = store.import_file(io.BytesIO(written.encode()))
+            assert (done.trees, done.messages, done.broken) == (2, 5, 0)
+        assert store.verify().turns == 5
+
+    def test_a_broken_first_line_costs_only_itself(self, store: Store) -> None:
+        row = json.dumps({"messages": [ASK, FOUR]})
+        for first in ("{", '{"messages":', '{"messages": [{"role": "user",'):
+            done = store.import_file(io.BytesIO(f"{first}\n{row}\n".encode()))
+            assert (done.trees, done.messages, done.broken) == (1, 2, 1), first
+
     def test_a_row_is_a_conversation_and_comes_back_as_it_was(self, store: Store) -> None:
         done = store.import_file(lines({"messages": TOOLS, "tools": [], "prompt": "2+2?"}, {"messages": [ASK]}))
         assert (done.trees, done.messages, done.added, done.bookmarks, done.broken) == (2, 5, 5, 0, 0)

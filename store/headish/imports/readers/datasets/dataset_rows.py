@@ -1,6 +1,6 @@
-"""Rows of data sets and of request logs: JSON lines, a JSON array, or parquet; each row a conversation or a call.
+"""Rows of data sets and of request logs: JSON lines, JSON objects or an array, or parquet.
 
-The keys of a row tell its kind:
+Each row is a conversation or a call. Its keys tell its kind:
 
 - ``messages`` (Hugging Face, OpenAI's fine-tuning), and ``conversations`` with ``from`` and ``value`` (ShareGPT);
 - ``prompt`` with ``chosen`` and ``rejected``, ``input`` with ``preferred_output`` and ``non_preferred_output``: two

@@ -1,7 +1,8 @@
-"""Read files of rows: JSON lines, a JSON array, or parquet; in bounded memory."""
+"""Read files of rows: JSON lines, indented JSON objects, a JSON array, or parquet; in bounded memory."""
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
@@ -17,20 +18,21 @@ from headish.imports.readers.shared.json_records import read_records
 from headish.values.shapes import heal
 
 BATCH_ROWS = 32
-_BLANK = b" \t\r\n\xef\xbb\xbf"
+_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[|\{[ \t]*\r?\n\s*\")")
+"""A JSON array, or an object that goes on in its second line: every line of it would be a broken row."""
 
 
 def read_rows(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the rows of a file, each with its place; anything else in it is noted as broken.
 
-    Raises: InvalidImport for a file that is none of the three.
+    Raises: InvalidImport for a file that is none of these.
     """
     begin = given.file.tell()
     beginning = given.file.read(1024)
     given.file.seek(begin)
     if beginning.startswith(PARQUET):
         yield from _read_parquet(given)
-    elif beginning.lstrip(_BLANK).startswith(b"["):
+    elif _LIST.match(beginning):
         for where, row in read_items(given.file, given.name, given.notes, given.progress, unwrap=False):
             if isinstance(row, Mapping):
                 yield where, row
