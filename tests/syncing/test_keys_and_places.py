@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from headish.syncing import joining, membership
 from support.age_files import LOG_WORK, encrypt_with_little_work
 from support.growing import texts
 from support.insides import run_sql
-from support.machines import Pair, invite, objects, put_back, url_of
+from support.machines import CutOff, Pair, cut_off, invite, objects, put_back, url_of
 
 
 class TestKeysAndPlaces:
@@ -66,6 +67,33 @@ class TestKeysAndPlaces:
         laptop.add(url_of(box), passphrase=True)
         laptop.sync()
         assert texts(laptop.store, "main") == ["q"]
+
+    @pytest.mark.parametrize("passphrase", [False, True], ids=["", "passphrase"])
+    def test_an_addition_that_was_killed_is_finished_by_the_next(
+        self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passphrase: bool
+    ) -> None:
+        monkeypatch.setattr(pyrage.passphrase, "encrypt", encrypt_with_little_work)
+        monkeypatch.setenv("HEADISH_PASSPHRASE", "correct horse")
+        begun = 0
+        for after in count():
+            desk, laptop, box = machine(f"desk-{after}"), machine(f"laptop-{after}"), tmp_path / f"box-{after}"
+            try:
+                with cut_off(after):
+                    desk.add(url_of(box), passphrase=passphrase)
+                break
+            except CutOff:
+                begun += any(path.endswith("/first") for path in objects(box))
+                desk.add(url_of(box), passphrase=passphrase)
+            if passphrase:
+                laptop.add(url_of(box), passphrase=True)
+            else:
+                invite(desk, laptop, url_of(box))
+            desk.store.add_turn("q", bookmark="main")
+            desk.sync()
+            laptop.sync()
+            assert texts(laptop.store, "main") == ["q"]
+            assert [path.suffix for path in desk.keys.iterdir()] == [".json"], "what was begun is gone"
+        assert begun == (5 if passphrase else 3)
 
     def test_a_passphrase_opens_the_place_on_another_machine(
         self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,12 +3,16 @@ them for another machine, or replaces them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+
+from blake3 import blake3
 
 from headish.errors import InvalidArgument, NoRemoteKey, NotADevice, RemoteTaken
 from headish.remotes.keys import (
     KeyPair,
     RemoteKey,
+    forget_keys,
+    load_keys,
     new_secret,
     read_passphrase,
     recipient_of,
@@ -52,15 +56,14 @@ def make_keys(
         raise InvalidArgument("the passphrase comes from HEADISH_PASSPHRASE, or the file HEADISH_PASSPHRASE_FILE")
     if first is None and place.list(folder):
         raise RemoteTaken(name, "what lies there is not encrypted: say --plain (plain=True)")
+    begun = load_keys(_begun_id(place, folder))
+    if first is not None and begun is not None and RemoteKey(begun.remote or "").fingerprint.encode() == first:
+        # A new pair: the killed process may have stored the first one for another database.
+        keys = KeyPair(own, begun.remote)
+        return _finish(place, space, keys, _wrapped(space, keys, phrase), keep)
     if first is None and (made := _begin(place, space, own, phrase, keep)) is not None:
         return made
-    wrapped = None if phrase is None else place.get(f"{folder}/{BY_PASSPHRASE}")
-    if phrase is None or wrapped is None:
-        keys = KeyPair(own)
-    else:
-        key_of_remote = unwrap_by_passphrase(wrapped, phrase, f"{place.url}/{folder}/{BY_PASSPHRASE}")
-        _check_fits(Logs(place, space, key_of_remote), key_of_remote)
-        keys = KeyPair(own, key_of_remote.secret)
+    keys = _take(place, space, own, phrase)
     keep(keys)
     return keys
 
@@ -71,24 +74,56 @@ def _begin(
     """Make the key of a new remote, wrapped for this machine and by the passphrase, and save it here. If that fails,
     nothing of it stays there: nobody would have the key, and the place would be closed for good. None if another store
     was faster."""
-    folder, key = folder_of(space), RemoteKey(new_secret())
-    # Before the first request: a passphrase takes seconds of work, in which this process could be killed.
-    wrapped = {_path(space, recipient_of(own)): wrap(key, recipient_of(own))}
-    if phrase is not None:
-        wrapped[f"{folder}/{BY_PASSPHRASE}"] = wrap_by_passphrase(key, phrase)
+    folder, keys = folder_of(space), KeyPair(own, new_secret())
+    wrapped, id = _wrapped(space, keys, phrase), _begun_id(place, folder)
+    save_keys(id, keys)  # so that the next try on this machine can go on if this process is killed
     # It decides which of two stores that begin at once made the key; the other one must be invited.
-    if not place.put_new(f"{folder}/{FIRST}", key.fingerprint.encode()):
+    if not place.put_new(f"{folder}/{FIRST}", RemoteKey(keys.remote or "").fingerprint.encode()):
+        forget_keys(id)
         return None
-    keys = KeyPair(own, key.secret)
     try:
-        for path, data in wrapped.items():
-            place.put(path, data)
-        keep(keys)
+        return _finish(place, space, keys, wrapped, keep)
     except BaseException:
         for path in (*wrapped, f"{folder}/{FIRST}"):
             place.delete(path)
+        forget_keys(id)
         raise
+
+
+def _wrapped(space: str, keys: KeyPair, phrase: str | None) -> dict[str, bytes]:
+    """A remote's key by its path there: wrapped for this machine and, which takes a second, by the passphrase."""
+    key, recipient = RemoteKey(keys.remote or ""), recipient_of(keys.own)
+    wrapped = {_path(space, recipient): wrap(key, recipient)}
+    if phrase is not None:
+        wrapped[f"{folder_of(space)}/{BY_PASSPHRASE}"] = wrap_by_passphrase(key, phrase)
+    return wrapped
+
+
+def _finish(
+    place: ObjectPlace, space: str, keys: KeyPair, wrapped: Mapping[str, bytes], keep: Callable[[KeyPair], None]
+) -> KeyPair:
+    """Put the wrapped keys there, and save them here."""
+    for path, data in wrapped.items():
+        place.put(path, data)
+    keep(keys)
+    forget_keys(_begun_id(place, folder_of(space)))
     return keys
+
+
+def _begun_id(place: ObjectPlace, folder: str) -> str:
+    """Under what the keys of a place are saved while it is begun: 16 hex digits."""
+    return blake3(f"{place.url}/{folder}".encode()).hexdigest(length=8)
+
+
+def _take(place: ObjectPlace, space: str, own: str, phrase: str | None) -> KeyPair:
+    """The keys with the remote's if the passphrase opens it; else this machine must be invited. Raises: NotADevice."""
+    path = f"{folder_of(space)}/{BY_PASSPHRASE}"
+    wrapped = None if phrase is None else place.get(path)
+    if phrase is None or wrapped is None:
+        return KeyPair(own)
+    key = unwrap_by_passphrase(wrapped, phrase, f"{place.url}/{path}")
+    _check_fits(Logs(place, space, key), key)
+    return KeyPair(own, key.secret)
 
 
 def _check_fits(logs: Logs, key: RemoteKey) -> None:
