@@ -80,6 +80,17 @@ def interrupt_reading(monkeypatch: pytest.MonkeyPatch, interruption: Callable[[]
     monkeypatch.setattr(streams, "journal_of", read_slowly)
 
 
+def test_two_halves_of_a_character_are_one_in_a_recovered_answer(asked: Store) -> None:
+    """Some gateways cut text between UTF-16 units."""
+    capture = begin(asked)
+    for half in ("\ud83d", "\ude00"):
+        capture.feed({**BEGUN[-1], "delta": {"type": "text_delta", "text": half}})
+    capture._journal.flush()
+    [turn] = asked.streams.recover(force=True)
+    assert asked.text(turn.id) == f"{SAID}\U0001f600"
+    assert "notes" not in turn.meta.reply
+
+
 @pytest.mark.slow
 class TestAWriterThatIsKilled:
     @posix

@@ -6,6 +6,7 @@ turn, if the end never came.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self
 
@@ -19,6 +20,15 @@ from headish.store.answers.journal import About, Journal
 from headish.store.answers.reading import open_stream
 from headish.values.ids import TurnId
 from headish.values.turns import Turn
+
+
+def _encode_halves(event: Any) -> bytes:
+    """The JSON of an event with half of a surrogate pair, which stays an escape: whoever recovers the answer joins it
+    with the other half."""
+    try:
+        return json.dumps(event, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        return msgspec.json.encode(healed(event))
 
 
 class Capture:
@@ -58,7 +68,7 @@ class Capture:
         try:
             encoded = msgspec.json.encode(event)
         except UnicodeEncodeError:  # half of a surrogate pair; the next event may bring the other half
-            encoded = msgspec.json.encode(healed(event))
+            encoded = _encode_halves(event)
         except (TypeError, ValueError, RecursionError):
             event = healed(event)
             encoded = msgspec.json.encode(event)

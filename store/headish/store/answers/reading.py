@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -60,10 +61,18 @@ def decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About, 
         raise CorruptRecord(f"the stream {found.id}", f"its journal does not decode ({error})") from None
     events: list[Any] = []
     # Events after a damaged one are dropped: nobody knows what is missing between them and those before.
-    with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+    with suppress(ValueError):
         for line in (line for chunk in chunks for line in chunk.splitlines()):
-            events.append(msgspec.json.decode(line))  # noqa: PERF401 - what came before the damage stays
+            events.append(_decode_event(line))  # noqa: PERF401 - what came before the damage stays
     return about, events
+
+
+def _decode_event(line: bytes) -> Any:
+    """An event of a journal. Raises: ValueError if it is damaged."""
+    try:
+        return msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return json.loads(line)  # takes half of a surrogate pair, which msgspec refuses
 
 
 def reply_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
