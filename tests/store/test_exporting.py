@@ -62,6 +62,14 @@ class TestMany:
             assert json.loads(each.text) == json.loads(store.export("main", format, for_training=True))
 
 
+def test_half_a_character_in_arguments_is_refused_where_they_go_out_as_an_object(store: Store) -> None:
+    """It has no UTF-8: the text could not be written to a file."""
+    add(store, [{"type": "tool_use", "id": "c1", "name": "f", "raw": '{"a": "\\ud800"}'}], "assistant")
+    with pytest.raises(Unmappable, match="half a character"):
+        store.export("main", "anthropic")
+    assert store.export("main", "chat").encode()
+
+
 def test_a_refusal_names_the_api_that_was_asked_for(store: Store) -> None:
     """Its messages are made as for the RWKV template, of which nobody spoke."""
     add(store, [{"type": "text", "text": "a", "opaque": {"x": {"a": 1}}}], "assistant")

@@ -70,7 +70,7 @@ def _write_text(step: ApiStep) -> dict[str, Any]:
 def _write_call(step: ApiStep) -> dict[str, Any]:
     value = as_object(step.text)
     if value is UNSET:
-        raise Unmappable(TARGET, "arguments that are not an object, or have a key twice")
+        raise Unmappable(TARGET, "arguments that are not an object, or have a key twice or half a character")
     if _ID.fullmatch(step.id or "") is None:
         raise Unmappable(TARGET, f"the call id {step.id!r}", drop="call_id")
     return anthropic_call(step.id, step.name or "", value)

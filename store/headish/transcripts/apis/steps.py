@@ -110,10 +110,12 @@ def arguments_text(value: Any, target: str, path: str) -> str:
 
 
 def as_object(raw: str) -> Any:
-    """The object of a call's arguments; UNSET if they are not a JSON object, or repeat a key."""
+    """The object of a call's arguments; UNSET if they are not a JSON object, repeat a key or hold half a character."""
     try:
         # An API takes the object, so a repeated key would come back once.
         value = json.loads(raw, object_pairs_hook=_unique)
+        if "\\u" in raw:
+            json.dumps(value, ensure_ascii=False).encode()  # half a character has no UTF-8
     except (ValueError, RecursionError):
         return UNSET
     return value if isinstance(value, dict) and read_json(raw) is not UNSET else UNSET
