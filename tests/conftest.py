@@ -41,6 +41,10 @@ gc.disable()
 # Nobody's own configuration has a say in the tests.
 os.environ["HEADISH_CONFIG"] = os.devnull
 
+# Nor has the system's list of certificates, which takes 25 ms to read, for each client of each test: nothing is reached
+# outside. The key of this certificate was never kept.
+os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support" / "nobody.pem")
+
 PLACES = os.environ.get("HEADISH_TEST_PLACES", "sqlite postgresql").split()
 """What ``place`` runs on; ``http`` is a store over HTTP (`make test-http`)."""
 ABOUT_CONNECTIONS = {"database", "test_forks"}
