@@ -7,9 +7,12 @@ end; each test has a space of its own in there.
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from functools import wraps
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,9 +107,20 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def in_a_loop(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(function)
+    def runs(**given: Any) -> None:
+        asyncio.run(function(**given), debug=True)
+
+    return runs
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
-    """A property that runs on both databases has all of its examples on SQLite, and fewer on PostgreSQL."""
+    """A coroutine runs in a loop of its own, which complains of what was forgotten. A property that runs on both
+    databases has all of its examples on SQLite, and fewer on PostgreSQL."""
+    if inspect.iscoroutinefunction(pyfuncitem.obj):
+        pyfuncitem.obj = in_a_loop(pyfuncitem.obj)
     share = 4 if pyfuncitem.get_closest_marker("postgresql") else 1
     function = getattr(pyfuncitem.obj, "__func__", pyfuncitem.obj)
     known = getattr(function, "_hypothesis_internal_use_settings", None)

@@ -80,20 +80,17 @@ class TestOneFile:
 class TestInACoroutine:
     """A new file takes a third of a second: no loop waits for it."""
 
-    def test_nothing_is_opened_before_it_is_used(self, tmp_path: Path) -> None:
-        async def work() -> list[bool]:
-            made = held(tmp_path / "a.db")
-            there = [(tmp_path / "a.db").exists(), bool(holding._open)]
+    async def test_nothing_is_opened_before_it_is_used(self, tmp_path: Path) -> None:
+        made = held(tmp_path / "a.db")
+        there = [(tmp_path / "a.db").exists(), bool(holding._open)]
 
-            def add() -> None:
-                with made.use() as store:
-                    store.add_turn("a")
+        def add() -> None:
+            with made.use() as store:
+                store.add_turn("a")
 
-            await finish(add)
-            made.close()
-            return [*there, (tmp_path / "a.db").exists()]
-
-        assert asyncio.run(work()) == [False, False, True]
+        await finish(add)
+        made.close()
+        assert [*there, (tmp_path / "a.db").exists()] == [False, False, True]
 
     def test_one_that_was_never_used_is_closed(self, tmp_path: Path) -> None:
         async def work() -> None:

@@ -68,177 +68,144 @@ class TestAsking:
         run(main())
         assert shown == ["Hel", "lo."]
 
-    def test_that_is_refused_raises(self, asking: AsyncStore, server: Loopback, run: Run) -> None:
-        async def main() -> None:
-            with pytest.raises(UnknownPointer):
-                await asking.ask("Hi", ptr="nobody")
-            server.answer_json({"error": {"message": "no"}}, 400)
-            with pytest.raises(CallRefused):
-                await asking.ask("Hi", ptr="milli")
+    async def test_that_is_refused_raises(self, asking: AsyncStore, server: Loopback) -> None:
+        with pytest.raises(UnknownPointer):
+            await asking.ask("Hi", ptr="nobody")
+        server.answer_json({"error": {"message": "no"}}, 400)
+        with pytest.raises(CallRefused):
+            await asking.ask("Hi", ptr="milli")
 
-        run(main())
-
-    def test_that_is_cancelled_before_the_server_answers_has_not_failed(
-        self, asking: AsyncStore, server: Loopback, run: Run
+    async def test_that_is_cancelled_before_the_server_answers_has_not_failed(
+        self, asking: AsyncStore, server: Loopback
     ) -> None:
-        async def main() -> None:
-            complaints: list[dict[str, Any]] = []
-            asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
-            server.answer_raw(iter(lambda: b"" if not server.closing.wait(0.01) else None, None))
-            task = asyncio.create_task(asking.ask("Hi", bookmark="main", ptr="milli"))
-            await begun(server)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError) as caught:
-                await task
-            outcome = outcome_of(caught.value)
-            assert outcome is not None
-            assert isinstance(outcome.exception(), CallCancelled)
-            assert complaints == []
-            assert await asking.text("main") == "Hi"
-
-        run(main())
+        complaints: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+        server.answer_raw(iter(lambda: b"" if not server.closing.wait(0.01) else None, None))
+        task = asyncio.create_task(asking.ask("Hi", bookmark="main", ptr="milli"))
+        await begun(server)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        outcome = outcome_of(caught.value)
+        assert outcome is not None
+        assert isinstance(outcome.exception(), CallCancelled)
+        assert complaints == []
+        assert await asking.text("main") == "Hi"
 
     @pytest.mark.parametrize("events", [0, FIRST], ids=["before the first byte", "in the middle"])
-    def test_that_is_cancelled_ends_the_request_and_tells_the_turn(
-        self, asking: AsyncStore, server: Loopback, run: Run, events: int
+    async def test_that_is_cancelled_ends_the_request_and_tells_the_turn(
+        self, asking: AsyncStore, server: Loopback, events: int
     ) -> None:
-        async def main() -> None:
-            upstream = Unending(server, events)
-            shown = asyncio.Event()
+        upstream = Unending(server, events)
+        shown = asyncio.Event()
 
-            async def show(_: Delta) -> None:
-                shown.set()
-                await asyncio.sleep(60)  # a reader that hangs is cancelled too
+        async def show(_: Delta) -> None:
+            shown.set()
+            await asyncio.sleep(60)  # a reader that hangs is cancelled too
 
-            task = asyncio.create_task(asking.ask("Hi", bookmark="main", ptr="milli", on_delta=show))
-            await (shown.wait() if events else begun(server))
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError) as caught:
-                await task
-            outcome = outcome_of(caught.value)
-            assert outcome is not None
-            turn = await asking.get("main")
-            if events:
-                assert outcome.result().id == turn.id
-                assert await asking.text("main") == "Hel"
-                assert turn.meta.reply["incomplete"]
-            else:
-                assert await asking.text("main") in ("Hi", "")
-            assert await asyncio.to_thread(upstream.gone.wait, 10)
-            assert await asking.streams.list() == []
-
-        run(main())
+        task = asyncio.create_task(asking.ask("Hi", bookmark="main", ptr="milli", on_delta=show))
+        await (shown.wait() if events else begun(server))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        outcome = outcome_of(caught.value)
+        assert outcome is not None
+        turn = await asking.get("main")
+        if events:
+            assert outcome.result().id == turn.id
+            assert await asking.text("main") == "Hel"
+            assert turn.meta.reply["incomplete"]
+        else:
+            assert await asking.text("main") in ("Hi", "")
+        assert await asyncio.to_thread(upstream.gone.wait, 10)
+        assert await asking.streams.list() == []
 
 
 class TestListening:
-    def test_for_each_piece_then_the_turn(self, asking: AsyncStore, server: Loopback, run: Run) -> None:
-        async def main() -> None:
-            server.answer(chunks=event_stream(HELLO))
-            await asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
-            async with asking.open_answer("main") as answer:
-                assert [delta.content async for delta in answer] == ["Hel", "lo."]
-            turn = await answer.finish()
-            assert answer.failure is None
-            assert await asking.text("main") == "Hello."
-            assert "incomplete" not in turn.meta.reply
-
-        run(main())
+    async def test_for_each_piece_then_the_turn(self, asking: AsyncStore, server: Loopback) -> None:
+        server.answer(chunks=event_stream(HELLO))
+        await asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
+        async with asking.open_answer("main") as answer:
+            assert [delta.content async for delta in answer] == ["Hel", "lo."]
+        turn = await answer.finish()
+        assert answer.failure is None
+        assert await asking.text("main") == "Hello."
+        assert "incomplete" not in turn.meta.reply
 
     @pytest.mark.parametrize("how", ["break", "cancel", "exception"])
-    def test_that_ends_early_stores_what_arrived(
-        self, asking: AsyncStore, server: Loopback, run: Run, how: str
-    ) -> None:
-        async def main() -> None:
-            upstream = Unending(server)
-            await asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
-            with pytest.raises(ZeroDivisionError) if how == "exception" else nullcontext():
-                async with asking.open_answer("main") as answer:
-                    async for _ in answer:
-                        if how == "break":
-                            break
-                        if how == "cancel":
-                            answer.cancel()
-                        if how == "exception":
-                            raise ZeroDivisionError
-            assert await asking.text("main") == "Hel"
-            assert (await asking.get("main")).meta.reply["incomplete"]
-            assert how != "cancel" or isinstance(answer.failure, CallCancelled)
-            assert await asyncio.to_thread(upstream.gone.wait, 10)
+    async def test_that_ends_early_stores_what_arrived(self, asking: AsyncStore, server: Loopback, how: str) -> None:
+        upstream = Unending(server)
+        await asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
+        with pytest.raises(ZeroDivisionError) if how == "exception" else nullcontext():
+            async with asking.open_answer("main") as answer:
+                async for _ in answer:
+                    if how == "break":
+                        break
+                    if how == "cancel":
+                        answer.cancel()
+                    if how == "exception":
+                        raise ZeroDivisionError
+        assert await asking.text("main") == "Hel"
+        assert (await asking.get("main")).meta.reply["incomplete"]
+        assert how != "cancel" or isinstance(answer.failure, CallCancelled)
+        assert await asyncio.to_thread(upstream.gone.wait, 10)
 
-        run(main())
-
-    def test_in_a_task_that_is_cancelled_stores_what_arrived(
-        self, asking: AsyncStore, server: Loopback, run: Run
-    ) -> None:
+    async def test_in_a_task_that_is_cancelled_stores_what_arrived(self, asking: AsyncStore, server: Loopback) -> None:
         async def listen(heard: asyncio.Event) -> None:
             async with asking.open_answer("main") as answer:
                 async for _ in answer:
                     heard.set()
 
-        async def main() -> None:
-            upstream, heard = Unending(server), asyncio.Event()
-            await asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
-            task = asyncio.create_task(listen(heard))
-            await heard.wait()
-            task.cancel()
-            await asyncio.wait([task])
-            assert task.cancelled()
-            assert await asking.text("main") == "Hel"
-            assert await asyncio.to_thread(upstream.gone.wait, 10)
+        upstream, heard = Unending(server), asyncio.Event()
+        await asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
+        task = asyncio.create_task(listen(heard))
+        await heard.wait()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        assert await asking.text("main") == "Hel"
+        assert await asyncio.to_thread(upstream.gone.wait, 10)
 
-        run(main())
-
-    def test_in_two_tasks_is_refused(self, asking: AsyncStore, server: Loopback, run: Run) -> None:
-        async def main() -> None:
-            upstream = Unending(server)
-            await asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
-            async with asking.open_answer("main") as answer:
-                assert (await anext(answer)).content == "Hel"
-                first = asyncio.create_task(anext(answer))
-                await asyncio.sleep(0)
-                async with asyncio.timeout(10):
-                    with pytest.raises(RuntimeError, match="another task"):
-                        await anext(answer)
-                first.cancel()
-                await asyncio.wait([first])
-                answer.cancel()
-                assert [delta async for delta in answer] == []
-            assert await asyncio.to_thread(upstream.gone.wait, 10)
-
-        run(main())
-
-    def test_that_is_dropped_ends_its_thread_and_its_request(
-        self, asking: AsyncStore, server: Loopback, run: Run
-    ) -> None:
-        async def main() -> None:
-            upstream = Unending(server)
-            await asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
-            answer = await asking.open_answer("main")
+    async def test_in_two_tasks_is_refused(self, asking: AsyncStore, server: Loopback) -> None:
+        upstream = Unending(server)
+        await asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
+        async with asking.open_answer("main") as answer:
             assert (await anext(answer)).content == "Hel"
-            del answer
-            gc.collect()
-            assert await asyncio.to_thread(upstream.gone.wait, 10)
+            first = asyncio.create_task(anext(answer))
+            await asyncio.sleep(0)
             async with asyncio.timeout(10):
-                while any(thread.name == "headish-answer" for thread in threading.enumerate()):
-                    await asyncio.sleep(0.005)
+                with pytest.raises(RuntimeError, match="another task"):
+                    await anext(answer)
+            first.cancel()
+            await asyncio.wait([first])
+            answer.cancel()
+            assert [delta async for delta in answer] == []
+        assert await asyncio.to_thread(upstream.gone.wait, 10)
 
-        run(main())
+    async def test_that_is_dropped_ends_its_thread_and_its_request(self, asking: AsyncStore, server: Loopback) -> None:
+        upstream = Unending(server)
+        await asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
+        answer = await asking.open_answer("main")
+        assert (await anext(answer)).content == "Hel"
+        del answer
+        gc.collect()
+        assert await asyncio.to_thread(upstream.gone.wait, 10)
+        async with asyncio.timeout(10):
+            while any(thread.name == "headish-answer" for thread in threading.enumerate()):
+                await asyncio.sleep(0.005)
 
-    def test_to_forty_at_once_holds_up_no_other_verb(self, asking: AsyncStore, server: Loopback, run: Run) -> None:
+    async def test_to_forty_at_once_holds_up_no_other_verb(self, asking: AsyncStore, server: Loopback) -> None:
         async def listen() -> str:
             await asking.add_turn("Hi", provider_ptr="milli")
             async with asking.open_answer("@") as answer:
                 return "".join([str(delta.content) async for delta in answer])
 
-        async def main() -> None:
-            for _ in range(40):
-                server.answer(chunks=event_stream(HELLO), delay_seconds=0.05)
-            tasks = [asyncio.create_task(listen()) for _ in range(40)]
-            await begun(server)
-            await asyncio.wait_for(asking.stats(), 20)
-            assert await asyncio.gather(*tasks) == ["Hello."] * 40
-
-        run(main())
+        for _ in range(40):
+            server.answer(chunks=event_stream(HELLO), delay_seconds=0.05)
+        tasks = [asyncio.create_task(listen()) for _ in range(40)]
+        await begun(server)
+        await asyncio.wait_for(asking.stats(), 20)
+        assert await asyncio.gather(*tasks) == ["Hello."] * 40
 
 
 class TestReceiving:
@@ -271,40 +238,34 @@ class TestReceiving:
         monkeypatch.setattr(Store, "capture", slowly)
         run(main())
 
-    def test_events_of_an_async_stream_become_the_turn(self, asking: AsyncStore, run: Run) -> None:
+    async def test_events_of_an_async_stream_become_the_turn(self, asking: AsyncStore) -> None:
         async def events() -> AsyncIterator[dict[str, Any]]:
             for event in HELLO:
                 await asyncio.sleep(0)
                 yield event
 
-        async def main() -> None:
-            await asking.add_turn("Hi", bookmark="main")
-            async with asking.capture("main", "anthropic") as capture:
-                assert [delta.content async for delta in capture.read(events())] == ["Hel", "lo."]
-            assert capture.ended
-            assert await asking.text("main") == "Hello."
-            await asking.add_turn("Hi", bookmark="other")
-            await asking.reply("other", "anthropic", events())
-            assert await asking.text("other") == "Hello."
+        await asking.add_turn("Hi", bookmark="main")
+        async with asking.capture("main", "anthropic") as capture:
+            assert [delta.content async for delta in capture.read(events())] == ["Hel", "lo."]
+        assert capture.ended
+        assert await asking.text("main") == "Hello."
+        await asking.add_turn("Hi", bookmark="other")
+        await asking.reply("other", "anthropic", events())
+        assert await asking.text("other") == "Hello."
 
-        run(main())
-
-    def test_a_stream_without_an_event_is_no_answer(self, asking: AsyncStore, run: Run) -> None:
+    async def test_a_stream_without_an_event_is_no_answer(self, asking: AsyncStore) -> None:
         async def nothing() -> AsyncIterator[dict[str, Any]]:
             for event in ():
                 yield event
 
-        async def main() -> None:
-            question = await asking.add_turn("Hi", bookmark="main")
-            with pytest.raises(InvalidReply, match="nothing of it is an answer of anthropic"):
-                await asking.reply("main", "anthropic", nothing())
-            assert (await asking.get("main")).id == question.id
-
-        run(main())
+        question = await asking.add_turn("Hi", bookmark="main")
+        with pytest.raises(InvalidReply, match="nothing of it is an answer of anthropic"):
+            await asking.reply("main", "anthropic", nothing())
+        assert (await asking.get("main")).id == question.id
 
 
 class TestHandingOver:
-    def test_a_slow_task_slows_the_thread_down(self, run: Run) -> None:
+    async def test_a_slow_task_slows_the_thread_down(self) -> None:
         read: list[int] = []
 
         def count() -> Iterator[int]:
@@ -312,27 +273,21 @@ class TestHandingOver:
                 read.append(number)
                 yield number
 
-        async def main() -> None:
-            handed = Handed(count(), lambda: None)
-            assert await handed.get() == 0
-            await asyncio.sleep(0.05)
-            assert len(read) <= handing.AHEAD_ITEMS + 2
-            assert [await handed.get() for _ in range(1000)] == list(range(1, 1001))
-            await asyncio.to_thread(handed.stop)
+        handed = Handed(count(), lambda: None)
+        assert await handed.get() == 0
+        await asyncio.sleep(0.05)
+        assert len(read) <= handing.AHEAD_ITEMS + 2
+        assert [await handed.get() for _ in range(1000)] == list(range(1, 1001))
+        await asyncio.to_thread(handed.stop)
 
-        run(main())
-
-    def test_an_error_comes_after_the_items_before_it(self, run: Run) -> None:
+    async def test_an_error_comes_after_the_items_before_it(self) -> None:
         def fail() -> Iterator[int]:
             yield 1
             raise ZeroDivisionError
 
-        async def main() -> None:
-            handed = Handed(fail(), lambda: None)
-            assert await handed.get() == 1
-            with pytest.raises(ZeroDivisionError):
-                await handed.get()
-            with pytest.raises(StopAsyncIteration):
-                await handed.get()
-
-        run(main())
+        handed = Handed(fail(), lambda: None)
+        assert await handed.get() == 1
+        with pytest.raises(ZeroDivisionError):
+            await handed.get()
+        with pytest.raises(StopAsyncIteration):
+            await handed.get()

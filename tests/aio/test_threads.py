@@ -74,24 +74,17 @@ class TestACall:
     def test_may_take_an_argument_called_function(self) -> None:
         assert asyncio.run(finish(dict, function=1)) == {"function": 1}
 
-    def test_sees_the_context_variables_of_its_task(self) -> None:
+    async def test_sees_the_context_variables_of_its_task(self) -> None:
         user: contextvars.ContextVar[str] = contextvars.ContextVar("user")
+        user.set("ann")
+        assert (await finish(user.get)) == "ann"
 
-        async def main() -> str:
-            user.set("ann")
-            return await finish(user.get)
-
-        assert asyncio.run(main()) == "ann"
-
-    def test_leaves_the_loop_free(self) -> None:
-        async def main() -> object:
-            gate = Gate()
-            task = asyncio.create_task(finish(gate))
-            await until(gate.began)
-            gate.free.set()
-            return await task
-
-        assert asyncio.run(main()) == "stored"
+    async def test_leaves_the_loop_free(self) -> None:
+        gate = Gate()
+        task = asyncio.create_task(finish(gate))
+        await until(gate.began)
+        gate.free.set()
+        assert (await task) == "stored"
 
     def test_needs_a_loop(self) -> None:
         coroutine = finish(int)
@@ -100,40 +93,30 @@ class TestACall:
 
 
 class TestACancelledCall:
-    def test_is_over_before_the_caller_learns_of_it(self) -> None:
-        async def main() -> None:
-            gate = Gate()
-            cancelled = await cancel_while_it_runs(gate, asyncio.create_task(finish(gate)))
-            outcome = outcome_of(cancelled)
-            assert outcome is not None
-            assert outcome.result() == "stored"
+    async def test_is_over_before_the_caller_learns_of_it(self) -> None:
+        gate = Gate()
+        cancelled = await cancel_while_it_runs(gate, asyncio.create_task(finish(gate)))
+        outcome = outcome_of(cancelled)
+        assert outcome is not None
+        assert outcome.result() == "stored"
 
-        asyncio.run(main())
+    async def test_is_over_however_often_it_is_cancelled(self) -> None:
+        gate = Gate()
+        cancelled = await cancel_while_it_runs(gate, asyncio.create_task(finish(gate)), times=5)
+        assert outcome_of(cancelled) is not None
+        assert result_of(cancelled) == "stored"
 
-    def test_is_over_however_often_it_is_cancelled(self) -> None:
-        async def main() -> None:
-            gate = Gate()
-            cancelled = await cancel_while_it_runs(gate, asyncio.create_task(finish(gate)), times=5)
-            assert outcome_of(cancelled) is not None
-            assert result_of(cancelled) == "stored"
-
-        asyncio.run(main())
-
-    def test_tells_its_error(self) -> None:
+    async def test_tells_its_error(self) -> None:
         told: Told = []
-
-        async def main() -> None:
-            asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
-            gate, error = Gate(), ValueError("full")
-            cancelled = await cancel_while_it_runs(gate, asyncio.create_task(finish(gate, error)))
-            assert cancelled.__cause__ is error
-            outcome = outcome_of(cancelled)
-            assert outcome is not None
-            assert outcome.exception() is error
-            assert result_of(cancelled) is None
-            assert [context["exception"] for context in told] == [error]
-
-        asyncio.run(main())
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        gate, error = Gate(), ValueError("full")
+        cancelled = await cancel_while_it_runs(gate, asyncio.create_task(finish(gate, error)))
+        assert cancelled.__cause__ is error
+        outcome = outcome_of(cancelled)
+        assert outcome is not None
+        assert outcome.exception() is error
+        assert result_of(cancelled) is None
+        assert [context["exception"] for context in told] == [error]
 
     def test_that_has_not_begun_never_runs(self, monkeypatch: pytest.MonkeyPatch) -> None:
         ran: list[int] = []
@@ -170,16 +153,13 @@ class TestACancelledCall:
         asyncio.run(main())
         assert ran == []
 
-    def test_by_a_time_limit_is_a_time_limit(self) -> None:
-        async def main() -> Gate:
-            gate = Gate()
-            asyncio.get_running_loop().call_later(0.03, gate.free.set)
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.01):
-                    await finish(gate)
-            return gate
-
-        assert asyncio.run(main()).ended.is_set()
+    async def test_by_a_time_limit_is_a_time_limit(self) -> None:
+        gate = Gate()
+        asyncio.get_running_loop().call_later(0.03, gate.free.set)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await finish(gate)
+        assert gate.ended.is_set()
 
     def test_in_a_group_of_tasks_ends_with_the_group(self) -> None:
         gate = Gate()
@@ -202,7 +182,7 @@ class TestACancelledCall:
     def test_by_an_error_of_its_own_kind_says_nothing_of_a_call(self) -> None:
         assert outcome_of(asyncio.CancelledError()) is None
 
-    def test_at_random_moments_is_always_told_truly(self) -> None:
+    async def test_at_random_moments_is_always_told_truly(self) -> None:
         """What was stored is what the callers were told is stored. No more calls end than the loop lets go on, so that
         a loop that waits for the processor does not find all of them at their end."""
         chance, stored, told, goes_on = random.Random(7), set[int](), set[int](), threading.Semaphore(0)
@@ -222,18 +202,15 @@ class TestACancelledCall:
                     told.add(outcome.result())
                 raise
 
-        async def main() -> None:
-            tasks = [asyncio.create_task(call(number)) for number in range(400)]
-            for _ in tasks:
-                for task in chance.choices(tasks, k=chance.randrange(3)):
-                    task.cancel()
-                goes_on.release()
-                await asyncio.sleep(chance.random() / 5_000)
-            await asyncio.gather(*tasks, return_exceptions=True)
-            assert stored == told
-            assert 0 < len(told) < 400
-
-        asyncio.run(main())
+        tasks = [asyncio.create_task(call(number)) for number in range(400)]
+        for _ in tasks:
+            for task in chance.choices(tasks, k=chance.randrange(3)):
+                task.cancel()
+            goes_on.release()
+            await asyncio.sleep(chance.random() / 5_000)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert stored == told
+        assert 0 < len(told) < 400
 
 
 class TestAnyio:
@@ -287,25 +264,21 @@ class TestAnyio:
         anyio.run(main)
         assert gate.ended.is_set()
 
-    def test_what_tidies_up_runs_in_a_scope_that_is_being_cancelled(self) -> None:
+    async def test_what_tidies_up_runs_in_a_scope_that_is_being_cancelled(self) -> None:
         """Each ``await`` there is cancelled anew, however short it is."""
         ended: list[int] = []
-
-        async def main() -> None:
-            gates = [Gate() for _ in range(threads.THREADS)]
-            running = [asyncio.create_task(finish(gate)) for gate in gates]  # so that it waits for a thread
-            for gate in gates:
-                await until(gate.began)
-            asyncio.get_running_loop().call_later(0.03, lambda: [gate.free.set() for gate in gates])
-            with anyio.move_on_after(0.01):
-                try:
-                    await anyio.sleep(10)
-                finally:
-                    await finish_surely(ended.append, 1)
-            assert ended == [1]
-            await asyncio.gather(*running)
-
-        asyncio.run(main())
+        gates = [Gate() for _ in range(threads.THREADS)]
+        running = [asyncio.create_task(finish(gate)) for gate in gates]  # so that it waits for a thread
+        for gate in gates:
+            await until(gate.began)
+        asyncio.get_running_loop().call_later(0.03, lambda: [gate.free.set() for gate in gates])
+        with anyio.move_on_after(0.01):
+            try:
+                await anyio.sleep(10)
+            finally:
+                await finish_surely(ended.append, 1)
+        assert ended == [1]
+        await asyncio.gather(*running)
 
 
 class TestManyCallers:

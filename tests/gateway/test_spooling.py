@@ -58,37 +58,30 @@ class HangingWriter(SpoolWriter):
         super().write(frames)
 
 
-def test_a_segment_is_sealed_when_no_call_comes_and_can_be_removed_then(tmp_path: Path) -> None:
-    async def run() -> None:
-        spooler, reader = Spooler(SpoolWriter(tmp_path)), SpoolReader(tmp_path)
-        for _ in range(2):
-            recording = begin(spooler)
-            recording.chunk(SpoolKind.RESPONSE, b"said")
-            recording.end(CallEnd(outcome="ok", at=1))
-            found: list[SpooledCall] = []
-            await wait_for(lambda found=found: found.extend(complete(reader)) or found)
-            assert [call.response for call in found] == [b"said"]
-            reader.forget(found[0].id)
-            await wait_for(lambda: list(reader.read()) == [] and not list(tmp_path.glob("*.spool")))
-        await spooler.close(60)
-
-    asyncio.run(run())
-
-
-def test_a_segment_is_not_sealed_while_a_call_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spooling, "SEALED_SECONDS", 0.02)
-
-    async def run() -> None:
-        spooler = Spooler(SpoolWriter(tmp_path))
+async def test_a_segment_is_sealed_when_no_call_comes_and_can_be_removed_then(tmp_path: Path) -> None:
+    spooler, reader = Spooler(SpoolWriter(tmp_path)), SpoolReader(tmp_path)
+    for _ in range(2):
         recording = begin(spooler)
-        for _ in range(3):
-            recording.chunk(SpoolKind.RESPONSE, b"a")
-            await asyncio.sleep(0.2)
-        assert len(list(tmp_path.glob("*.spool"))) == 1
+        recording.chunk(SpoolKind.RESPONSE, b"said")
         recording.end(CallEnd(outcome="ok", at=1))
-        await spooler.close(60)
+        found: list[SpooledCall] = []
+        await wait_for(lambda found=found: found.extend(complete(reader)) or found)
+        assert [call.response for call in found] == [b"said"]
+        reader.forget(found[0].id)
+        await wait_for(lambda: list(reader.read()) == [] and not list(tmp_path.glob("*.spool")))
+    await spooler.close(60)
 
-    asyncio.run(run())
+
+async def test_a_segment_is_not_sealed_while_a_call_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spooling, "SEALED_SECONDS", 0.02)
+    spooler = Spooler(SpoolWriter(tmp_path))
+    recording = begin(spooler)
+    for _ in range(3):
+        recording.chunk(SpoolKind.RESPONSE, b"a")
+        await asyncio.sleep(0.2)
+    assert len(list(tmp_path.glob("*.spool"))) == 1
+    recording.end(CallEnd(outcome="ok", at=1))
+    await spooler.close(60)
 
 
 def test_a_disk_that_hangs_delays_no_call_and_calls_beyond_the_bound_are_counted(

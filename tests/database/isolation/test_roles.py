@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -140,14 +139,11 @@ class TestVerbs:
                     write()
                 assert refused.value.role == WRITER
 
-    def test_a_reader_opens_twice_for_asyncio_and_shares_its_database(self, logins: Logins) -> None:
-        async def main() -> None:
-            url = logins.at("reader")
-            async with AsyncStore.open(url, space="ana") as one, AsyncStore.open(url, space="ana") as other:
-                assert one.sync._database is other.sync._database
-                assert await other.text("@")
-
-        asyncio.run(main())
+    async def test_a_reader_opens_twice_for_asyncio_and_shares_its_database(self, logins: Logins) -> None:
+        url = logins.at("reader")
+        async with AsyncStore.open(url, space="ana") as one, AsyncStore.open(url, space="ana") as other:
+            assert one.sync._database is other.sync._database
+            assert await other.text("@")
 
     def test_an_eraser_erases_and_collects_and_a_writer_is_told_that_it_takes_one(self, logins: Logins) -> None:
         with Store.open(logins.at("ana"), space="ana", isolation="required") as store:

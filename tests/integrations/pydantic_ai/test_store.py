@@ -172,38 +172,32 @@ class TestTheSame:
 
 class TestConversations:
     @pytest.mark.parametrize("id", ODD, ids=lambda text: repr(text)[:12])
-    def test_have_any_id(self, place: Place, id: str) -> None:
-        async def run() -> None:
-            with HeadishConversationStore(place.target, space=place.space) as store:
-                entry = ConversationEntry(id=f"entry {id}", parent_id=None, message=say("one"))
-                record = ConversationRecord(conversation_id=id, head_id=entry.id, scope="s")
-                await store.write_record(record, new_entries=[entry], expected_revision=None)
-                assert [each.conversation_id for each in await store.read_records()] == [id]
-                assert await store.read_history(entry.id) == [entry]
-                assert await store.read_entry(entry.id) == entry
-                await store.delete(id)
-                with pytest.raises(LookupError):
-                    await store.read_entry(entry.id)
+    async def test_have_any_id(self, place: Place, id: str) -> None:
+        with HeadishConversationStore(place.target, space=place.space) as store:
+            entry = ConversationEntry(id=f"entry {id}", parent_id=None, message=say("one"))
+            record = ConversationRecord(conversation_id=id, head_id=entry.id, scope="s")
+            await store.write_record(record, new_entries=[entry], expected_revision=None)
+            assert [each.conversation_id for each in await store.read_records()] == [id]
+            assert await store.read_history(entry.id) == [entry]
+            assert await store.read_entry(entry.id) == entry
+            await store.delete(id)
+            with pytest.raises(LookupError):
+                await store.read_entry(entry.id)
 
-        asyncio.run(run())
-
-    def test_are_erased_but_for_what_others_have(self, place: Place) -> None:
-        async def run() -> None:
-            made = HeadishConversationStore(place.target, space=place.space)
-            with made as store, made._held.use() as shown:
-                mine = Conversation(messages=[*map(say, ("shared", "left"))], conversation_id="mine")
-                await store.save(mine)
-                mine = await store.branch("mine", at=1, expected_revision=mine.revision)
-                mine.messages.append(say("secret"))
-                await store.save(mine)
-                await store.fork("mine", at=1, new_conversation_id="fork")
-                await store.delete("mine")
-                assert texts(await store.load("fork")) == ["shared"]
-                assert [turn.erased is None for turn in shown.turns()] == [True, False, False]
-                assert "mine" not in shown.bookmarks
-                assert shown.verify().problems == ()
-
-        asyncio.run(run())
+    async def test_are_erased_but_for_what_others_have(self, place: Place) -> None:
+        made = HeadishConversationStore(place.target, space=place.space)
+        with made as store, made._held.use() as shown:
+            mine = Conversation(messages=[*map(say, ("shared", "left"))], conversation_id="mine")
+            await store.save(mine)
+            mine = await store.branch("mine", at=1, expected_revision=mine.revision)
+            mine.messages.append(say("secret"))
+            await store.save(mine)
+            await store.fork("mine", at=1, new_conversation_id="fork")
+            await store.delete("mine")
+            assert texts(await store.load("fork")) == ["shared"]
+            assert [turn.erased is None for turn in shown.turns()] == [True, False, False]
+            assert "mine" not in shown.bookmarks
+            assert shown.verify().problems == ()
 
     def test_that_are_hidden_stay(self, tmp_path: Path) -> None:
         async def run() -> None:
@@ -226,16 +220,13 @@ class TestConversations:
             asyncio.run(run())
             assert [store.log(name)[0].text for name in ("main", "main-2")] == ["mine", "theirs"]
 
-    def test_that_are_too_large_are_not_half_stored(self, tmp_path: Path) -> None:
-        async def run() -> None:
-            with HeadishConversationStore(tmp_path / "a.db") as store, store._held.use() as shown:
-                shown._payload_limit_bytes = 1000
-                with pytest.raises(TooLarge):
-                    await store.save(Conversation(messages=[say("a"), say("x" * 2000)], conversation_id="a"))
-                assert await store.load("a") is None
-                assert shown.stats().turns == 0
-
-        asyncio.run(run())
+    async def test_that_are_too_large_are_not_half_stored(self, tmp_path: Path) -> None:
+        with HeadishConversationStore(tmp_path / "a.db") as store, store._held.use() as shown:
+            shown._payload_limit_bytes = 1000
+            with pytest.raises(TooLarge):
+                await store.save(Conversation(messages=[say("a"), say("x" * 2000)], conversation_id="a"))
+            assert await store.load("a") is None
+            assert shown.stats().turns == 0
 
 
 class TestALimit:
@@ -253,49 +244,40 @@ class TestALimit:
         entries = await store.read_history(record.head_id, limit=limit)
         return [(each.message.parts[0].content, each.parent_id) for each in entries]  # type: ignore[union-attr]
 
-    def test_counts_neither_overlays_nor_what_they_hide(self, place: Place) -> None:
-        async def run() -> None:
-            made = HeadishConversationStore(place.target, space=place.space)
-            with made as store, made._held.use() as shown:
-                ids = await self._save(store, "one", "two", "three", "four", "five")
-                for back in (1, 4):  # "four", then "two" from the overlay on
-                    shown.hide(f"a~{back}", continues="a")
-                whole = await self._read(store, None)
-                assert [said for said, _ in whole] == ["one", "three", "five"]
-                assert whole[1:] == [("three", ids[1]), ("five", ids[3])]
-                assert [await self._read(store, limit) for limit in range(1, 5)] == [
-                    whole[-limit:] for limit in range(1, 5)
-                ]
+    async def test_counts_neither_overlays_nor_what_they_hide(self, place: Place) -> None:
+        made = HeadishConversationStore(place.target, space=place.space)
+        with made as store, made._held.use() as shown:
+            ids = await self._save(store, "one", "two", "three", "four", "five")
+            for back in (1, 4):  # "four", then "two" from the overlay on
+                shown.hide(f"a~{back}", continues="a")
+            whole = await self._read(store, None)
+            assert [said for said, _ in whole] == ["one", "three", "five"]
+            assert whole[1:] == [("three", ids[1]), ("five", ids[3])]
+            assert [await self._read(store, limit) for limit in range(1, 5)] == [
+                whole[-limit:] for limit in range(1, 5)
+            ]
 
-        asyncio.run(run())
-
-    def test_counts_no_turn_that_models_do_not_see(self, place: Place) -> None:
-        async def run() -> None:
-            made = HeadishConversationStore(place.target, space=place.space)
-            with made as store, made._held.use() as shown:
-                await self._save(store, "one", "two", "three")
-                for _ in range(3):
-                    shown.add_turn("a note", continues="a", attributes={"hidden": "model"})
-                assert [said for said, _ in await self._read(store, 2)] == ["two", "three"]
-
-        asyncio.run(run())
+    async def test_counts_no_turn_that_models_do_not_see(self, place: Place) -> None:
+        made = HeadishConversationStore(place.target, space=place.space)
+        with made as store, made._held.use() as shown:
+            await self._save(store, "one", "two", "three")
+            for _ in range(3):
+                shown.add_turn("a note", continues="a", attributes={"hidden": "model"})
+            assert [said for said, _ in await self._read(store, 2)] == ["two", "three"]
 
     @pytest.mark.parametrize("hides", [False, True])
-    def test_does_not_look_at_what_was_erased_before(self, place: Place, hides: bool) -> None:
-        async def run() -> None:
-            made = HeadishConversationStore(place.target, space=place.space)
-            with made as store, made._held.use() as shown:
-                await self._save(store, "one", "two", "three", "four")
-                shown.erase("a~2", reason="asked for", scrub=False)
-                if hides:
-                    shown.hide("a", continues="a")
-                said = ["three"] if hides else ["three", "four"]
-                assert [each for each, _ in await self._read(store, len(said))] == said
-                for limit in (len(said) + 1, None):
-                    with pytest.raises(KeyError):
-                        await self._read(store, limit)
-
-        asyncio.run(run())
+    async def test_does_not_look_at_what_was_erased_before(self, place: Place, hides: bool) -> None:
+        made = HeadishConversationStore(place.target, space=place.space)
+        with made as store, made._held.use() as shown:
+            await self._save(store, "one", "two", "three", "four")
+            shown.erase("a~2", reason="asked for", scrub=False)
+            if hides:
+                shown.hide("a", continues="a")
+            said = ["three"] if hides else ["three", "four"]
+            assert [each for each, _ in await self._read(store, len(said))] == said
+            for limit in (len(said) + 1, None):
+                with pytest.raises(KeyError):
+                    await self._read(store, limit)
 
 
 class TestSeveralWriters:

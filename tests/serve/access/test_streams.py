@@ -165,17 +165,14 @@ async def _looks_until_the_end(failures: list[Exception | None]) -> int:
     return looks
 
 
-def test_a_page_that_falls_behind_is_told_to_come_again() -> None:
-    async def run() -> None:
-        hub = Hub()
-        with hub.listening("default") as slow, hub.listening("default") as quick:
-            for _ in range(3 * WAITING_LIMIT):
-                hub.changed("default")
-                assert quick.get_nowait() == {"event": "change"}
-            assert slow.qsize() <= WAITING_LIMIT
-            assert (slow.get_nowait(), slow.empty()) == (LOST, True)
-
-    asyncio.run(run())
+async def test_a_page_that_falls_behind_is_told_to_come_again() -> None:
+    hub = Hub()
+    with hub.listening("default") as slow, hub.listening("default") as quick:
+        for _ in range(3 * WAITING_LIMIT):
+            hub.changed("default")
+            assert quick.get_nowait() == {"event": "change"}
+        assert slow.qsize() <= WAITING_LIMIT
+        assert (slow.get_nowait(), slow.empty()) == (LOST, True)
 
 
 class Odd:

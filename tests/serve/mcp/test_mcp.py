@@ -217,21 +217,17 @@ def test_an_agent_looks_things_up_over_stdio(path: Path) -> None:
     assert tools == ["search_history", "list_conversations", "read_thread", "read_turn", "compare"]
 
 
-def test_an_agent_looks_things_up_over_http(path: Path, served: Served) -> None:
+async def test_an_agent_looks_things_up_over_http(path: Path, served: Served) -> None:
     with Database.open(path) as database:
         reading = database.access_tokens.add("agent", rights=["read"])
         both = database.access_tokens.add("writer", rights=["read", "write"])
-
-    async def look() -> None:
-        async with over_http(served, reading) as session:
-            agent = Agent(session)
-            await look_at_everything(agent)
-            await read_planted(agent)
-            assert "takes the right 'write'" in await agent.fails("save_note", text="a")
-        async with over_http(served, both) as session:
-            await write(Agent(session), path)
-
-    asyncio.run(look())
+    async with over_http(served, reading) as session:
+        agent = Agent(session)
+        await look_at_everything(agent)
+        await read_planted(agent)
+        assert "takes the right 'write'" in await agent.fails("save_note", text="a")
+    async with over_http(served, both) as session:
+        await write(Agent(session), path)
 
 
 async def write(agent: Agent, path: Path) -> None:
@@ -290,12 +286,9 @@ def test_every_request_is_told_where_the_server_cannot_start(
         asyncio.run(look())
 
 
-def test_writing_is_offered_only_where_it_is_allowed(path: Path) -> None:
-    async def look() -> None:
-        async with over_stdio(path, "--allow-write") as session:
-            await write(Agent(session), path)
-
-    asyncio.run(look())
+async def test_writing_is_offered_only_where_it_is_allowed(path: Path) -> None:
+    async with over_stdio(path, "--allow-write") as session:
+        await write(Agent(session), path)
 
 
 def test_a_fork_does_not_tell_whether_a_name_outside_the_scope_exists(tmp_path: Path) -> None:
@@ -362,31 +355,28 @@ def test_the_log_of_a_server_stays_as_it_was() -> None:
     assert ran.stderr == f"{line}\n"
 
 
-def test_a_scope_is_narrowed_and_never_widened(path: Path) -> None:
-    async def look() -> None:
-        async with over_stdio(path, "--names", "planted/*", "--exclude-session", "planted/0") as session:
-            agent = Agent(session)
-            for arguments in ({}, {"name": "work/*"}, {"name": "*"}):
-                hits = (await agent("search_history", query="deploy", limit=50, **arguments))["hits"]
-                assert all(each["names"][0].startswith("planted/") for each in hits)
-                assert not any("planted/0" in each["names"] for each in hits)
-            listed = (await agent("list_conversations", name="*"))["conversations"]
-            assert {each["headish"] for each in listed} == {f"planted/{number}" for number in range(1, len(PLANTED))}
-            listed = (await agent("list_conversations", exclude_session="planted/1"))["conversations"]
-            assert len(listed) == len(PLANTED) - 2
-            for tool in ("read_thread", "read_turn"):
-                assert "no turn is named" in await agent.fails(tool, headish="work/plan")
-            assert "no turn is named" in await agent.fails("compare", a="planted/1", b="work/plan")
-        async with over_stdio(path, "--tag", "ops", "--since", "2001-01-01") as session:
-            agent = Agent(session)
-            hits = (await agent("search_history", query="deploy", limit=50, since="1970-01-01"))["hits"]
-            assert {name for each in hits for name in each["names"] if name[:4] == "work"} == {"work/plan"}
-        async with over_stdio(path, "--since", "2999-01-01") as session:
-            agent = Agent(session)
-            assert (await agent("search_history", query="deploy", since="1970-01-01"))["hits"] == []
-            assert (await agent("read_thread", headish="work/plan"))["messages"] == []
-
-    asyncio.run(look())
+async def test_a_scope_is_narrowed_and_never_widened(path: Path) -> None:
+    async with over_stdio(path, "--names", "planted/*", "--exclude-session", "planted/0") as session:
+        agent = Agent(session)
+        for arguments in ({}, {"name": "work/*"}, {"name": "*"}):
+            hits = (await agent("search_history", query="deploy", limit=50, **arguments))["hits"]
+            assert all(each["names"][0].startswith("planted/") for each in hits)
+            assert not any("planted/0" in each["names"] for each in hits)
+        listed = (await agent("list_conversations", name="*"))["conversations"]
+        assert {each["headish"] for each in listed} == {f"planted/{number}" for number in range(1, len(PLANTED))}
+        listed = (await agent("list_conversations", exclude_session="planted/1"))["conversations"]
+        assert len(listed) == len(PLANTED) - 2
+        for tool in ("read_thread", "read_turn"):
+            assert "no turn is named" in await agent.fails(tool, headish="work/plan")
+        assert "no turn is named" in await agent.fails("compare", a="planted/1", b="work/plan")
+    async with over_stdio(path, "--tag", "ops", "--since", "2001-01-01") as session:
+        agent = Agent(session)
+        hits = (await agent("search_history", query="deploy", limit=50, since="1970-01-01"))["hits"]
+        assert {name for each in hits for name in each["names"] if name[:4] == "work"} == {"work/plan"}
+    async with over_stdio(path, "--since", "2999-01-01") as session:
+        agent = Agent(session)
+        assert (await agent("search_history", query="deploy", since="1970-01-01"))["hits"] == []
+        assert (await agent("read_thread", headish="work/plan"))["messages"] == []
 
 
 def test_the_endpoint_is_guarded_as_all_others_are(served: Served, path: Path) -> None:
