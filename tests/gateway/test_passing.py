@@ -20,19 +20,7 @@ import zstandard
 from headish.gateway.recording.bodies import BODY_LIMIT_BYTES
 from support.gateways import Running, running
 from support.loops import failing
-from support.upstream import (
-    CUT,
-    LAST,
-    Asked,
-    Step,
-    Upstream,
-    answer,
-    byte_by_byte,
-    chunked,
-    gzipped,
-    head,
-    stream,
-)
+from support.upstream import CUT, LAST, Asked, Step, Upstream, answer, byte_by_byte, chunked, gzipped, head, stream
 
 pytestmark = pytest.mark.slow
 

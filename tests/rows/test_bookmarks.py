@@ -9,14 +9,7 @@ from typing import Any
 import pytest
 
 from headish import ABSENT, Store
-from headish.errors import (
-    BookmarkMoved,
-    BookmarkTaken,
-    InvalidArgument,
-    InvalidName,
-    UnknownBookmark,
-    UnknownTurn,
-)
+from headish.errors import BookmarkMoved, BookmarkTaken, InvalidArgument, InvalidName, UnknownBookmark, UnknownTurn
 from headish.values.limits import BOOKMARK_LIMIT_BYTES
 from support.growing import grow
 from support.insides import dump, unchanged

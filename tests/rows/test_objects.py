@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import ABSENT, Store
-from headish.errors import (
-    BookmarkMoved,
-    InputError,
-    InvalidArgument,
-    RecordChanged,
-    TooLarge,
-    UnknownObject,
-)
+from headish.errors import BookmarkMoved, InputError, InvalidArgument, RecordChanged, TooLarge, UnknownObject
 from headish.rows.objects import list_objects_backwards, remove_objects
 from headish.values.limits import BATCH_TURNS, OBJECT_KEY_LIMIT_BYTES, OBJECT_KIND_LIMIT
 from support.insides import counted_statements, unchanged

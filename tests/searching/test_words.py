@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headish.content.searching.questions import (
-    All,
-    Any,
-    Phrase,
-    Without,
-    parse_question,
-    phrases_of,
-)
+from headish.content.searching.questions import All, Any, Phrase, Without, parse_question, phrases_of
 from headish.content.searching.snippets import SNIPPET_CHARACTERS, snippet_of
 from headish.content.searching.texts import SearchedText, matches
 from headish.content.searching.words import (

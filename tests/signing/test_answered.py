@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.errors import (
-    RemoteRefused,
-    RemoteUnavailable,
-)
+from headish.errors import RemoteRefused, RemoteUnavailable
 from headish.rows.signatures import all_signatures
 from headish.syncing.live import answering
 from support.lines import line_to

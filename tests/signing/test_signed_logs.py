@@ -12,11 +12,7 @@ from msgspec.structs import replace
 from headish.bundles.heads import read_head, write_head
 from headish.bundles.records import from_page
 from headish.bundles.streams import BundleReader, BundleWriter
-from headish.errors import (
-    InvalidArgument,
-    RemoteRolledBack,
-    SigningFailed,
-)
+from headish.errors import InvalidArgument, RemoteRolledBack, SigningFailed
 from headish.syncing import pulling
 from headish.syncing.logs import hash_object
 from support.machines import Machine, bundles, machines, objects, state, url_of

@@ -12,9 +12,7 @@ from msgspec.structs import replace
 from headish import Database, Store, restore, rewrite_bundle, verify_bundle
 from headish.bundles.records import BundleHeader, SentSignature
 from headish.bundles.streams import BundleWriter
-from headish.errors import (
-    InvalidBundle,
-)
+from headish.errors import InvalidBundle
 from headish.history.signatures import store_signatures
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.signatures import all_signatures

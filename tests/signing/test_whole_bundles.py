@@ -14,12 +14,7 @@ from msgspec.structs import replace
 from headish import Store, rewrite_bundle, verify_bundle
 from headish.bundles.records import BundleKind, from_page
 from headish.bundles.streams import BundleReader, BundleWriter
-from headish.errors import (
-    InvalidArgument,
-    InvalidBundle,
-    NotSigned,
-    SigningFailed,
-)
+from headish.errors import InvalidArgument, InvalidBundle, NotSigned, SigningFailed
 from headish.store.keeping import bundles as keeping
 from headish.syncing.signers import find_signer
 from support.command import Command

@@ -25,14 +25,7 @@ from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
 from headish.database.query import SQLITE, Connection, Query, SchemaConnection
 from headish.database.revisions import NEVER_COPIED
-from headish.errors import (
-    DatabaseError,
-    DatabaseReplaced,
-    DatabaseUnavailable,
-    NotADatabase,
-    NotIsolated,
-    ReadOnly,
-)
+from headish.errors import DatabaseError, DatabaseReplaced, DatabaseUnavailable, NotADatabase, NotIsolated, ReadOnly
 
 if TYPE_CHECKING:
     from headish.database.backend import Settle

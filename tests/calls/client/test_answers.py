@@ -11,11 +11,7 @@ from itertools import repeat
 import pytest
 
 from headish.calls import open_call
-from headish.errors import (
-    Interrupted,
-    InvalidArgument,
-    InvalidContent,
-)
+from headish.errors import Interrupted, InvalidArgument, InvalidContent
 from support.asking import BODY, EVENTS, ask
 from support.loopback import Loopback, event_stream
 

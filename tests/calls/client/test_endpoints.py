@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from headish.calls import ENDPOINTS, open_call
-from headish.errors import (
-    CallRefused,
-    InvalidArgument,
-    UnknownFormat,
-)
+from headish.errors import CallRefused, InvalidArgument, UnknownFormat
 from support.asking import BODY, EVENTS, KEY, Rerouted, ask
 from support.loopback import Loopback, event_stream
 

@@ -7,14 +7,7 @@ import logging
 import pytest
 
 from headish.calls import ENDPOINTS, open_call
-from headish.errors import (
-    CallError,
-    CallRefused,
-    InvalidAddress,
-    InvalidReply,
-    MissingKey,
-    Unreachable,
-)
+from headish.errors import CallError, CallRefused, InvalidAddress, InvalidReply, MissingKey, Unreachable
 from support.asking import BODY, EVENTS, HTML, KEY, Rerouted, ask
 from support.loopback import Loopback, Request, event_stream
 

@@ -14,14 +14,7 @@ from headish.database.dialects import connect
 from headish.database.isolation.grants import EVERYWHERE
 from headish.database.revisions import REVISIONS
 from headish.database.upgrade import upgrade_schema
-from headish.errors import (
-    DatabaseError,
-    InvalidArgument,
-    NotEntered,
-    NotIsolated,
-    RoleMissing,
-    UnknownSpace,
-)
+from headish.errors import DatabaseError, InvalidArgument, NotEntered, NotIsolated, RoleMissing, UnknownSpace
 from support.growing import texts
 from support.places import FilePlace
 from support.secured import Logins

@@ -25,17 +25,7 @@ from headish.values.access.tokens import make_token
 from support.gateways import PATIENCE_SECONDS, Running, running
 from support.sockets import SocketUpstream, completed, create, created, said
 from support.upstream import Upstream, answer
-from support.websockets import (
-    PATH,
-    RawEnds,
-    answered,
-    head_of,
-    open_socket,
-    read_bytes,
-    receive,
-    requests_of,
-    wait_for,
-)
+from support.websockets import PATH, RawEnds, answered, head_of, open_socket, read_bytes, receive, requests_of, wait_for
 
 pytestmark = pytest.mark.slow
 

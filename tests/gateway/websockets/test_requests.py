@@ -21,17 +21,7 @@ from headish.values.access.tokens import Token, make_token, token_hash
 from support.gateways import PATIENCE_SECONDS, Running, running
 from support.sockets import Close, SocketUpstream, completed, create, created, reply, said
 from support.upstream import CUT
-from support.websockets import (
-    KEY,
-    RawEnds,
-    answered,
-    open_socket,
-    read_bytes,
-    receive,
-    requests_of,
-    told,
-    wait_for,
-)
+from support.websockets import KEY, RawEnds, answered, open_socket, read_bytes, receive, requests_of, told, wait_for
 
 pytestmark = pytest.mark.slow
 

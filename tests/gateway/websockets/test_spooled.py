@@ -14,16 +14,7 @@ from headish.gateway.recording.messages import SocketMessage
 from headish.gateway.recording.sockets import _read_event
 from support.gateways import PATIENCE_SECONDS, running
 from support.sockets import SocketUpstream, completed, create
-from support.websockets import (
-    PATH,
-    RawEnds,
-    answered,
-    open_socket,
-    read_bytes,
-    receive,
-    requests_of,
-    wait_for,
-)
+from support.websockets import PATH, RawEnds, answered, open_socket, read_bytes, receive, requests_of, wait_for
 
 pytestmark = pytest.mark.slow
 

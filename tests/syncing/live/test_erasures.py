@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from headish.database.sqlite import SQLiteBackend
-from headish.errors import (
-    RemoteRefused,
-    UnknownErasure,
-)
+from headish.errors import RemoteRefused, UnknownErasure
 from headish.rows.elsewhere.notices import all_notices
 from headish.syncing import erasures
 from support.ends import Ends, pull, sync

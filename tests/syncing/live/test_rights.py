@@ -9,12 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from headish import Store
-from headish.errors import (
-    CorruptRecord,
-    InvalidArgument,
-    RemoteRefused,
-    RemoteUnavailable,
-)
+from headish.errors import CorruptRecord, InvalidArgument, RemoteRefused, RemoteUnavailable
 from headish.store.keeping.sharing import live, places
 from headish.syncing.remotes import SeenLog, read_remotes, store_remote
 from support.ends import Ends, outcomes, push, sync

@@ -11,10 +11,7 @@ import pytest
 
 from headish import Store, restore
 from headish.bundles.live import Hello
-from headish.errors import (
-    RemoteUnavailable,
-    SecretsFound,
-)
+from headish.errors import RemoteUnavailable, SecretsFound
 from headish.remotes.commands import Pipes
 from headish.store.asking.origins import is_strangers
 from headish.store.keeping.sharing import exchanges

@@ -12,16 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from headish.bundles.live import (
-    Hello,
-    LiveKind,
-)
-from headish.errors import (
-    ForeignConflict,
-    HeadishError,
-    InvalidBundle,
-    RemoteUnavailable,
-)
+from headish.bundles.live import Hello, LiveKind
+from headish.errors import ForeignConflict, HeadishError, InvalidBundle, RemoteUnavailable
 from headish.remotes import commands
 from headish.remotes.commands import Pipes
 from headish.syncing.live import wire as wire_module

@@ -8,14 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from headish_cli.configuration import (
-    KEYS,
-    PATHS,
-    changed_config,
-    check_value,
-    config_path,
-    read_config,
-)
+from headish_cli.configuration import KEYS, PATHS, changed_config, check_value, config_path, read_config
 from headish_cli.options import GlobalOptions, json_option
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import Told, one_line, pad, print_json_lines, say, write

@@ -11,16 +11,7 @@ from headish.content.encoding import read_checked
 from headish.content.forms.customs import INPUT, is_custom, text_of
 from headish.content.forms.layout import is_nothing
 from headish.errors import InvalidContent, Unmappable
-from headish.values.blocks import (
-    ContentBlock,
-    Document,
-    ProviderBlock,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
-    kind_of,
-)
+from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse, kind_of
 
 WHAT = "a message"
 FORM = "form"

@@ -10,26 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from headish.database.isolation import collected, locating
 from headish.database.isolation.catalog import PUBLIC, Catalog, SampledColumn
-from headish.database.isolation.grants import (
-    ERASER,
-    HELD,
-    MEMBER,
-    OWNER,
-    READER,
-    ROLES,
-    VERSION,
-    WRITER,
-    Grant,
-    grants,
-)
-from headish.database.isolation.objects import (
-    ALL_SPACES,
-    FUNCTIONS,
-    GUARDED,
-    MEMBERS,
-    Policy,
-    policies_of,
-)
+from headish.database.isolation.grants import ERASER, HELD, MEMBER, OWNER, READER, ROLES, VERSION, WRITER, Grant, grants
+from headish.database.isolation.objects import ALL_SPACES, FUNCTIONS, GUARDED, MEMBERS, Policy, policies_of
 from headish.values.results.plain import PlainResult
 
 DIGESTS = ("turn_digest_whole", "turn", "(space, digest)")

@@ -14,14 +14,7 @@ from headish.database.query import SchemaConnection
 from headish.database.revisions import REVISION
 from headish.database.spreading import not_spread
 from headish.database.upgrade import current_revision
-from headish.errors import (
-    DatabaseError,
-    DatabaseTooOld,
-    InvalidArgument,
-    RoleMissing,
-    UnknownDatabase,
-    shown,
-)
+from headish.errors import DatabaseError, DatabaseTooOld, InvalidArgument, RoleMissing, UnknownDatabase, shown
 from headish.values.results.plain import PlainResult
 
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('headish db secure'))"

@@ -15,14 +15,7 @@ from aiohttp import web
 from headish.calls.endpoints import find_endpoint
 from headish.calls.keys import find_key
 from headish.errors import HeadishError
-from headish.gateway.passing.access import (
-    AccessFile,
-    ShownToken,
-    find_admitted,
-    find_upstream,
-    shape_of,
-    shown_token,
-)
+from headish.gateway.passing.access import AccessFile, ShownToken, find_admitted, find_upstream, shape_of, shown_token
 from headish.gateway.passing.headers import (
     UPGRADE,
     Pairs,

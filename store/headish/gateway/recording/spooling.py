@@ -14,17 +14,7 @@ from functools import partial
 
 from headish.gateway.recording.bodies import RecordedBody
 from headish.gateway.recording.messages import HeldBytes
-from headish.gateway.spool import (
-    CallBegin,
-    CallEnd,
-    ResponseHead,
-    SpoolFrame,
-    SpoolKind,
-    SpoolWriter,
-    begin,
-    end,
-    head,
-)
+from headish.gateway.spool import CallBegin, CallEnd, ResponseHead, SpoolFrame, SpoolKind, SpoolWriter, begin, end, head
 
 GATHERED_SECONDS = 0.01
 """How long chunks are gathered: a killed gateway loses at most this much time of them."""

@@ -10,14 +10,7 @@ from headish.history.conversations.records import ListedConversation, read_conve
 from headish.history.reading.find import find_turn
 from headish.history.reading.versions import find_firsts
 from headish.rows.bookmarks import find_bookmark
-from headish.rows.conversations import (
-    First,
-    names_in,
-    newest_in,
-    record_by_key,
-    record_of_bookmark,
-    records_below_key,
-)
+from headish.rows.conversations import First, names_in, newest_in, record_by_key, record_of_bookmark, records_below_key
 from headish.rows.turns import parent_at, turn_by_id
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId, as_turn_id

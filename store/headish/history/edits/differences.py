@@ -19,13 +19,7 @@ from headish.database.query import Connection
 from headish.errors import InvalidArgument
 from headish.history.edits.ranges import BOTH, Range, find_range
 from headish.history.edits.words import Alike, Piece, align, count_words, diff_words
-from headish.history.reading.decode import (
-    Resolver,
-    complete_turns,
-    read_attributes,
-    read_blocks,
-    read_mapping,
-)
+from headish.history.reading.decode import Resolver, complete_turns, read_attributes, read_blocks, read_mapping
 from headish.history.reading.find import find_place
 from headish.history.reading.order import arrange, without
 from headish.history.reading.walk import read_backwards, read_checked

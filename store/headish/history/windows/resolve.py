@@ -9,10 +9,7 @@ import msgspec
 
 from headish.content.unfinished import without_partial
 from headish.database.query import Connection
-from headish.history.reading.decode import (
-    read_all_blocks,
-    read_messages,
-)
+from headish.history.reading.decode import read_all_blocks, read_messages
 from headish.history.reading.options import resolve_options
 from headish.rows.threads.walks import Walked, read_marked, read_marked_within
 from headish.values.blocks import Erased, erased_in

@@ -19,13 +19,7 @@ from headish.history.writing.lanes.lane import Lane, LaneForm, LaneTurn, load_la
 from headish.history.writing.lanes.naming import FOLDED, LAST, LaneName, name_lane
 from headish.history.writing.lanes.placing import PlacedList, find_known, place_behind, place_list
 from headish.rows.bookmarks import find_bookmark
-from headish.rows.calls import (
-    StoredCall,
-    add_call,
-    find_call,
-    list_calls_of_lane,
-    say_of_call,
-)
+from headish.rows.calls import StoredCall, add_call, find_call, list_calls_of_lane, say_of_call
 from headish.rows.conversations import record_by_key
 from headish.rows.objects import Put, find_object, put_object
 from headish.rows.turns import StoredTurn, turn_at, turn_by_id

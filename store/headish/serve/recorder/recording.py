@@ -14,14 +14,7 @@ from headish.content.secrecy import hide_shapes
 from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken
 from headish.gateway.spool import UNREADABLE, SpooledCall
 from headish.gateway.spool.arriving import ArrivingCall
-from headish.history.writing.calls import (
-    CallPlan,
-    LaneMemory,
-    RecordedCall,
-    end_of,
-    find_known_turn,
-    record_call,
-)
+from headish.history.writing.calls import CallPlan, LaneMemory, RecordedCall, end_of, find_known_turn, record_call
 from headish.history.writing.lanes.lane import LaneForm, is_led_by
 from headish.history.writing.lanes.naming import LaneName
 from headish.rows.calls import call_of_response

@@ -8,13 +8,7 @@ from typing import Any
 
 from headish.database.query import Connection
 from headish.errors import UnknownPointer
-from headish.history.definitions import (
-    DEFAULT_NAME,
-    encode_default,
-    find_default,
-    find_pointer,
-    read_named_pointer,
-)
+from headish.history.definitions import DEFAULT_NAME, encode_default, find_default, find_pointer, read_named_pointer
 from headish.providers.pointers import NamedPointer, Pointer, encode_pointer, make_pointer
 from headish.rows.definitions import (
     DEFAULT,

@@ -9,14 +9,7 @@ from headish.errors import InvalidArgument, shown
 from headish.store.reading.follow import follow
 from headish.store.space import Space
 from headish.values.checks.doors import TEXT, Kind, door
-from headish.values.results.changes import (
-    Change,
-    DefinitionChange,
-    ErasureChange,
-    MoveChange,
-    RecordChange,
-    TurnChange,
-)
+from headish.values.results.changes import Change, DefinitionChange, ErasureChange, MoveChange, RecordChange, TurnChange
 from headish.values.results.erasures import SCRUB
 from headish.values.results.reports import Audited, Authored
 

@@ -7,14 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
-from headish.errors import (
-    InvalidArgument,
-    InvalidName,
-    UnknownFormat,
-    UnknownPointer,
-    UnknownServer,
-    Unmappable,
-)
+from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer, Unmappable
 from headish.history.definitions import find_pointer, pointer_named, tools_served
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.documents import with_documents

@@ -7,13 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from headish.content.drafts import (
-    DocumentOptions,
-    Draft,
-    TurnOptions,
-    make_document_draft,
-    make_draft,
-)
+from headish.content.drafts import DocumentOptions, Draft, TurnOptions, make_document_draft, make_draft
 from headish.content.encoding import Content
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, TooLarge, shown

@@ -14,15 +14,7 @@ from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidImport, InvalidTranscript, UnknownFormat
 from headish.imports.archives import CHUNK_BYTES
 from headish.imports.detection import detect_beginning
-from headish.imports.folders import (
-    LOGS,
-    changed_files,
-    choose_sessions,
-    list_files,
-    make_stamp,
-    read_stamps,
-    stamp_of,
-)
+from headish.imports.folders import LOGS, changed_files, choose_sessions, list_files, make_stamp, read_stamps, stamp_of
 from headish.imports.imported import Imported, ThreadNaming
 from headish.imports.keeping.known import FORMATS as REMEMBERED
 from headish.imports.keeping.known import ExportMemory, KnownExports, read_known, read_noted

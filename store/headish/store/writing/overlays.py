@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from headish.content.encoding import Content, read_content
 from headish.database.query import Connection
-from headish.errors import (
-    CallError,
-    InvalidArgument,
-    InvalidReply,
-    SummaryFailed,
-)
+from headish.errors import CallError, InvalidArgument, InvalidReply, SummaryFailed
 from headish.history.definitions import find_pointer
 from headish.history.overlays.covering import put_in_place, read_covered
 from headish.history.overlays.laying import Blocks, Covering, OverlayPlan, Write, find_covered, lay

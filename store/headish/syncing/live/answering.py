@@ -41,12 +41,7 @@ from headish.bundles.live import (
 )
 from headish.bundles.records import PAGE_TURNS, SentName, TurnRecord
 from headish.database.query import Connection
-from headish.errors import (
-    InvalidArgument,
-    InvalidBundle,
-    ReadOnly,
-    RemoteUnavailable,
-)
+from headish.errors import InvalidArgument, InvalidBundle, ReadOnly, RemoteUnavailable
 from headish.history.conversations.changing import write_arrived_record
 from headish.history.feeds.cursors import find_end, is_held, parse_cursor
 from headish.history.signatures import as_sent
@@ -56,13 +51,7 @@ from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.sealed import sealed_behind, sealed_with
 from headish.rows.signatures import StoredSignature, all_signatures, last_signature
 from headish.rows.turns import turn_at, turn_by_id
-from headish.syncing.bundling import (
-    SyncTarget,
-    apply_bundle,
-    receipts_behind,
-    store_arrived_signatures,
-    write_locked,
-)
+from headish.syncing.bundling import SyncTarget, apply_bundle, receipts_behind, store_arrived_signatures, write_locked
 from headish.syncing.departing import Departing, all_names, all_records, take_pages
 from headish.syncing.erasures import ErasuresThere, ids_of_applied, ids_of_erasures
 from headish.syncing.live.ranges import answer_ranges, check_mark, check_ranges, list_turn

@@ -9,12 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headish.bundles.live import (
-    LIVE,
-    LiveKind,
-    LiveRefusal,
-    Welcome,
-)
+from headish.bundles.live import LIVE, LiveKind, LiveRefusal, Welcome
 from headish.calls import posting
 from headish.content.frames import FrameWriter
 from headish.errors import (

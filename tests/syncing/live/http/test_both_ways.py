@@ -19,11 +19,7 @@ import pytest
 
 from headish import Database, Store
 from headish.calls import posting
-from headish.errors import (
-    InvalidArgument,
-    RemoteRefused,
-    RemoteUnavailable,
-)
+from headish.errors import InvalidArgument, RemoteRefused, RemoteUnavailable
 from headish.rows.elsewhere.arrivals import arrivals_among
 from headish.store.asking.origins import acting_options, is_strangers
 from headish.syncing.live import answering

@@ -18,20 +18,10 @@ import httpx2 as httpx
 import pytest
 
 from headish import Database
-from headish.bundles.live import (
-    LIVE,
-    AskHead,
-    AskPages,
-    LiveKind,
-    NameLease,
-    NameLeases,
-)
+from headish.bundles.live import LIVE, AskHead, AskPages, LiveKind, NameLease, NameLeases
 from headish.calls.posting import MEDIA_TYPE
 from headish.content.frames import read_frames
-from headish.errors import (
-    RemoteRefused,
-    RemoteUnavailable,
-)
+from headish.errors import RemoteRefused, RemoteUnavailable
 from headish.serve.sync import endpoint
 from headish.syncing.live import answering
 from support.machines import Machine

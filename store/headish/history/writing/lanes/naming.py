@@ -11,9 +11,7 @@ from headish.history.conversations.changing import change_record
 from headish.history.conversations.records import ListedConversation
 from headish.history.reading.decode import read_mapping
 from headish.rows.bookmarks import find_bookmark, set_bookmark
-from headish.rows.calls import (
-    list_calls_of_lane,
-)
+from headish.rows.calls import list_calls_of_lane
 from headish.rows.conversations import find_record, record_by_key, records_below_key
 from headish.rows.moves import has_log
 from headish.rows.turns import StoredTurn

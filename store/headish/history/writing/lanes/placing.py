@@ -20,15 +20,7 @@ from headish.database.query import Connection
 from headish.history.reading.decode import read_blocks, read_payload
 from headish.history.windows.states import REPLACE
 from headish.history.writing.append import append
-from headish.history.writing.lanes.lane import (
-    SYSTEM,
-    Lane,
-    LaneForm,
-    LaneTurn,
-    lane_turn,
-    load_lane,
-    natives_of,
-)
+from headish.history.writing.lanes.lane import SYSTEM, Lane, LaneForm, LaneTurn, lane_turn, load_lane, natives_of
 from headish.history.writing.record import ListMatch, digests_of_list, match_recorded
 from headish.rows.threads.listings import children
 from headish.rows.turns import StoredTurn, turn_at

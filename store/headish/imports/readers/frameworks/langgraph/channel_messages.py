@@ -20,13 +20,7 @@ from headish.errors import HeadishError
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import SourceMessage
 from headish.imports.readers.frameworks.langgraph.checkpoint_values import Revivable
-from headish.transcripts.frameworks.langchain.facts import (
-    OPENAI_ROLE,
-    ROLES,
-    Fields,
-    kind_of_message,
-    reply_of,
-)
+from headish.transcripts.frameworks.langchain.facts import OPENAI_ROLE, ROLES, Fields, kind_of_message, reply_of
 from headish.transcripts.frameworks.langchain.messages import split
 from headish.values import shapes
 
