@@ -311,6 +311,8 @@ class TestRoundTrips:
             assert json.loads(other.export(head.id, format)) == json.loads(line)
             roles = [message.role for message in other.resolve(head.id).messages]
             assert roles == ["system", "user", "assistant", "tool", "assistant"]
+            if format != "sharegpt":  # which has no place for it in its turn
+                assert other.resolve(head.id).messages[1].to_dict()["content"][1] == picture
 
     def test_what_stands_beside_calls_of_sharegpt_comes_back(self, store: Store) -> None:
         thought = {"type": "thinking", "text": "hm", "provider": "openai"}

@@ -154,9 +154,9 @@ class _DatasetRow:
         if not isinstance(message, Mapping):
             self._given.notes.break_off(where, "a message is an object")
             return None, {}
-        entry, meta = read_said(message, call) if is_sharegpt(message) else (message, {})
+        entry, meta = read_said(message, call) if is_sharegpt(message) else (_with_pictures(message), {})
         foreign = read_native(CHAT, entry, self._given.notes, where)
-        # The form of a ShareGPT message would be that of the entry made here, which no file holds.
+        # The form of another message would be that of the entry made here, which no file holds.
         return (foreign._replace(form=None) if foreign is not None and entry is not message else foreign), meta
 
     def _say(
@@ -177,6 +177,25 @@ class _DatasetRow:
         )  # fmt: skip
         self._nodes.append(node)
         return id
+
+
+def _with_pictures(message: Message) -> Message:
+    """Return a message of Hugging Face with its pictures as Chat Completions has them; any other as it is."""
+    content = shapes.listed(message.get("content"))
+    pictures = {at: part["url"] for at, part in enumerate(content) if _is_picture(part)}
+    if not pictures:
+        return message
+    parts = [
+        {"type": "image_url", "image_url": {"url": pictures[at]}} if at in pictures else part
+        for at, part in enumerate(content)
+    ]
+    return {**message, "content": parts}
+
+
+def _is_picture(part: Any) -> bool:
+    if not isinstance(part, Mapping) or part.keys() != {"type", "url"}:
+        return False
+    return part["type"] == "image" and shapes.text(part["url"]) != ""
 
 
 def _beside(row: Mapping[str, Any]) -> dict[str, Any]:
