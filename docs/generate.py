@@ -233,18 +233,18 @@ def write_erasing() -> str:
 
 
 def write_errors() -> str:
-    """Return the page with the tree of errors, the docstring of each, and the limits."""
-    # The table below explains each error, so the tree has only their names.
-    tree = re.sub(r"([├└]── \w+) .*", r"\1", text_of(errors).replace("::\n", "\n", 1))
-    parts = ["# Errors and limits\n", NOTE, tree, "\n\n| error | |\n|---|---|\n"]
-    classes = dict(inspect.getmembers(errors, inspect.isclass))
-    for name in re.findall(r"\w+", tree):
-        value = classes.get(name)
-        if value is not None and issubclass(value, errors.HeadishError):
-            parts.append(f"| `{name}` | {' '.join(text_of(value).split())}{_also(value)} |\n")
+    """Return the page with every error, indented below the one that it is a kind of, its docstring, and the limits."""
+    text = text_of(errors)
+    said = re.sub(r"^(    .*\n)+\n", "", text, count=1, flags=re.M)
+    parts = ["# Errors and limits\n", NOTE, said, "\n\n| error, and below it its kinds | |\n|---|---|\n"]
+    for branches, name in re.findall(r"^    ([│├└─ ]*)(\w+)", text, re.M):
+        error = getattr(errors, name)
+        indent = "&emsp;" * (len(branches) // 4)
+        parts.append(f"| {indent}`{name}` | {' '.join(text_of(error).split())}{_also(error)} |\n")
     parts += ["\n## Limits\n\n", text_of(limits), "\n\n| limit | value | |\n|---|---|---|\n"]
     for name, doc in _attribute_docstrings(limits).items():
-        parts.append(f"| `{name}` | {getattr(limits, name):,} | {doc.split(chr(10) * 2)[0]} |\n")
+        said = " ".join(doc.split(chr(10) * 2)[0].split())
+        parts.append(f"| `{name}` | {getattr(limits, name):,} | {said} |\n")
     return "".join(parts)
 
 

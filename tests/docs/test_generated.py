@@ -67,3 +67,13 @@ def test_every_generated_page_is_checked(generate: ModuleType) -> None:
     }
     pages |= {f"providers/dialects/{name}.md" for name in DIALECTS}
     assert generate.PAGES.keys() == pages | {f"providers/{provider}.md" for provider in PROVIDERS}
+
+
+def test_the_page_of_errors_has_a_whole_row_for_each_error_and_each_limit() -> None:
+    tables = [each.split("\n\n")[0] for each in (DOCS / "reference/errors.md").read_text("utf-8").split("|---|\n")[1:]]
+    for table in tables:
+        rows = table.strip().split("\n")
+        assert [row for row in rows if not row.startswith("| ") or not row.endswith(" |")] == []
+        names = [row.split("`")[1] for row in rows]
+        assert len(set(names)) == len(names)
+    assert len(tables) == 2

@@ -114,12 +114,10 @@
         └── CorruptRecord         stored bytes that do not decode or disagree with their address
             └── CorruptTurn       those of a turn
 
-The facts are attributes, so that a program need not read the sentence. ``code`` is the
-specification's word for the error, if it has one.
+The facts are attributes. ``code`` is the specification's word for the error, if it has one.
 
-A value of the wrong Python type is an InputError like any other bad value, and no TypeError: what a program passes on
-may come from anywhere, and one ``except`` is enough. Only a call that does not fit the signature (an unknown keyword, a
-missing argument) is Python's own TypeError.
+A value of the wrong Python type is an InputError, too. Only a call that does not fit the signature (an unknown keyword,
+a missing argument) is Python's own TypeError.
 """
 
 from __future__ import annotations

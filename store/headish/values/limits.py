@@ -7,8 +7,8 @@ PAYLOAD_LIMIT_BYTES = 100 * 1024 * 1024
 """The largest payload of a turn. ``Store.open(payload_limit_bytes=…)`` sets another one. Error: ``TooLarge``."""
 
 INLINE_BYTES = 2048
-"""The largest payload that is stored in the row of its turn; larger ones are stored once per space. No limit of a
-caller. docs/explanation/performance.md says what was measured."""
+"""The largest payload that is stored in the row of its turn; larger ones are stored once per space
+(docs/adr/0120-what-was-tried-for-speed.md)."""
 
 MAPPING_LIMIT_BYTES = 1024 * 1024
 """The largest JSON text of a turn's inherited options, attributes or application meta, each. Error: ``TooLarge``."""
