@@ -1,7 +1,7 @@
 """Add, read, pop and drop the turns of a session under its name, each in one transaction.
 
-A writer locks the space, so two threads, tasks or processes on one session lose nothing: turns that are added together
-stay together, and a pop removes exactly the turn that it returns.
+Writers of one session lose nothing: turns that are added together stay together, and a pop removes exactly the turn
+that it returns.
 
 Each function takes a store. Call it in the block of ``DatabaseHold.use``, and from a coroutine through ``finish``.
 """

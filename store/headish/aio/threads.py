@@ -42,11 +42,11 @@ async def finish(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs)
     If the task is cancelled while the call waits for a thread, the call is taken back and never runs. If it is
     cancelled while the call runs, however often, ``CancelledError`` is raised once the call is over; ``outcome_of``
     returns the outcome. The error of a call that failed is then the ``__cause__``, and the loop's exception handler
-    gets it, too, since most callers drop a ``CancelledError``.
+    gets it, too.
 
-    The call sees the context variables of the task. It may come from any loop of any thread, and from a forked child.
-    A call that is made inside another one has a thread of its own: it must not wait for those that wait for it.
-    At its exit, the interpreter waits for calls that have begun; a new one runs in the thread of its loop.
+    The call sees the context variables of the task. It may come from any loop of any thread, and from a forked child. A
+    call that is made inside another one has a thread of its own. At its exit, the interpreter waits for calls that have
+    begun; a new one runs in the thread of its loop.
     Cost: 30 to 60 µs on top of the call.
     Raises: what the call raises; RuntimeError without a running loop.
     """

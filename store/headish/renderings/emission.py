@@ -19,9 +19,8 @@ Written = str | dict[str, Any]
 def emit(window: ContextWindow, target: str, **settings: Any) -> Written:
     """A window as a transcript (text), as the messages of an API (JSON text), or as a provider's request body (data).
 
-    ``TARGETS`` holds every name. ``chat`` and ``responses`` are the messages alone, as ``Store.export`` writes them;
-    ``anthropic`` is the provider's request. The messages are written from the model;
-    ``Store.export`` gives an imported thread back as it was.
+    ``TARGETS`` holds every name. ``chat`` and ``responses`` are the messages alone; ``anthropic`` is the provider's
+    request. Only ``Store.export`` gives an imported thread back as it was.
 
     ``settings`` of a transcript: ``drop``, the words for what the format cannot carry and may be given up; ``tools``,
     definitions as MCP lists them, written where the format has a place. Its header says what the window's options do.

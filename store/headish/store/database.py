@@ -134,9 +134,9 @@ class Database:
         A ``dest`` that ends with ``.db``, ``.sqlite`` or ``.sqlite3`` becomes a SQLite database without free pages,
         which can be opened as it is; it takes a SQLite database to make one. Any other is a file of frames
         (``headish-backup-1``) that ``restore`` puts back into either kind of database. The file gets its name once it
-        is whole and was checked, and nothing is ever overwritten. ``verify="full"`` reads the backup back and derives
-        every hash of it again; ``quick`` compares the sums of its frames, or asks SQLite. ``progress`` is called with
-        numbers of turns.
+        is whole and checked; nothing is overwritten. ``verify="full"`` reads the backup back and derives every hash of
+        it again; ``quick`` compares the sums of its frames, or asks SQLite. ``progress`` is called with numbers of
+        turns.
         Cost: memory for a page; disk for the backup, and as much again to verify frames in full.
         Raises: FileTaken, InvalidArgument, InvalidBackup where it does not verify, DatabaseError.
         """

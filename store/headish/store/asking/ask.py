@@ -139,9 +139,8 @@ def open_answer(
     ``bookmark`` moves on to the reply if it still points there by then; left out, the one that the headish names.
     ``ptr``, ``to``, ``model`` and ``tools`` are those of ``request``. ``options`` are further settings of ``request``,
     and how the provider is called (``headish.calls.open_call``): ``base_url``, ``key_env``, ``headers``, ``timeouts``
-    (or the seconds that the provider may be silent, or a mapping of ``connect``, ``first_byte``, ``silence``, ``total``
-    to seconds; a whole call ends after an hour unless they say otherwise), ``attempts``, ``told`` and ``stop``.
-    ``params`` are for this call alone, and kept in the reply's meta.
+    (the seconds that the provider may be silent, or those of ``store.pointers.set``; by default a call ends after an
+    hour), ``attempts``, ``told`` and ``stop``. ``params`` are for this call alone, and kept in the reply's meta.
     Raises: as ``request``; CallError where nothing of an answer came.
     """
     # First: an answer that cannot be stored must not be paid for.

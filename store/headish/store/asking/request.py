@@ -83,8 +83,7 @@ def request(
     overrides both, for this request alone. The tools are those of the thread's ``servers`` (``Store.tools``) and those
     in ``tools``. Further ``settings`` are those of ``headish.providers.Settings``.
 
-    ``budget`` is how many tokens the request may have: what does not fit is left out, with a note. ``"auto"`` is what
-    the pointer's ``context_window`` leaves for it. ``count`` counts the tokens of a text; see ``Store.tokens``.
+    ``budget`` and ``count`` are those of ``resolve``; ``"auto"`` goes by the pointer that is asked.
 
     ``dialect`` is how the server speaks Chat Completions; without it, it follows from ``base_url``, the server to ask
     instead of the pointer's, else from the pointer. Options of turns that came from elsewhere (a bundle, a remote that

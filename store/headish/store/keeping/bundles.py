@@ -98,11 +98,10 @@ class Bundles(SpacePart):
         """Store the turns, names and records of a bundle. Nothing that is here is changed: a turn that is here already
         stays as it is, and a name moves only forward, along turns or along turns that say the same.
 
-        Turns that arrive do not become the newest turn: ``@`` stays, unless nothing was said here yet. A key that a
-        turn has here already stays with that turn. A page is stored whole or not at all, so a bundle that breaks off
-        leaves a consistent history, and can be applied again. The signature of a signed bundle is judged before
-        anything is stored. ``require_signed`` takes only a bundle that somebody in ``signers`` has signed; ``signers``
-        and ``revoked`` are the lists of ``Store.signatures``.
+        ``@`` stays, unless nothing was said here yet. A key that a turn has here already stays with that turn. A page
+        is stored whole or not at all, so a bundle that broke off can be applied again. The signature of a signed bundle
+        is judged before anything is stored. ``require_signed`` takes only a bundle that somebody in ``signers`` has
+        signed; ``signers`` and ``revoked`` are the lists of ``Store.signatures``.
         Cost: for 500 turns, one statement for each 64, one for each new branch, and about ten. A signed bundle is read
         twice.
         Raises: InvalidBundle, for a bad signature too; NotSigned, SigningFailed, MissingParents, ForeignConflict,

@@ -147,11 +147,10 @@ class Conversations(SpacePart):
         search index. ``after`` is that of the page before. ``erased`` also shows conversations of which nothing is
         left, ``twins`` those without a name that came from another store and repeat one of here. A page may have fewer
         entries than ``limit``, even none, and more may follow: the end is where its ``after`` is None.
-        Cost: six statements, and one more for each 64 entries; a step for each fork on the way to an entry. For those
-        without a bookmark eight chains are looked at for each entry; and every bookmark, unless each of these chains
-        ends with a turn whose name moved along with it. With ``tool``, a few statements are run for each entry, and
-        turns that use it are looked for among those between the newest and the oldest of the page, until every entry
-        has one.
+        Cost: six statements, and one more for each 64 entries; a step for each fork on the way to an entry. For each
+        entry without a bookmark eight chains are looked at; and every bookmark, unless each of these chains ends with a
+        turn whose name moved along with it. With ``tool``, a few statements are run for each entry, and turns that use
+        it are looked for between the newest and the oldest of the page.
         Raises: InvalidArgument.
         """
         if type(limit) is not int or not 0 < limit <= LIMIT:

@@ -80,11 +80,10 @@ def export_each(
     """Export conversations one by one: those of the headishes, or all of the space, each as the thread of its tip.
 
     ``format`` and ``settings`` are those of ``export``, or of ``render`` for ``html``, ``markdown`` and ``text``. JSON
-    comes as one line each, so that the texts together are JSON Lines. Bookmarks come first, by name, then conversations
-    without one, the newest first. A conversation that the format cannot carry, or that is damaged, comes with
-    ``refused`` and without ``text``, and the others follow. A conversation without an answer that a trainer may see has
-    neither. ``branches``, for JSON: each conversation is followed by its other branches, each once, under the ids of
-    their last turns.
+    comes as one line each. Bookmarks come first, by name, then conversations without one, the newest first. A
+    conversation that the format cannot carry, or that is damaged, comes with ``refused`` and without ``text``, and the
+    others follow. A conversation without an answer that a trainer may see has neither. ``branches``, for JSON: each
+    conversation is followed by its other branches, each once, under the ids of their last turns.
     Cost: memory holds one thread, with ``branches`` one tree; each is read in a transaction of its own.
     Raises: UnknownFormat, InvalidArgument; for ``headishes`` also what ``export`` raises for a headish.
     """

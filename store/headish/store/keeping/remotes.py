@@ -61,11 +61,10 @@ class Remotes(SpacePart):
         ``device`` is this store's name there, by default the machine's. headish encrypts what it puts there, unless
         ``plain`` says otherwise. The first store that adds a place makes its key; a later one must be invited, or knows
         the ``passphrase``, which ``HEADISH_PASSPHRASE`` or the file ``HEADISH_PASSPHRASE_FILE`` gives. Compare the
-        fingerprint with that on the other machine, or give it as ``key``: who knew the passphrase once, or keeps an old
-        state of the place, could have put another key there. Keys of a bucket come from the environment or the
-        provider's files; the key of the remote lies in a file beside the configuration, never in the database.
-        ``key_env`` names the environment variable, or the keyring's entry as ``keyring:NAME``, that holds the token of
-        a server, with the right ``sync`` there.
+        fingerprint with that on the other machine, or give it as ``key``: the key there could be another one. Keys of a
+        bucket come from the environment or the provider's files; the key of the remote is in a file beside the
+        configuration. ``key_env`` names the environment variable, or the keyring's entry as ``keyring:NAME``, that
+        holds the token of a server, with the right ``sync`` there.
         Raises: RemoteTaken, InvalidName, InvalidArgument, RemoteUnavailable; NotADevice for another passphrase, another
         key, or one that opens none of the logs there.
         """
@@ -107,11 +106,11 @@ class Remotes(SpacePart):
         ``key`` confirms the fingerprint of the remote's key, which ``invite`` or ``revoke`` on another machine
         returned: only that key is accepted. ``names`` is the pattern of bookmarks that a pull may make here.
         ``erasures`` says what an erasure on another device does here: ``apply``, ``ask`` or ``ignore``. ``trust``: the
-        options of turns that come from a remote without encryption take effect in requests here, as one's own do;
-        whoever can write to the place then chooses servers and tools. ``sign``: from now on, sign what this store puts
-        there with the key that ``HEADISH_SIGNING_KEY`` names; pulls report the signer. The next push writes anew what
-        is there. ``require_signed``: pulls take only bundles by somebody in the list of signers. ``key_env``: where to
-        find the token of a server from now on, as in ``add``.
+        options of turns from a remote without encryption take effect here; whoever can write to the place then chooses
+        servers and tools. ``sign``: from now on, sign what this store puts there with the key that
+        ``HEADISH_SIGNING_KEY`` names; pulls report the signer. The next push writes anew what is there.
+        ``require_signed``: pulls take only bundles by somebody in the list of signers. ``key_env``: where to find the
+        token of a server from now on, as in ``add``.
         Raises: UnknownRemote, InvalidArgument.
         """
         changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign,
@@ -186,7 +185,7 @@ class Remotes(SpacePart):
         If both sides have moved it, it stays and is reported, unless ``force_with_lease`` is a headish of the turn that
         it points to there: if it still does, it moves to its turn here. ``delete`` removes names there that were
         removed here and have not moved there. ``create`` makes the database of a live remote, or the space in it, if it
-        is missing; without it, a mistyped path is an error.
+        is missing.
         Cost: if nothing is new, one request or round trip; else two, and one for each 16 MiB.
         Raises: UnknownRemote, NoRemoteKey, SecretsFound, RemoteUnavailable, RemoteRolledBack; for a live remote also
         RemoteRefused; InvalidArgument for options about names if the remote is not live.

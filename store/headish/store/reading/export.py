@@ -52,11 +52,9 @@ def export(
 
     Other formats are the messages of an API, in JSON text (``chat``, ``responses``, ``anthropic``, ``gemini``,
     ``cohere``; what was recorded in that form comes back equal), or a row of a data set, one line of JSON
-    (``openai-finetune``, ``hf``, ``sharegpt``). Each message is written in its own form: one that was imported from the
-    same format comes back byte for byte, if its text was canonical; one of another format is converted; one that a
-    program or a provider made is written from the model. A header that headish writes has the version, the model (of
-    ``params``, else of the thread's pointer) and settings of the thread's options, and the tools of its ``servers``, if
-    the format has a place for them.
+    (``openai-finetune``, ``hf``, ``sharegpt``). A message that was imported from the same format comes back byte for
+    byte, if its text was canonical; any other is converted. A header has the version, the model (of ``params``, else of
+    the thread's pointer), settings and tools of the thread, if the format has a place for them.
 
     - ``drop``: what may be lost, by name; anything else is refused. ``as_user``: only what an end user may see.
     - ``for_completion``: without the reasoning of finished turns, as ``policy`` drops it (``ocm`` or ``harmony``), and

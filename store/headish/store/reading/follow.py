@@ -67,9 +67,9 @@ def follow(
 
     A change is one of the structs of ``headish.values.results.changes``. Its ``kind`` is ``turn``, ``move`` (of a
     bookmark), ``record`` (title, tags and key of a conversation), ``definition`` (a pointer or tools) or ``erasure``,
-    and its ``cursor`` is what ``after`` takes to continue after it. ``live`` comes once, when everything that is stored
-    by now was read. With ``wait`` the reader then waits for what comes, else it ends there. ``pulse``: after this many
-    seconds without a change, a ``pulse`` comes.
+    and its ``cursor`` is what ``after`` takes to continue after it. ``live`` comes once, when everything was read. With
+    ``wait`` the reader then waits for what comes, else it ends. ``pulse``: after this many seconds without a change, a
+    ``pulse`` comes.
 
     ``kinds``: only these; ``live`` and ``pulse`` come anyway, so that the cursor of a reader of rare changes advances.
     A name that moves along with a turn is in the turn (``turn.meta.bookmark``); a reader of moves without turns gets a

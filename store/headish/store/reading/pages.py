@@ -61,10 +61,9 @@ def stretch(
 ) -> Stretch:
     """Read ``limit`` consecutive turns of a thread: the last ones, those from ``start`` on, or those around a turn.
 
-    ``around`` is a turn of the thread, to be in the middle; near an end of the thread, the stretch ends there and is
-    just as long. ``start`` counts from 0. ``onward``: the thread continues after the headish, to the end of the branch
-    that began last, and the stretch lies around the headish. Turns are as they were stored; ``faces`` also reads how
-    overlays show them.
+    ``around`` is a turn of the thread, to be in the middle or, near an end, as near as it can be. ``start`` counts from
+    0. ``onward``: the thread continues after the headish, to the end of the branch that began last, and the stretch
+    lies around the headish. Turns are as they were stored; ``faces`` also reads how overlays show them.
     Cost: a statement or two for the links and about ten for each 1,024 turns, however long the thread is; two more for
     ``onward``. ``faces`` looks at every turn of the thread from the stretch on (where branches were merged, at all of
     them), and walks the thread if a turn of the stretch is hidden, or an overlay covers it. Every payload and digest is

@@ -61,14 +61,13 @@ def search(
     (exclusive), the time when a turn was said; ``name``, a pattern of the bookmarks that it leads to (``project-*``);
     ``tag``, one of its conversation; ``tool``, one that it calls or has the result of.
 
-    Turns that were stored since the last search are indexed first; ``progress`` is called with the number of turns.
-    Where nothing can be written, they are read instead, so a turn that was just stored is found either way. Turns are
-    searched as they were stored, even if an overlay hides or rewords them, or another turn supersedes them. If an
-    answer grew between two imports, only its last version is found; ``versions`` finds all. If equal turns came from
-    two stores, one is found; ``twins`` finds all.
-    Cost: six statements, and that of the turns that match, however many others there are. A ranked search weighs the
-    newest 1,000 matches. One by time also looks at what was stored since its last hit was said. The search runs again
-    for more matches while turns that are left out keep the page from being full.
+    New turns are indexed first (``progress`` is called with their number) or, where nothing can be written, read. Turns
+    are searched as they were stored, even if an overlay hides or rewords them, or another turn supersedes them. If an
+    answer grew between two imports, its last version is found (``versions``: all); if equal turns came from two stores,
+    one of them (``twins``: all).
+    Cost: six statements, and that of the turns that match; again while the page is not full because turns are left out.
+    A ranked search weighs the newest 1,000 matches. One by time also looks at what was stored since its last hit was
+    said.
     Raises: InvalidArgument for a query without words and filters, another field or order, a ``limit`` that is not from
     1 to 1,000; InvalidRole.
     """

@@ -37,14 +37,12 @@ def log(
 ) -> list[Turn]:
     """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read.
 
-    As in git, ``A..B`` gives the turns that lead to B and not to A, ``A...B`` those that lead to one of the two and not
-    to both; a side that is left out is ``@``. A text that is the name of a bookmark means the bookmark, even if it
-    contains ``..``.
+    The headish may be a range (docs/reference/headish.md).
 
-    ``since`` and ``until`` choose those that were said from a time on and before one: a datetime with a zone, RFC 3339,
-    a date, ``yesterday``, ``2 hours ago`` (UTC if it has no offset; ``until`` a date includes that day). ``role``
-    chooses those of a role, ``grep`` those whose text contains this one, in upper or lower case. ``limit`` then counts
-    the chosen ones, and every turn before the last of them is looked at.
+    ``since`` and ``until`` choose those that were said from a time on and before one: a datetime with a zone, or a text
+    (docs/reference/headish.md; UTC if it has no offset). ``role`` chooses those of a role, ``grep`` those whose text
+    contains this one, in upper or lower case. ``limit`` then counts the chosen ones, and every turn before the last of
+    them is looked at.
     Raises: InvalidArgument, InvalidRole; CorruptTurn.
     """
     if role is not None and role not in ROLES:
@@ -91,12 +89,11 @@ def messages(
 ) -> Any:
     """The stored turns of a thread in walk order, each with its message; with ``limit``, the last ones.
 
-    Nothing is left out or merged: an answer that was cut off is given as it was stored. Only the returned turns are
-    read. With ``form`` (``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``): the messages alone, as a
-    client of that API holds them. What was recorded in the form is equal to what was given; all else is written from
-    the blocks, and ``drop`` names what may be lost. Instructions that the client sent beside its list come first in
-    this one. A thread with overlays is given as a model sees it, so that ``record`` recognises the list when it is sent
-    back.
+    Nothing is left out or merged. Only the returned turns are read. With ``form`` (``chat``, ``responses``,
+    ``anthropic``, ``gemini``, ``cohere``): the messages alone, as a client of that API holds them. What was recorded in
+    the form is equal to what was given; all else is written from the blocks, and ``drop`` names what may be lost.
+    Instructions that the client sent beside its list come first in this one. A thread with overlays is given as a model
+    sees it.
     Cost: a statement or two for the links, and two for each chain that the turns lie in, however long the thread. With
     ``form`` one more, that looks at every turn; with overlays a walk.
     Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0; UnknownFormat; Unmappable

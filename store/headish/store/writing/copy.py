@@ -32,13 +32,12 @@ def copy_to(space: Space, to: str | Space, headish: Headishes = "@", *, keep: bo
 
     ``to`` is the name of a space of this database, or an open store, of another database too. Ids, times, keys,
     digests, seals and documents stay as they are, and the bookmarks that point at these turns go along with the records
-    of their conversations. A turn that is there already is not stored twice, so a thread that has grown can be copied
-    again. Without ``keep`` the bookmarks are removed here (only for a space of this database); the turns stay in both
-    spaces. A bookmark that the other space has may only move forward, from its turn or from an equal one; if it points
-    at a turn equal to the one here, it stays. A key that is taken there stays with its turn, or with its conversation
-    if that begins with an equal turn. A document that a message refers to goes along, unless it continues turns that
-    are not copied. The result names such documents, and the provider pointers, tools and arriving answers of the
-    threads, which stay here.
+    of their conversations. A thread that has grown can be copied again. Without ``keep`` the bookmarks are removed here
+    (only for a space of this database). A bookmark that the other space has may only move forward, from its turn or
+    from an equal one; if it points at a turn equal to the one here, it stays. A key that is taken there stays with its
+    turn, or with its conversation if that begins with an equal turn. A document that a message refers to goes along,
+    unless it continues turns that are not copied. The result names such documents, and the provider pointers, tools and
+    arriving answers of the threads, which stay here.
     Cost: about one statement for fifty new turns, one for each large payload, five for each bookmark.
     Raises: UnknownSpace, UnknownTurn, InvalidArgument for this space itself; TurnTaken for an id that the other space
     has with another seal; BookmarkTaken; KeyTaken for the key of another conversation; QuotaExceeded; CorruptTurn.

@@ -22,9 +22,9 @@ def edit(
 ) -> Edited:
     """Say something else in the place of a turn: a sibling that supersedes it, and is like it in all but its content.
 
-    ``content`` is a text, which takes the place of the turn's text and leaves its other blocks where they are; or a
-    list of blocks (with ``json`` their JSON text), which takes the place of all of them. A document takes bytes, or its
-    text. Role, attributes, type, a document's name, inherited options, cache flag and the application's meta stay.
+    ``content`` is a text, which replaces the turn's text alone; or a list of blocks (with ``json`` their JSON text),
+    which replaces all of them. A document takes bytes, or its text. Role, attributes, type, a document's name,
+    inherited options, cache flag and the application's meta stay.
 
     - ``NAME`` and ``NAME~n`` edit a turn of the bookmark's branch and move the bookmark: to the new turn, or with
       ``keep`` to the end of what is kept. ``bookmarks.set(NAME, "NAME@{1}")`` takes that back. An id moves nothing.

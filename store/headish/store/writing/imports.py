@@ -57,37 +57,31 @@ def import_file(
 ) -> Imported:
     """Import a file (a path, or one open for reading bytes); its format is detected when not given.
 
-    ``oasst``: Open Assistant trees, one per line; some thousand messages are one transaction. Transcripts (``v0.1``,
-    ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one thread, one turn per message. If the file does not parse, nothing is
-    stored, except the file itself as a document with ``keep_raw``. Its tip gets the name ``bookmark``, else that of the
-    file if it is free. The messages of an API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become
-    a thread too, and so do the thread records of the schema reference (``records``: ``{id, role, content, inherited,
-    cache}``, a JSON list or one per line, never detected), whose ``head`` becomes a bookmark and whose older key
-    ``options`` is read as ``inherited``.
+    docs/reference/imports.md has the formats. A transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``) and the
+    messages of an API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become one thread, whose tip
+    gets the name ``bookmark``, else that of the file if it is free. If a transcript does not parse, nothing is stored,
+    except the file itself as a document with ``keep_raw``. Of thread records (``records``, never detected), ``head``
+    becomes a bookmark, and the older key ``options`` is read as ``inherited``.
 
-    Whole conversations of other programs (``claude-code``, ``codex``, ``gemini-cli``, ``chatgpt``, ``claude``, ``llm``,
-    ``cross-stream``, ``openai-agents``, ``langgraph``, ``pydantic-ai``, ``open-webui``, ``librechat``, ``inspect``,
-    ``otel``; exports may be ZIP archives, databases are opened read-only) are kept with every branch, their times,
-    titles and ids; the tip that the program shows gets a name. Rows of data sets and of logs (``hf``,
-    ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores nothing,
-    and one of a file that has grown only the new tails. A record that cannot be read is counted (``Imported.broken``)
-    and reported, and the others are imported. ``told`` gets an ``ImportNote`` for everything that headish has no place
-    for. ``dry_run`` counts, and stores nothing; transcripts do not take it. One ``Preview``
-    (``headish.imports.keeping.storing``) that is given for several files counts what they share once, as it would be
-    stored. A file that is packed with zstd is unpacked while it is read.
+    Conversations of other programs are kept with every branch, their times, titles and ids; the tip that the program
+    shows gets a name. Exports may be ZIP archives, files may be packed with zstd, databases are opened read-only. Rows
+    of data sets and logs are conversations without names. A second import stores nothing, and one of a file that has
+    grown only the new tails. A record that cannot be read is counted (``Imported.broken``) and reported. ``told`` gets
+    an ``ImportNote`` for everything that headish has no place for. ``dry_run`` counts, and stores nothing; transcripts
+    do not take it. One ``Preview`` (``headish.imports.keeping.storing``) for several files counts what they share once.
 
-    Another package may bring a reader under the entry point group ``headish.readers`` (``headish.imports.reader`` says
-    how). Its format is named, never detected, and a built-in name wins.
+    The format of another package's reader (``headish.imports.reader``) is named, never detected, and a built-in name
+    wins.
 
-    ``source`` may also be the URL of a PostgreSQL database (``postgresql://…``) that holds LangGraph's checkpoints. It
-    is read in one read-only transaction. Its password is neither stored nor shown.
+    ``source`` may also be the URL of a PostgreSQL database (``postgresql://…``) with LangGraph's checkpoints: it is
+    read in one read-only transaction, and its password is neither stored nor shown.
 
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
-    ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
-    nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
+    ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import, too, sets the ``bookmark``
+    or moves it forward; ``force`` takes it from wherever it is.
 
-    Exports of ``chatgpt`` and ``claude`` are remembered by a hash. An export that was imported before is not read
-    again, nor a conversation whose bytes are known, and ``told`` gets no notes about them. ``force`` reads all.
+    An export of ``chatgpt`` or ``claude`` that was imported before is not read again, nor a conversation in it whose
+    bytes are known, and ``told`` gets no notes about them. ``force`` reads all.
     Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; BrokenExtension for a reader of
     another package that does not work; InvalidArgument for a ``bookmark`` of trees, which are named by their own ids.
     """
@@ -130,9 +124,9 @@ def import_changed(
     """Import what has changed since the last call: the file, or the sessions of coding agents in a folder (of
     ``format``: ``claude-code``, ``codex``, ``gemini-cli``).
 
-    Repeated calls keep a folder imported while it is written. A new file, or one that was cut off or replaced, is read
-    whole; what is in the space stays as it is. From a session of Claude Code that only grew, the same store reads only
-    what was added. A file that cannot be read is reported, counted as broken, and tried again by the next call.
+    A new file, or one that was cut off or replaced, is read whole; what is in the space stays as it is. From a session
+    of Claude Code that only grew, the same store reads only what was added. A file that cannot be read is reported,
+    counted as broken, and tried again by the next call.
     Cost: a look at each file, one statement for what was seen before, then as ``import_file``.
     Raises: UnknownFormat; InvalidArgument for a folder of another format, and for a database on a server.
     """

@@ -60,8 +60,8 @@ def summarize(
 
     The overlay is a turn of type ``overlay`` that continues ``continues``; without it, the bookmark that ``last``
     begins with (``main`` of ``main~3``), or else the only branch that has the turn. It applies from there on, to no
-    other branch. If the same words already replace the same turns, nothing is stored, and the overlay that has them is
-    returned. ``expect`` is as in ``add_turn``.
+    other branch. If the same words already replace the same turns, their overlay is returned. ``expect`` is as in
+    ``add_turn``.
     Cost: that of resolving the branch, and of an append.
     Raises: as ``add_turn``; InvalidArgument if a turn is not of the branch, or nothing is left to cover; as ``ask`` and
     SummaryFailed where a model is asked. Nothing is stored then.
