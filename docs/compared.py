@@ -166,8 +166,7 @@ BETTER = """
 
 PAGE = """# Beside other stores of conversations
 
-We read the sources of the others in 2026, in [these versions](#versions). A test, which `docs/compared.py` names,
-checks what each line says of headish.
+We read the sources of the others in 2026, in [these versions](#versions).
 
 {features}
 
@@ -177,8 +176,8 @@ checks what each line says of headish.
 
 ## How fast
 
-Each figure is headish divided by the peer: below 1, headish takes less. They are medians of
-`make bench-peers BENCH=--cpu`, in processor time, without the wait for the disk.
+Each figure is headish divided by the peer: medians of `make bench-peers BENCH=--cpu`, in processor time, without the
+wait for the disk.
 
 {figures}
 
@@ -188,8 +187,7 @@ headish, a put at step 400 takes {own} times one at step 100.
 
 ## Versions
 
-`requirements/peers.txt` pins the versions that are measured, here and in [performance](performance.md). If a newer
-version was measured than read, it may have gained features.
+A version that was measured and is newer than the one that was read may have gained features.
 
 {versions}
 """

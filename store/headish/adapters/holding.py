@@ -55,9 +55,8 @@ class DatabaseHold:
     """The hold of an adapter's object on one space of a database. Safe to share between threads, and across a fork.
 
     ``what`` names the object in the error after it was closed ("the session"). ``db`` may be another hold, for an
-    object that is made from one; that works in memory, too.
-    If it is made in a coroutine, it opens a path or URL at its first use, in the thread that uses it: a new file takes
-    a third of a second, and no event loop should wait for that.
+    object that is made from one; that works in memory, too. If it is made in a coroutine, it opens a path or URL at its
+    first use, in the thread that uses it, so that no event loop waits.
     Cost: only a look-up if another object of the process holds the database.
     Raises: as ``Database.open`` and ``Database.store``.
     """

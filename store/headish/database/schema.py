@@ -4,7 +4,8 @@ Every key begins with ``space``: it isolates tenants, and it is the column by wh
 rows. ``space`` itself and Alembic's own table are exempt (rule R10, record layout).
 
 Names and sealed JSON are bytes: PostgreSQL's ``jsonb`` reorders keys and its ``text`` refuses NUL. Ids are text,
-ordered by their bytes. The place of a turn is ``(chain, pos)``; the number of a chain is the ``seq`` of its first turn.
+ordered by their bytes. ``seal`` is a hash of its row. The place of a turn is ``(chain, pos)``; the number of a chain is
+the ``seq`` of its first turn.
 """
 
 from __future__ import annotations
@@ -119,8 +120,7 @@ erasure = _table("erasure")
 
 conversation = _table("conversation")
 """The records of conversations: what people say of them. ``subject`` is the bookmark of the conversation or, if it has
-none, the id of its first turn. ``data`` is JSON: title, tags and the application's own. ``seal`` is a hash of the
-row."""
+none, the id of its first turn. ``data`` is JSON: title, tags and the application's own."""
 
 record_log = _table("record_log")
 """The times at which the record of a conversation changed, or moved to another subject. It has no content: replaced
@@ -131,29 +131,28 @@ arrival = _table("arrival")
 they may act here as one's own: ``own`` (a device that has the remote's key), ``plain`` (a remote without a key),
 ``stranger`` (a file, or a device had them from a stranger), ``copy`` (a stranger's, copied from another space).
 ``remote`` is the name of the remote, and ``device`` the id of the device in whose log they came, both null for a file.
-``by`` is the name of the device or file. ``seal`` is a hash of the row."""
+``by`` is the name of the device or file."""
 
 remote = _table("remote")
 """Other places that have the same space. ``settings`` and ``state`` are JSON: the chosen settings, and how far this
-store and each device there were when they were last seen. A row has no key. ``seal`` is a hash of the row."""
+store and each device there were when they were last seen. A row has no key."""
 
 remote_bookmark = _table("remote_bookmark")
 """The bookmarks of the devices of a remote when they were last read. ``record`` has hashes of the fields of the
-conversation's record there. A conversation without a name is under the id of its first turn, and ``turn`` is null.
-``seal`` is a hash of the row."""
+conversation's record there. A conversation without a name is under the id of its first turn, and ``turn`` is null."""
 
 notice = _table("notice")
 """Receipts of erasures that were made in other stores, by id. ``state`` is ``applied``, ``pending`` or ``ignored``.
-Turns that an applied notice lists are erased, even if they arrive later. ``seal`` is a hash of the row."""
+Turns that an applied notice lists are erased, even if they arrive later."""
 
 signature = _table("signature", Index("signature_turn", "space", "turn"))
 """Signatures of a turn (``kind`` is ``turn``) or of everything that leads to it (``thread``), numbered as they came.
 ``bytes`` is the output of ``ssh-keygen -Y sign`` without its armour, and ``key`` the fingerprint of the key in it.
 ``milliseconds`` is the time that the signer claims. ``remote`` is the remote that the signature came from; it is empty
-if it was made here, otherwise ``/`` and the kind of an arrival. ``seal`` is a hash of the row."""
+if it was made here, otherwise ``/`` and the kind of an arrival."""
 
 object = _table("object", with_rowid=True)
-"""Values of adapters that are not turns. ``seal`` is a hash of the row."""
+"""Values of adapters that are not turns."""
 
 stream = _table("stream")
 """Answers that are arriving. ``about`` is JSON: the turns that the answer continues, and its provider. ``expires`` is
@@ -168,7 +167,7 @@ call = _table("call", with_rowid=True)
 """A row for each request that passed through the gateway, without its content. ``milliseconds`` is the time when it
 came. ``lane`` is the key of its conversation, ``tip`` the last turn that it sent, ``answer`` the turn of its answer,
 and ``response`` the provider's id of the answer. ``data`` is JSON: status, usage, times, sizes, and the parts of the
-request's form that its turns do not have. ``seal`` is a hash of the row. Without a rowid, SQLite would give nearly
+request's form that its turns do not have. Without a rowid, SQLite would give nearly
 every row a page of its own."""
 
 

@@ -5,8 +5,8 @@ The flow, which is also the way to read the code::
     window ──> ledger (calls and results paired) ──> mapping (blocks to parts) ──> request ──> Request
     events ──> reply (blocks grow, piece by piece) ──> Reply
 
-The common part is in these modules and ``shared``. Each provider has a package under its id, with a writer of requests
-and a reader of replies. All of it is pure: the same input gives the same output, and the input stays unchanged.
+Each provider has a package under its id, with a writer of requests and a reader of replies; ``shared`` is the common
+part. All of it is pure: the same input gives the same output, and the input stays unchanged.
 
 A name below is loaded when it is first used: most processes never ask a provider.
 """

@@ -38,13 +38,10 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Pointer(Struct, frozen=True, omit_defaults=True):
-    """The value of a provider pointer. ``params`` are defaults, which the thread's own option ``params`` overrides.
+    """The value of a provider pointer. Its fields are the arguments of ``store.pointers.set``.
 
-    ``base_url`` is that of a compatible server (Ollama, vLLM, a gateway); None is the provider's own. ``key_env`` names
-    the environment variable that holds the key for it. ``context_window`` is the number of tokens that the model takes,
-    its answer included. ``cloud`` serves the model; None is the provider itself. ``headers`` go with each request;
-    their names are in lower case. ``dialect`` names the server's way of speaking Chat Completions, if its host does not
-    show it. ``timeouts`` are seconds by name: ``connect``, ``first_byte``, ``silence``, ``total``.
+    ``base_url`` and ``cloud`` are None for the provider's own server, ``dialect`` is None if the server's host shows
+    it. Names of ``headers`` are in lower case.
     """
 
     provider: str

@@ -32,10 +32,7 @@ def prepare_request(
     """The request that asks a provider to continue a window. ``settings`` are those of ``values.Settings``.
 
     Deterministic: the same window gives the same bytes on every machine, and an added message leaves the content blocks
-    before it as they were. Six things break that on purpose: the place of a cache mark, an interrupted call whose
-    result came after all, a provider's own call that waits for its result at the end, a system message inside the
-    conversation if the provider takes them only at its head, the tools, and a compaction, which replaces everything
-    before it.
+    before it as they were, except for the breaks that docs/reference/emitting.md lists.
     Raises: UnknownFormat; Unsupported if a part can neither be sent nor be left out; InvalidArgument, InvalidContent.
     """
     writer = _writer(provider, window, {"tools": tools, "model": model, **settings})

@@ -111,10 +111,9 @@ def export_folder(
 ) -> Folder:
     """Export conversations as ``export_each`` does, one file each, into a folder that is made if it is missing.
 
-    A file is named after its conversation, in characters that every file system takes; whatever the name is, the file
-    is in the folder itself. A file with the same bytes is left as it is. One with other bytes is replaced only with
-    ``overwrite``; else the conversation is refused with FileTaken, and the others follow. A file gets its name when it
-    is whole. ``told`` is called for each conversation with the path of its file.
+    A file is named after its conversation, in characters that every file system takes. One with other bytes is replaced
+    only with ``overwrite``; else the conversation is refused with FileTaken, and the others follow. A file gets its
+    name when it is whole. ``told`` is called for each conversation with the path of its file.
     Raises: as ``export_each``; DatabaseUnavailable where the folder cannot be written.
     """
     exported = export_each(space, headishes, format, **settings)

@@ -132,9 +132,8 @@ def _sleeping(steps: Iterator[Change | Pause]) -> Iterator[Change]:
 def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
     """The same space for reads that must see everything up to a cursor: each waits until the database is that far.
 
-    For readers of replicas: the writer passes ``store.position()``, and the reader sees everything that was stored up
-    to there. Each read checks the space's counter in its own transaction, and repeats for ``timeout`` seconds if the
-    counter is not that far. Writes do not wait. The original store stays as it is; both share the connections.
+    For readers of replicas: the writer passes ``store.position()``. Each read checks the space's counter in its own
+    transaction, and repeats for ``timeout`` seconds if the counter is not that far. Writes do not wait.
     Cost: at most four more statements for each read.
     Raises: InvalidArgument; from each read NotReplicated, and CursorLost if the database was restored from a backup.
     """

@@ -76,9 +76,7 @@ def contents(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, tuple[ContentB
 def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     """The handle of each turn, for lists that a person reads: the shortest that is unique at this moment.
 
-    A handle is the beginning of the turn's digest in the letters k to z, at least 6 of them; for turns with equal
-    digests, a colon and the last digits of the id follow. Every headish may begin with one. An id that is not stored is
-    its own handle.
+    docs/reference/headish.md says what a handle is. An id that is not stored is its own handle.
     Cost: two statements for each 64 turns, and one for each digest that several turns share.
     Raises: InvalidArgument for anything but an id.
     """

@@ -92,9 +92,7 @@ class RemotePlace(PlainResult, frozen=True):
 
     ``encrypted``: nobody reads it without its key. The key's ``fingerprint`` is None if this machine does not have the
     key yet; then another machine needs ``recipient`` to invite it. ``device`` is the name of this store there.
-    ``names`` is the pattern of the bookmarks that a pull may make, ``erasures`` what an erasure of another device does
-    here. ``trust``: the options of its turns act here, though it is not encrypted. ``sign``: this store signs what it
-    puts there. ``require_signed``: what comes from there must be signed by somebody on the list of signers. ``waits``
+    ``names``, ``erasures``, ``trust``, ``sign`` and ``require_signed`` are those of ``store.remotes.set``. ``waits``
     says what must be done before it can sync.
     """
 
