@@ -323,6 +323,15 @@ class TestPages:
         assert "<details><summary>Result of functions.SECRET-f</summary>" in page
 
     @pytest.mark.parametrize("format", RENDERINGS)
+    def test_a_result_says_that_its_call_failed(self, store: Store, format: str) -> None:
+        calls = [{"type": "tool_use", "id": id, "name": "f", "input": {}} for id in "ab"]
+        store.add_turn(calls, role="assistant", bookmark="main")
+        results = [{"type": "tool_result", "tool_use_id": id, "name": "f", "content": id} for id in "ab"]
+        store.add_turn([{**results[0], "is_error": True}, results[1]], role="tool", continues="main")
+        page = store.render("main", format, debug=True)
+        assert (page.count("Result of f"), page.count("Result of f, failed")) == (2, 1)
+
+    @pytest.mark.parametrize("format", RENDERINGS)
     def test_the_title_is_the_conversations_then_the_first_words(self, store: Store, format: str) -> None:
         store.add_turn("Question?", bookmark="main")
         assert ("Question?" in store.render("main", format)) is True

@@ -284,9 +284,10 @@ def _debug_parts(blocks: Collection[ContentBlock]) -> Iterator[Part]:
                 yield Part("thinking", "Reasoning", text)
             case ToolUse(name=name):
                 yield Part("call", f"Call of {name}", arguments_of(block))
-            case ToolResult(name=name, content=content):
+            case ToolResult(name=name, content=content, is_error=is_error):
                 inner = join_texts(content) or "(no text)"
-                yield Part("result", f"Result of {name}" if name else "Result", inner)
+                title = f"Result of {name}" if name else "Result"
+                yield Part("result", f"{title}, failed" if is_error else title, inner)
             case Document():
                 yield _document(block)
             case Mark(token=token):

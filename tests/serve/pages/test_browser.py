@@ -105,6 +105,16 @@ def test_what_stands_above_a_thread_is_as_wide_as_its_turns_however_short_they_a
         looking.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_code_reads_from_left_to_right_in_a_message_from_right_to_left(looking: Looking) -> None:
+    looking.store.add_turn("שלום `f(x)` עולם\n\n```\nf(x) = 1;\n```", bookmark="hebrew")
+    looking.open("/c/hebrew")
+    seen = looking.driver.execute_script(
+        "return ['.text p', '.text p code', '.text pre', '.text pre code']"
+        ".map(at => getComputedStyle(document.querySelector('#thread ' + at)).direction)"
+    )
+    assert seen == ["rtl", "ltr", "ltr", "ltr"]
+
+
 def test_without_script_all_of_it_works(looking: Looking) -> None:
     set_script(looking.driver, on=False)
     try:

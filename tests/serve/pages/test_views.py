@@ -328,6 +328,18 @@ def test_explain_says_who_set_an_option_what_is_hidden_and_copies_without_a_key(
     assert 'role="alert"' in house.get("/t/number/explain", ptr="nobody")
 
 
+def test_explain_without_a_provider_says_what_to_choose_on_the_page(house: House) -> None:
+    house.store.pointers.set_default(None)
+    house.store.add_turn("Asked of nobody.", bookmark="nobody")
+    try:
+        page = house.get("/t/nobody/explain")
+    finally:
+        house.store.pointers.set_default("milli")
+    assert "This thread names no provider. Choose one above." in page
+    for word in ("to=", "--to", "ptr=", "provider_ptr"):  # arguments of Python and of the command
+        assert word not in page.partition("<h2>To copy</h2>")[0].partition("</form>")[2], word
+
+
 def test_a_long_thread_is_written_as_markdown_for_its_file_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     assert '<pre id="markdown"' in house.get("/t/trip/explain")
     monkeypatch.setattr("headish.serve.pages.explaining.MARKDOWN_TURNS", 3)

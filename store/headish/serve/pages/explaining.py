@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from headish.aio import AsyncStore
 from headish.calls.endpoints import find_endpoint
-from headish.errors import HeadishError, InvalidArgument
+from headish.errors import HeadishError, InvalidArgument, UnknownPointer
 from headish.providers import PROVIDERS
 from headish.providers import Request as Asked
 from headish.serve.access.state import enter
@@ -25,6 +25,7 @@ SHOWN_CHARACTERS = 20_000
 """How many characters of a text the page shows; the file has the rest."""
 MARKDOWN_TURNS = 2_000
 """The page writes threads of up to this many turns as Markdown; longer ones only for their file."""
+UNNAMED = "This thread names no provider. Choose one above."
 
 
 class Copy(NamedTuple):
@@ -58,7 +59,8 @@ async def show_explain(request: Request) -> Response:
     try:
         asked = await _ask(request, store, turn.id)
     except HeadishError as error:  # the page gives the reason, and still shows the thread
-        refusal = words_for_callers(error)
+        is_unnamed = isinstance(error, UnknownPointer) and error.name is None
+        refusal = UNNAMED if is_unnamed else words_for_callers(error)
     is_long = (await store.stretch(turn.id, limit=1)).total > MARKDOWN_TURNS
     kinds = [kind for kind in COPIES if kind != "markdown" or not is_long]
     texts = {kind: text for kind in kinds if (text := await _text(store, turn.id, asked, kind)) is not None}
