@@ -12,6 +12,7 @@ from sqlalchemy import make_url
 
 from headish import Database
 from headish.database.isolation.measures import quoted
+from headish.database.isolation.members import GRANTED
 from headish.database.urls import parse_url, server_arguments
 from support.places import ServerPlace
 
@@ -23,14 +24,15 @@ PASSWORD = "of-the-tests"
 class Logins:
     """The URL of the database for whom no policy holds, and those of logins, by name."""
 
-    def __init__(self, url: str, kept: psycopg.Connection[Any] | None = None) -> None:
-        """``kept``: a connection of the owner's, for what is run many times; without it, each has one of its own."""
-        self.url, self._suffix, self._made = url, uuid4().hex[:8], list[str]()
+    def __init__(self, url: str, kept: psycopg.Connection[Any] | None = None, *, suffix: str = "") -> None:
+        """``kept``: a connection of the owner's, for what is run many times; without it, each has one of its own.
+        ``suffix``: what their names end in, where a database knows them already."""
+        self.url, self.suffix, self._made = url, suffix or uuid4().hex[:8], list[str]()
         self._kept = kept
 
     def name(self, who: str) -> str:
         """The login's name on the server, which other tests use, too."""
-        return f"{who}_{self._suffix}"
+        return f"{who}_{self.suffix}"
 
     def make(self, who: str, more: str = "") -> str:
         """A new login; its name."""
@@ -90,18 +92,23 @@ def secure_spaces(url: str) -> None:
 
 
 @contextmanager
-def secured_database(url: str, *, is_secured: bool = False) -> Iterator[Logins]:
+def secured_database(url: str, *, suffix: str = "") -> Iterator[Logins]:
     """``app`` may enter every space; ``ana`` and ``ben`` a space of their own each; ``reader`` and ``eraser`` that of
-    ana; ``owner`` may do everything that the owner of the tables may. ``is_secured``: it is a copy of one that
-    ``secure_spaces`` made."""
-    if not is_secured:
+    ana; ``owner`` may do everything that the owner of the tables may. ``suffix``: it is a copy of one that had these
+    logins, and says who of them enters which space; their roles went with them."""
+    if not suffix:
         secure_spaces(url)
     with connected(url) as kept:
-        logins = Logins(url, kept)
+        logins = Logins(url, kept, suffix=suffix)
+        made = [logins.make(who) for _, who, _ in WHO]
+        if suffix:  # first: to secure it closes the spaces to logins without a role
+            for login, (_, _, role) in zip(made, WHO, strict=True):
+                logins.run(f"GRANT {GRANTED[role]} TO {quoted(login)}")
         with Database.open(url) as database:
             database.secure(apps=[logins.make("app")])
-            for space, who, role in WHO:
-                database.spaces.grant(space, logins.make(who), role=role)
+            if not suffix:
+                for login, (space, _, role) in zip(made, WHO, strict=True):
+                    database.spaces.grant(space, login, role=role)
             logins.run(f'GRANT headish_owner TO "{logins.make("owner")}"')
         try:
             yield logins

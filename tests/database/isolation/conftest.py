@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from headish import Store
-from support.secured import Logins, WriterPlace, secure_spaces, secured_database
+from support.secured import Logins, WriterPlace, secured_database
 
 
 @pytest.fixture(scope="session")
@@ -19,11 +19,11 @@ def secured(make_postgresql_database: Callable[..., str]) -> Iterator[Logins]:
 
 
 @pytest.fixture(scope="session")
-def copied(make_postgresql_database: Callable[..., str]) -> str:
-    """What a secured database of a test's own is a copy of: to secure one takes ten times as long as to copy it."""
-    url = make_postgresql_database()
-    secure_spaces(url)
-    return url
+def copied(make_postgresql_database: Callable[..., str]) -> tuple[str, str]:
+    """What a secured database of a test's own is a copy of, and how the names of its logins end: to secure one and to
+    open its spaces takes ten times as long as to copy it."""
+    with secured_database(make_postgresql_database()) as made:
+        return made.url, made.suffix
 
 
 @pytest.fixture
@@ -34,9 +34,10 @@ def logins(secured: Logins) -> Logins:
 
 
 @pytest.fixture
-def own(make_postgresql_database: Callable[..., str], copied: str) -> Iterator[Logins]:
-    """A secured database of the test's own."""
-    with secured_database(make_postgresql_database(copied), is_secured=True) as made:
+def own(make_postgresql_database: Callable[..., str], copied: tuple[str, str]) -> Iterator[Logins]:
+    """A secured database of the test's own, and logins that are made for it."""
+    url, suffix = copied
+    with secured_database(make_postgresql_database(url), suffix=suffix) as made:
         yield made
 
 
