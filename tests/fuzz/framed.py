@@ -40,7 +40,9 @@ from headish.remotes.commands import Pipes
 from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin
 from headish.serve.recorder.recording import CallRecorder
 from headish.store.keeping.sharing import live
-from headish.syncing.bundling import SyncTarget, apply_bundle, check_bundle
+from headish.syncing.bundling.applying import apply_bundle
+from headish.syncing.bundling.arriving import SyncTarget
+from headish.syncing.bundling.checking import check_bundle
 from headish.syncing.live import wire as wire_module
 from headish.syncing.live.answering import Answering, Doorkeeper
 from headish.syncing.live.wire import Wire

@@ -13,7 +13,8 @@ import pytest
 from headish import Store
 from headish.remotes.objects import ObjectPlace
 from headish.store.keeping.sharing import places
-from headish.syncing import bundling, erasures, own_log, pulling, signers
+from headish.syncing import erasures, own_log, pulling, signers
+from headish.syncing.bundling import applying, arriving
 
 SYNCS = """
 import sys
@@ -120,8 +121,9 @@ def cut_off(after: int, stop: Callable[[], None] = _stop) -> Iterator[list[int]]
     with pytest.MonkeyPatch.context() as patch:
         for name in ("put", "put_new", "get", "list", "delete"):
             patch.setattr(ObjectPlace, name, stopping(getattr(ObjectPlace, name)))
-        for module in (pulling, own_log, signers, erasures, bundling, places):
-            patch.setattr(module, "write_locked", stopping(bundling.write_locked))
+        write_locked = arriving.write_locked
+        for module in (pulling, own_log, signers, erasures, applying, arriving, places):
+            patch.setattr(module, "write_locked", stopping(write_locked))
         yield moments
 
 

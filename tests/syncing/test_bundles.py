@@ -254,7 +254,9 @@ class TestRefused:
         here, there, counted = place.open(), place.fresh(), []
         here.add_turns([{"content": f"{index}"} for index in range(16)])
         good = _records(here, tmp_path)
-        monkeypatch.setattr("headish.syncing.bundling.lock_space", lambda *given: counted.append(lock_space(*given)))
+        monkeypatch.setattr(
+            "headish.syncing.bundling.arriving.lock_space", lambda *given: counted.append(lock_space(*given))
+        )
 
         def send(*pages: list[TurnRecord]) -> None:
             with (tmp_path / "a").open("wb") as file:

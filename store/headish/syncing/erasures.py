@@ -33,7 +33,7 @@ from headish.rows.keys import turns_by_ids
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import bar, barred, count_gone
 from headish.rows.upkeep.receipts import add_receipt, all_receipts
-from headish.syncing.bundling import SyncTarget, write_locked
+from headish.syncing.bundling.arriving import SyncTarget, write_locked
 from headish.values.ids import KeptIds, Mint, TurnId
 from headish.values.limits import PENDING_LIMIT, PENDING_LIMIT_BYTES
 from headish.values.names import stored_name

@@ -14,7 +14,7 @@ from headish.errors import InvalidArgument, shown
 from headish.remotes.keys import KeyPair, RemoteKey, recipient_of, save_keys
 from headish.remotes.objects import ObjectPlace
 from headish.rows.elsewhere.remotes import forget_device
-from headish.syncing.bundling import SyncTarget, write_locked
+from headish.syncing.bundling.arriving import SyncTarget, write_locked
 from headish.syncing.joining import change_key, check_plain, make_keys
 from headish.syncing.logs import logs_of, machine_of
 from headish.syncing.own_log import Push

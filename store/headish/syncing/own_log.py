@@ -18,7 +18,7 @@ from headish.bundles.heads import LAST_GENERATION, LogHead
 from headish.errors import InvalidArgument, InvalidBundle, RemoteRolledBack
 from headish.history.feeds.cursors import is_held, parse_cursor
 from headish.signing.judging import TrustLists, read_trust
-from headish.syncing.bundling import SyncTarget, write_locked
+from headish.syncing.bundling.arriving import SyncTarget, write_locked
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.remotes import OpenRemote, SeenLog, save_remote
 from headish.syncing.signers import BundleSigner, find_signer, judge_head, keep_place

@@ -26,7 +26,8 @@ from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.remotes import forget_device
 from headish.signing.judging import TrustLists, read_trust
-from headish.syncing.bundling import SyncTarget, apply_bundle, tell_diverged, write_locked
+from headish.syncing.bundling.applying import apply_bundle
+from headish.syncing.bundling.arriving import SyncTarget, tell_diverged, write_locked
 from headish.syncing.erasures import ErasuresThere, made_here
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records, name_of_device

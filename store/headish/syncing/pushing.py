@@ -20,7 +20,8 @@ from headish.history.signatures import as_sent
 from headish.remotes.keys import recipient_of
 from headish.rows.signatures import all_signatures, last_signature
 from headish.signing.keygen import sign_message
-from headish.syncing.bundling import SyncTarget, receipts_behind
+from headish.syncing.bundling.arriving import SyncTarget
+from headish.syncing.bundling.writing import receipts_behind
 from headish.syncing.departing import Departing, Span, all_names, all_records, find_keys, find_said_keys, take_pages
 from headish.syncing.erasures import ids_of_applied, ids_of_erasures
 from headish.syncing.logs import Logs

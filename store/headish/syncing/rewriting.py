@@ -13,7 +13,7 @@ from headish.content.hashes import hash_key
 from headish.content.receipts import encode_receipt
 from headish.errors import InvalidArgument
 from headish.history.writing.arriving import read_row
-from headish.syncing.bundling import read_sent_receipt
+from headish.syncing.bundling.arriving import read_sent_receipt
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.results.erasures import SCOPES, ErasedTurn, Receipt

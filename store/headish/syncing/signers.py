@@ -21,7 +21,7 @@ from headish.database.query import Connection
 from headish.errors import InvalidBundle, NotSigned, RemoteTaken
 from headish.signing.judging import BAD, TrustLists, judge
 from headish.signing.sshsig import read_signature
-from headish.syncing.bundling import SyncTarget, write_locked
+from headish.syncing.bundling.arriving import SyncTarget, write_locked
 from headish.syncing.logs import Logs
 from headish.syncing.remotes import OpenRemote, read_remotes, save_remote
 from headish.values.names import stored_name

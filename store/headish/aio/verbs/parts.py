@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from headish.store.keeping.remotes import Remotes
     from headish.store.keeping.spaces import Spaces
     from headish.store.space import Headishes
-    from headish.syncing.bundling import Progress
+    from headish.syncing.bundling.writing import Progress
     from headish.values.access.tokens import Right, Token
     from headish.values.ids import TurnId
     from headish.values.names import Absent

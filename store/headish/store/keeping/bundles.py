@@ -27,16 +27,10 @@ from headish.signing.keygen import sign_message
 from headish.store.backups.places import whole_file
 from headish.store.backups.receipts import read_receipts
 from headish.store.space import Headishes, SpacePart
-from headish.syncing.bundling import (
-    BundlePart,
-    Progress,
-    SentBundle,
-    SyncTarget,
-    apply_bundle,
-    check_bundle,
-    write_all,
-    write_part,
-)
+from headish.syncing.bundling.applying import apply_bundle
+from headish.syncing.bundling.arriving import SyncTarget
+from headish.syncing.bundling.checking import check_bundle
+from headish.syncing.bundling.writing import BundlePart, Progress, SentBundle, write_all, write_part
 from headish.syncing.rewriting import Rewriting
 from headish.syncing.signers import BundleSigner, check_signed, find_signer, judge_signer
 from headish.values.checks.doors import FLAG, PATH, door

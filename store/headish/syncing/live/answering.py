@@ -51,7 +51,9 @@ from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.sealed import sealed_behind, sealed_with
 from headish.rows.signatures import StoredSignature, all_signatures, last_signature
 from headish.rows.turns import turn_at, turn_by_id
-from headish.syncing.bundling import SyncTarget, apply_bundle, receipts_behind, store_arrived_signatures, write_locked
+from headish.syncing.bundling.applying import apply_bundle
+from headish.syncing.bundling.arriving import SyncTarget, store_arrived_signatures, write_locked
+from headish.syncing.bundling.writing import receipts_behind
 from headish.syncing.departing import Departing, all_names, all_records, take_pages
 from headish.syncing.erasures import ErasuresThere, ids_of_applied, ids_of_erasures
 from headish.syncing.live.ranges import answer_ranges, check_mark, check_ranges, list_turn

@@ -13,7 +13,7 @@ from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidBundle
 from headish.history.feeds.cursors import Cursor, find_end, parse_cursor
 from headish.rows.elsewhere.arrivals import PLAIN, ArrivalOrigin
-from headish.syncing.bundling import SyncTarget, write_locked
+from headish.syncing.bundling.arriving import SyncTarget, write_locked
 from headish.syncing.live.ranges import Different, find_different
 from headish.syncing.live.wire import Talk
 from headish.syncing.remotes import OpenRemote, RemoteState, SeenLog, save_remote

@@ -28,7 +28,8 @@ from headish.history.signatures import as_sent
 from headish.rows.elsewhere.arrivals import arrivals_among, arrived_with
 from headish.rows.elsewhere.sealed import SealedTurn, sealed_behind
 from headish.rows.signatures import last_signature
-from headish.syncing.bundling import receipts_behind, write_locked
+from headish.syncing.bundling.arriving import write_locked
+from headish.syncing.bundling.writing import receipts_behind
 from headish.syncing.departing import find_keys, find_said_keys
 from headish.syncing.live.answering import read_pages, signatures_between
 from headish.syncing.live.conversation import LiveSync

@@ -26,13 +26,8 @@ from headish.bundles.records import BundleKind
 from headish.database.query import Connection
 from headish.errors import InvalidBundle
 from headish.rows.elsewhere.sealed import SealedTurn, sealed_with
-from headish.syncing.bundling import (
-    apply_bundle,
-    read_sent_receipt,
-    store_arrived_signatures,
-    tell_diverged,
-    write_locked,
-)
+from headish.syncing.bundling.applying import apply_bundle
+from headish.syncing.bundling.arriving import read_sent_receipt, store_arrived_signatures, tell_diverged, write_locked
 from headish.syncing.erasures import ErasuresThere, made_here
 from headish.syncing.live.conversation import LiveSync
 from headish.syncing.live.ranges import check_mark

@@ -21,7 +21,7 @@ from headish.remotes.kinds import is_database, is_http, is_server
 from headish.store.connections import Connections
 from headish.store.keeping.erase import scrub_arrived
 from headish.store.space import Space
-from headish.syncing.bundling import SyncTarget
+from headish.syncing.bundling.arriving import SyncTarget
 from headish.syncing.live.answering import Answering, Doorkeeper
 from headish.syncing.live.conversation import LiveSync
 from headish.syncing.live.wire import Wire

@@ -19,7 +19,7 @@ from headish.rows.signatures import last_signature
 from headish.store.keeping.sharing.exchanges import find_remote, pull_from
 from headish.store.keeping.sharing.live import database_at, name_token, refuse_key_env, settings_of_live, target_of
 from headish.store.space import Space
-from headish.syncing.bundling import write_locked
+from headish.syncing.bundling.arriving import write_locked
 from headish.syncing.joining import give_key, renew_key
 from headish.syncing.logs import folder_of
 from headish.syncing.membership import check_fingerprint, check_labels, join, take_out

@@ -1,0 +1,1 @@
+"""Bundles of turns: written, applied, and checked without a store."""
