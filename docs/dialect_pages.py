@@ -96,14 +96,21 @@ def write_refusals() -> str:
     whose: dict[tuple[str, str], list[str]] = {}
     for provider in PROVIDERS:
         for what, why in _refused(provider):
-            whose.setdefault((what, _cell(why)), []).append(f"[`{provider}`]({provider}.md)")
+            reason = why.removeprefix(f"{what.strip('`')}: ")
+            whose.setdefault((what, _cell(reason)), []).append(f"[`{provider}`]({provider}.md)")
     for name, dialect in DIALECTS.items():
         for feature, why in dialect.refused.items():
             # headish adds this option itself, and leaves it out for such a server: no request is refused.
             if feature != "stream_options":
                 place = f"[`openai`, dialect `{name}`](dialects/{name}.md)"
                 whose.setdefault((f"`{feature}`", _cell(why)), []).append(place)
-    return "".join([*parts, *(f"| {what} | {why} | {', '.join(listed)} |\n" for (what, why), listed in whose.items())])
+    rows: dict[tuple[str, str], list[str]] = {}
+    for (what, why), listed in whose.items():
+        places = "all of them" if len(listed) == len(PROVIDERS) else ", ".join(listed)
+        rows.setdefault((why, places), []).append(what)
+    return "".join(
+        [*parts, *(f"| {'; '.join(refused)} | {why} | {places} |\n" for (why, places), refused in rows.items())]
+    )
 
 
 def _refused(provider: str) -> Iterator[tuple[str, str]]:

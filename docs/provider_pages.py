@@ -154,12 +154,14 @@ def _option_rows(provider: str) -> list[str]:
 def write_overview() -> str:
     """Return the overview: one table of all providers, and the media that they take."""
     head = "| | " + " | ".join(f"[`{each}`]({each}.md)" for each in PROVIDERS) + " |\n|---|" + "---|" * len(PROVIDERS)
-    rows = [f"| {_cell(name)} | " + " | ".join(_word(each, messages) for each in PROVIDERS) + " |"
-            for name, messages in BLOCKS.items()]  # fmt: skip
-    rows += [f"| {name} | " + " | ".join(_option_word(each, *given) for each in PROVIDERS) + " |"
-             for name, given in OPTIONS.items()]  # fmt: skip
-    rows += [f"| `params.{name}` | " + " | ".join(_parameter_word(each, name) for each in PROVIDERS) + " |"
-             for name in PARAMETERS]  # fmt: skip
+    words = {_cell(name): [_word(each, messages) for each in PROVIDERS] for name, messages in BLOCKS.items()}
+    words |= {name: [_option_word(each, *given) for each in PROVIDERS] for name, given in OPTIONS.items()}
+    words |= {f"`params.{name}`": [_parameter_word(each, name) for each in PROVIDERS] for name in PARAMETERS}
+    rows = [f"| {name} | {' | '.join(said)} |" for name, said in words.items() if len(set(said)) > 1]
+    rows.append("\nAll of them treat these alike:\n")
+    for kind in ("sent", "noted", "refused"):
+        alike = "; ".join(name for name, said in words.items() if set(said) == {kind})
+        rows.append(f"- *{kind}*: {alike}")
     legend = ("*sent*: it goes out; *noted*: it is altered, moved or left out, with a note; *refused*: `Unsupported` "
               "names it.\n\n")  # fmt: skip
     more = ("What is refused, and why, [is listed](refused.md); servers that speak like OpenAI's Chat Completions have "

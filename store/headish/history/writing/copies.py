@@ -54,7 +54,7 @@ class Copied(PlainResult, frozen=True):
     space, ``known`` ones were there already. ``names`` were copied, and so were the records of the conversations
     ``records`` (names, or first turns of nameless ones). ``pointers`` and ``servers`` are named by the threads but
     missing in the other space; ``streams`` are answers to these turns that are still arriving here. ``documents`` are
-    turns that messages refer to and that stay here, since they continue others that are not part of the copy."""
+    turns that messages refer to and that stay here."""
 
     tips: tuple[TurnId, ...]
     stored: int

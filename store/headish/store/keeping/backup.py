@@ -67,9 +67,8 @@ def restore(
     ``target`` is a path or the URL of a database; it is made if it is missing. Every space of the file is restored
     under its name into an empty space; with ``only``, just that one, under the name ``to`` if that is given.
     ``erasures`` is a file of receipts, as ``headish erasures --export`` prints them: what was erased since the backup
-    is erased again. Everything is verified before anybody can open it, and each space begins a new epoch, so that its
-    followers notice. A restore that is cut off leaves no file, or spaces that refuse to open until they are restored
-    again.
+    is erased again. Everything is verified before anybody can open it, and each space begins a new epoch. A restore
+    that is cut off leaves no file, or spaces that refuse to open until they are restored again.
     Raises: InvalidBackup, SpaceNotEmpty, InvalidName, InvalidArgument, UnknownDatabase, DatabaseError.
     """
     source = os.fspath(file)

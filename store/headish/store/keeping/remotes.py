@@ -122,8 +122,7 @@ class Remotes(SpacePart):
         """Give another machine the key of a remote; ``recipient`` is what ``add`` gave there. Returns the fingerprint
         of the key, which the other one confirms by ``set(name, key=…)``.
 
-        Whoever can write to the place could put another key there, and read what that machine writes: so send the
-        fingerprint by another way.
+        Send the fingerprint by another way: whoever can write to the place could put another key there.
         Raises: UnknownRemote, NoRemoteKey, InvalidArgument, RemoteUnavailable.
         """
         return invite_to(self._space, name, recipient)
@@ -135,8 +134,8 @@ class Remotes(SpacePart):
         """Remove a device: make a new key for all others, write this store's log anew, and remove the log of the device
         once its turns are here. Returns the fingerprint that each of the others confirms.
 
-        What of the device's log cannot be read or stored here does not prevent that, and is lost with the log. ``tell``
-        is called with it, and with what the logs of others wait for, before the device is removed.
+        What cannot be read or stored of the device's log is lost with it. Before that, ``tell`` is called with it, and
+        with what the logs of others wait for.
 
         Only machines that this one has invited and that have a log get the new key. Invite the others again: whoever
         has the key could have written a log in their name. The device keeps what it has read; remove its access to the
