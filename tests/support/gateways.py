@@ -43,12 +43,7 @@ class Running(NamedTuple):
         return f"http://127.0.0.1:{self.port}"
 
     def ask(
-        self,
-        path: str,
-        body: Any = None,
-        headers: Mapping[str, str] | None = None,
-        *,
-        method: str | None = None,
+        self, path: str, body: Any = None, headers: Mapping[str, str] | None = None, *, method: str | None = None
     ) -> tuple[int, dict[str, str], bytes]:
         """Ask and read the whole answer: status, headers with names in lower case, body. What breaks off raises."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)

@@ -170,12 +170,7 @@ def _is_cut(turn: TreeTurn, drawn: Set[TurnId], beginning: Set[TurnId]) -> bool:
 
 
 def _line(
-    rails: str,
-    turn: TreeTurn,
-    short: Mapping[TurnId, str],
-    current: bool,
-    drawn: Set[TurnId],
-    beginning: Set[TurnId],
+    rails: str, turn: TreeTurn, short: Mapping[TurnId, str], current: bool, drawn: Set[TurnId], beginning: Set[TurnId]
 ) -> str:
     dot = click.style("●", fg="red", bold=True) if current else "○"
     above = [short[parent] for parent in turn.continues[:1] if parent not in drawn]

@@ -161,13 +161,7 @@ WRITE = Query(
 
 
 def write_record(
-    connection: Connection,
-    space: int,
-    stored: StoredRecord,
-    *,
-    archived: bool,
-    pinned: bool,
-    key: bytes | None,
+    connection: Connection, space: int, stored: StoredRecord, *, archived: bool, pinned: bool, key: bytes | None
 ) -> None:
     """Store the record of a conversation in place of an earlier one.
 

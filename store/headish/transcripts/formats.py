@@ -17,12 +17,7 @@ ALIASES = {"openchatml": "2.2"}
 
 
 def open_parser(
-    format: str,
-    *,
-    strict: bool = True,
-    start_role: str | None = None,
-    bos: str = "[BOS]",
-    eos: str = "[EOS]",
+    format: str, *, strict: bool = True, start_role: str | None = None, bos: str = "[BOS]", eos: str = "[EOS]"
 ) -> Parser:
     """The incremental parser of a format. Raises: UnknownFormat, InvalidArgument."""
     name = known_format(format)

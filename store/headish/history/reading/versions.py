@@ -130,10 +130,7 @@ def _older_first(connection: Connection, space: int, first: StoredTurn) -> Store
 
 
 def number_versions(
-    connection: Connection,
-    space: int,
-    turns: Sequence[VersionLink],
-    links: Mapping[int, Sequence[Place]] = NO_LINKS,
+    connection: Connection, space: int, turns: Sequence[VersionLink], links: Mapping[int, Sequence[Place]] = NO_LINKS
 ) -> dict[TurnId, Version]:
     """The version number of each turn; a turn without other versions is left out. ``links`` are those of the chains
     that the caller has read.

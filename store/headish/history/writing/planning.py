@@ -78,12 +78,7 @@ class Planner:
     """Finds the parents of each draft and the name that moves with it, as if the drafts were stored one by one."""
 
     def __init__(
-        self,
-        connection: Connection,
-        space: int,
-        drafts: Sequence[Draft],
-        stream: BatchPlace,
-        carries_names: bool,
+        self, connection: Connection, space: int, drafts: Sequence[Draft], stream: BatchPlace, carries_names: bool
     ) -> None:
         self._connection, self._space, self._carries_names = connection, space, carries_names
         self._first_index, self._earlier = stream.first_index, stream.earlier

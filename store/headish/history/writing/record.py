@@ -53,12 +53,7 @@ class ListMatch(NamedTuple):
 
 
 def record_list(
-    connection: Connection,
-    space: int,
-    drafts: Sequence[Draft],
-    base: Headish | None,
-    name: bytes | None,
-    mint: Mint,
+    connection: Connection, space: int, drafts: Sequence[Draft], base: Headish | None, name: bytes | None, mint: Mint
 ) -> tuple[Appended, int, int]:
     """Store the new messages of a list. Returns the turn of its last message, the number of new turns, and the number
     of known turns that are erased (their words are not stored again).

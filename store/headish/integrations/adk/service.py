@@ -66,12 +66,7 @@ class HeadishSessionService(BaseSessionService):
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     async def create_session(
-        self,
-        *,
-        app_name: str,
-        user_id: str,
-        state: dict[str, Any] | None = None,
-        session_id: str | None = None,
+        self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
     ) -> Session:
         """Make a session; without ``session_id`` it gets a new id. Raises: AlreadyExistsError."""
         wanted_id = session_id.strip() if session_id else ""

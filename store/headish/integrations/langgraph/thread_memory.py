@@ -67,12 +67,7 @@ class KnownThreads:
             return self._lanes.get(lane)
 
     def remember(
-        self,
-        lane: ThreadLane,
-        revision: int,
-        checkpoint: str,
-        refs: Refs,
-        lists: Iterable[tuple[str, str, KnownList]],
+        self, lane: ThreadLane, revision: int, checkpoint: str, refs: Refs, lists: Iterable[tuple[str, str, KnownList]]
     ) -> None:
         """Remember a checkpoint, and its lists as ``(channel, key, list)``."""
         with self._lock:

@@ -104,10 +104,7 @@ class EventReader:
 
 
 def read_events(
-    source: Piece | Iterable[Piece],
-    what: str = "a reply",
-    *,
-    event_limit_bytes: int = EVENT_LIMIT_BYTES,
+    source: Piece | Iterable[Piece], what: str = "a reply", *, event_limit_bytes: int = EVENT_LIMIT_BYTES
 ) -> Iterator[Mapping[str, Any]]:
     """The events of a whole text or of its pieces; events that were read already pass through unchanged.
 

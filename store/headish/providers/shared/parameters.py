@@ -37,12 +37,7 @@ class Parameter(NamedTuple):
 
 
 def place_parameters(
-    report: Reporter,
-    provider: str,
-    params: Mapping[str, Any],
-    *,
-    has_tools: bool,
-    places: Mapping[str, str] = {},
+    report: Reporter, provider: str, params: Mapping[str, Any], *, has_tools: bool, places: Mapping[str, str] = {}
 ) -> Body:
     """The part of a body that the parameters make; ``null`` is a parameter that is not set. ``places`` overrides the
     places of the table."""

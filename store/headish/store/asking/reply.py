@@ -88,12 +88,7 @@ class StreamedReply:
 
 @door(replaces=an(Turn))
 def capture(
-    space: Space,
-    headish: Asked,
-    provider: str,
-    *,
-    replaces: Turn | None = None,
-    lease_seconds: float = LEASE_SECONDS,
+    space: Space, headish: Asked, provider: str, *, replaces: Turn | None = None, lease_seconds: float = LEASE_SECONDS
 ) -> Capture:
     """Begin to store an answer that arrives event by event: ``feed`` each, then ``finish``.
 

@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 @door()
 def resolve(
-    space: Space,
-    headish: Headishes = "@",
-    *,
-    raw: bool = False,
-    budget: Budget = None,
-    count: Count | None = None,
+    space: Space, headish: Headishes = "@", *, raw: bool = False, budget: Budget = None, count: Count | None = None
 ) -> ContextWindow:
     """The context window of a headish: the messages that lead to it, and the options they hand down, merged.
 

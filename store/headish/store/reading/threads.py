@@ -80,12 +80,7 @@ def messages(
 
 @door()
 def messages(
-    space: Space,
-    headish: str = "@",
-    *,
-    limit: int | None = None,
-    form: str | None = None,
-    drop: Collection[str] = (),
+    space: Space, headish: str = "@", *, limit: int | None = None, form: str | None = None, drop: Collection[str] = ()
 ) -> Any:
     """The stored turns of a thread in walk order, each with its message; with ``limit``, the last ones.
 
