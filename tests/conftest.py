@@ -29,6 +29,7 @@ from support.servers import own_server
 from support.warm import close_waiting
 
 if TYPE_CHECKING:
+    from support.loopback import Loopback
     from support.serving import Served
 
 # Examples are the same on every run; HYPOTHESIS_PROFILE=explore looks further, `make quick` at the first few.
@@ -246,3 +247,14 @@ def file_place(new_place: Callable[[str], Place]) -> Iterator[FilePlace]:
 def store(place: Place) -> Store:
     """An empty store, on both databases."""
     return place.open()
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    """A provider on loopback; no connection to it outlives the test."""
+    from headish.calls.connections import close_all  # late: few tests call a provider
+    from support.loopback import Loopback
+
+    with Loopback() as server:
+        yield server
+    close_all()

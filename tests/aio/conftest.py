@@ -10,7 +10,6 @@ import pytest
 
 from headish import Store
 from headish.aio import AsyncStore
-from headish.calls.connections import close_all
 from support.loopback import Loopback
 from support.places import FilePlace, Place
 
@@ -37,13 +36,6 @@ def everywhere(store: Store) -> AsyncStore:
 def small(file_place: FilePlace) -> AsyncStore:
     """An empty store in a file."""
     return AsyncStore(file_place.open())
-
-
-@pytest.fixture
-def server() -> Iterator[Loopback]:
-    with Loopback() as server:
-        yield server
-    close_all()
 
 
 @pytest.fixture

@@ -52,20 +52,17 @@ async def begun(server: Loopback) -> None:
 
 
 class TestAsking:
-    def test_gives_the_turn_and_shows_the_pieces(self, asking: AsyncStore, server: Loopback, run: Run) -> None:
+    async def test_gives_the_turn_and_shows_the_pieces(self, asking: AsyncStore, server: Loopback) -> None:
         shown: list[str] = []
 
         async def show(delta: Delta) -> None:
             await asyncio.sleep(0)
             shown.append(str(delta.content))
 
-        async def main() -> None:
-            server.answer(chunks=event_stream(HELLO))
-            turn = await asking.ask("Hi", bookmark="main", ptr="milli", on_delta=show)
-            assert await asking.text("main") == "Hello."
-            assert (await asking.get("main")).id == turn.id
-
-        run(main())
+        server.answer(chunks=event_stream(HELLO))
+        turn = await asking.ask("Hi", bookmark="main", ptr="milli", on_delta=show)
+        assert await asking.text("main") == "Hello."
+        assert (await asking.get("main")).id == turn.id
         assert shown == ["Hel", "lo."]
 
     async def test_that_is_refused_raises(self, asking: AsyncStore, server: Loopback) -> None:

@@ -118,39 +118,31 @@ class TestACancelledCall:
         assert result_of(cancelled) is None
         assert [context["exception"] for context in told] == [error]
 
-    def test_that_has_not_begun_never_runs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_that_has_not_begun_never_runs(self, monkeypatch: pytest.MonkeyPatch) -> None:
         ran: list[int] = []
-
-        async def main() -> None:
-            gates = [Gate() for _ in range(threads.THREADS)]
-            running = [asyncio.create_task(finish(gate)) for gate in gates]
-            for gate in gates:
-                await until(gate.began)
-            waiting = [asyncio.create_task(finish(ran.append, number)) for number in range(3)]
-            await asyncio.sleep(0.005)
-            waiting[1].cancel()
-            with pytest.raises(asyncio.CancelledError) as caught:
-                await waiting[1]  # at once: no thread is free
-            outcome = outcome_of(caught.value)
-            assert outcome is not None
-            assert outcome.cancelled()
-            for gate in gates:
-                gate.free.set()
-            await asyncio.gather(*running, waiting[0], waiting[2])
-
-        asyncio.run(main())
+        gates = [Gate() for _ in range(threads.THREADS)]
+        running = [asyncio.create_task(finish(gate)) for gate in gates]
+        for gate in gates:
+            await until(gate.began)
+        waiting = [asyncio.create_task(finish(ran.append, number)) for number in range(3)]
+        await asyncio.sleep(0.005)
+        waiting[1].cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await waiting[1]  # at once: no thread is free
+        outcome = outcome_of(caught.value)
+        assert outcome is not None
+        assert outcome.cancelled()
+        for gate in gates:
+            gate.free.set()
+        await asyncio.gather(*running, waiting[0], waiting[2])
         assert sorted(ran) == [0, 2]
 
-    def test_that_was_cancelled_before_its_first_step_never_runs(self) -> None:
+    async def test_that_was_cancelled_before_its_first_step_never_runs(self) -> None:
         ran: list[int] = []
-
-        async def main() -> None:
-            task = asyncio.create_task(finish(ran.append, 1))
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await finish(int)
-
-        asyncio.run(main())
+        task = asyncio.create_task(finish(ran.append, 1))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await finish(int)
         assert ran == []
 
     async def test_by_a_time_limit_is_a_time_limit(self) -> None:

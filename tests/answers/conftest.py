@@ -20,12 +20,6 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[Loopback]:
-    with Loopback() as server:
-        yield server
-
-
-@pytest.fixture
 def point(server: Loopback) -> Callable[[Store], Store]:
     """Gives a store the pointer ``milli``, which is the server."""
 

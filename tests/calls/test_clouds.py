@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
 from types import SimpleNamespace
@@ -70,12 +70,6 @@ RECORDED = [
 
 def need(package: str, extra: str) -> None:
     pytest.importorskip(package, reason=f"the extra is not installed: pip install 'headish[{extra}]'")
-
-
-@pytest.fixture
-def server() -> Iterator[Loopback]:
-    with Loopback() as server:
-        yield server
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from email.parser import BytesParser
 from email.policy import HTTP
@@ -31,12 +31,6 @@ BODY: dict[str, Any] = {
     "max_tokens": 5,
     "messages": [{"role": "user", "content": "hello"}],
 }
-
-
-@pytest.fixture
-def server() -> Iterator[Loopback]:
-    with Loopback() as server:
-        yield server
 
 
 def ask(server: Loopback, provider: str, model: str, body: Any, cloud: Cloud) -> None:

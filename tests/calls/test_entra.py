@@ -36,12 +36,6 @@ VARIABLES = ("AZURE_OPENAI_AD_TOKEN", "AZURE_OPENAI_API_KEY", "ANTHROPIC_FOUNDRY
 
 
 @pytest.fixture
-def server() -> Iterator[Loopback]:
-    with Loopback() as server:
-        yield server
-
-
-@pytest.fixture
 def tokens() -> Iterator[Loopback]:
     """Who gives tokens."""
     with Loopback() as server:

@@ -15,7 +15,6 @@ import pytest
 
 from headish.calls import Call, Stop, Timeouts, open_call
 from headish.calls import deadline as deadlines
-from headish.calls.connections import close_all
 from headish.calls.deadline import Deadline
 from headish.errors import (
     CallCancelled,
@@ -32,13 +31,6 @@ pytestmark = pytest.mark.slow
 
 BODY = {"model": "m", "messages": [], "stream": True}
 EVENTS = [{"type": "a", "n": 1}, {"type": "b", "n": 2}]
-
-
-@pytest.fixture
-def server() -> Iterator[Loopback]:
-    with Loopback() as server:
-        yield server
-    close_all()
 
 
 def begin(server: Loopback, **options: Any) -> Call:

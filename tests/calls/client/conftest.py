@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from support.asking import KEY
-from support.loopback import Loopback
-
-
-@pytest.fixture
-def server() -> Iterator[Loopback]:
-    with Loopback() as server:
-        yield server
 
 
 @pytest.fixture(autouse=True)

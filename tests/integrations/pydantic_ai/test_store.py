@@ -199,14 +199,11 @@ class TestConversations:
             assert "mine" not in shown.bookmarks
             assert shown.verify().problems == ()
 
-    def test_that_are_hidden_stay(self, tmp_path: Path) -> None:
-        async def run() -> None:
-            with HeadishConversationStore(tmp_path / "a.db", erase=False) as store:
-                await store.save(Conversation(messages=[say("kept")], conversation_id="a"))
-                await store.delete("a")
-                assert await store.load("a") is None
-
-        asyncio.run(run())
+    async def test_that_are_hidden_stay(self, tmp_path: Path) -> None:
+        with HeadishConversationStore(tmp_path / "a.db", erase=False) as store:
+            await store.save(Conversation(messages=[say("kept")], conversation_id="a"))
+            await store.delete("a")
+            assert await store.load("a") is None
         with Store.open(tmp_path / "a.db") as store:
             assert [turn.text for turn in store.turns()] == ["kept"]
 

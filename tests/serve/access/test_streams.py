@@ -94,7 +94,7 @@ def test_a_head_of_a_stream_is_answered_and_its_connection_goes_on(tmp_path: Pat
         assert client.get("/api/v1/log").status_code == 200
 
 
-def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "WATCHED_SECONDS", 0.01)
     monkeypatch.setattr(watching, "SLOW_SECONDS", 0.05)
     sent: list[str] = []
@@ -115,11 +115,8 @@ def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) 
     async def admitted(_scope: Any) -> bool:
         return True
 
-    async def run() -> None:
-        async with asyncio.timeout(60):
-            await WatchedStream({"type": "http"}, send, admitted).run(application, receive)
-
-    asyncio.run(run())
+    async with asyncio.timeout(60):
+        await WatchedStream({"type": "http"}, send, admitted).run(application, receive)
     assert len(sent) == 4, "nothing more is said to whoever does not read"
 
 

@@ -291,42 +291,34 @@ async def test_writing_is_offered_only_where_it_is_allowed(path: Path) -> None:
         await write(Agent(session), path)
 
 
-def test_a_fork_does_not_tell_whether_a_name_outside_the_scope_exists(tmp_path: Path) -> None:
+async def test_a_fork_does_not_tell_whether_a_name_outside_the_scope_exists(tmp_path: Path) -> None:
     path = tmp_path / "talk.db"
     fill(path)
-
-    async def look() -> None:
-        scope = ("--names", "planted/*", "--exclude-session", "planted/0")
-        async with over_stdio(path, "--allow-write", *scope) as session:
-            agent = Agent(session)
-            for taken, free in (("work/plan", "work/free"), ("planted/0", "planted/0-free")):
-                refusals = [await agent.fails("fork", headish="planted/1", name=name) for name in (taken, free)]
-                assert "choose one like those it lists" in refusals[0]
-                assert refusals[0] == refusals[1]
-            assert "exists already" in await agent.fails("fork", headish="planted/1", name="planted/2")
-            await agent("fork", headish="planted/1", name="planted/fork")
-
-    asyncio.run(look())
+    scope = ("--names", "planted/*", "--exclude-session", "planted/0")
+    async with over_stdio(path, "--allow-write", *scope) as session:
+        agent = Agent(session)
+        for taken, free in (("work/plan", "work/free"), ("planted/0", "planted/0-free")):
+            refusals = [await agent.fails("fork", headish="planted/1", name=name) for name in (taken, free)]
+            assert "choose one like those it lists" in refusals[0]
+            assert refusals[0] == refusals[1]
+        assert "exists already" in await agent.fails("fork", headish="planted/1", name="planted/2")
+        await agent("fork", headish="planted/1", name="planted/fork")
     with Store.open(path) as store:
         names = {each.name for each in store.bookmarks.list()}
         assert "planted/fork" in names
         assert not names & {"work/free", "planted/0-free"}
 
 
-def test_a_fork_does_not_tell_whether_a_name_without_the_tag_exists(tmp_path: Path) -> None:
+async def test_a_fork_does_not_tell_whether_a_name_without_the_tag_exists(tmp_path: Path) -> None:
     path = tmp_path / "talk.db"
     fill(path)
     with Store.open(path) as store:
         store.conversations.set("planted/1", tags=["open"])
-
-    async def look() -> None:
-        async with over_stdio(path, "--allow-write", "--tag", "open") as session:
-            agent = Agent(session)
-            for wanted in ("work/plan", "work/free"):
-                [made] = (await agent("fork", headish="planted/1", name=wanted))["saved"]
-                assert re.fullmatch(wanted + "-[0-9a-f]{8}", made["name"])
-
-    asyncio.run(look())
+    async with over_stdio(path, "--allow-write", "--tag", "open") as session:
+        agent = Agent(session)
+        for wanted in ("work/plan", "work/free"):
+            [made] = (await agent("fork", headish="planted/1", name=wanted))["saved"]
+            assert re.fullmatch(wanted + "-[0-9a-f]{8}", made["name"])
     with Store.open(path) as store:
         assert len([each for each in store.bookmarks.list() if each.name.startswith("work/free-")]) == 1
 
