@@ -210,9 +210,9 @@ wheel: $(VENV)/.dev
 	rm -rf build
 	$(BIN)/python -m build --quiet --wheel --no-isolation --outdir build/dist
 	$(BIN)/python tests/wheel/check_contents.py build/dist
-	$(BIN)/python -m venv build/empty
-	build/empty/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/run.txt
-	build/empty/bin/python -m pip --disable-pip-version-check --quiet install --no-deps build/dist/*.whl
+	$(BIN)/python -m venv --without-pip build/empty
+	$(PIP) --python build/empty/bin/python install --require-hashes -r requirements/run.txt
+	$(PIP) --python build/empty/bin/python install --no-deps build/dist/*.whl
 	build/empty/bin/python tests/wheel/smoke.py
 
 # What is published. It is built again from its own sources, by a stricter umask, and must come out byte for byte the same.
