@@ -164,6 +164,13 @@ def test_a_url_that_names_no_place_or_holds_a_key_is_refused(url: str) -> None:
         check_url(url)
 
 
+def test_what_a_remote_can_be_is_named_in_full() -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        check_url("ftp://x/y")
+    for kind in ("file:///", "s3://", "ssh://", "https://", "cmd:", "postgresql://", "database"):
+        assert kind in str(refused.value), kind
+
+
 @pytest.mark.parametrize("url", ["file:///x", "file://localhost/x", "s3://bucket/x", "az://container/x#y"])
 def test_a_url_of_a_place_is_taken(url: str) -> None:
     assert check_url(url) == url

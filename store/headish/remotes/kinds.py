@@ -41,7 +41,10 @@ def check_url(url: str) -> str:
     except ValueError as error:
         raise InvalidArgument(f"the URL of a remote, {url[:80]!r}, cannot be read ({error})") from None
     if parts.scheme not in SCHEMES:
-        raise InvalidArgument(f"a remote is a folder or a bucket (file:///…, s3://…, gs://…, az://…), not {url[:80]!r}")
+        raise InvalidArgument(
+            "a remote is a folder or a bucket (file:///…, s3://…, gs://…, az://…), another machine (ssh://…, https://…,"
+            f" cmd:…) or a database (its path, postgresql://…), not {url[:80]!r}"
+        )
     # The database stores the URL, and no key may be in a database.
     if parts.password or parts.username or parts.query:
         raise InvalidArgument("keys stay out of a remote's URL: they come from the environment or the provider's files")
