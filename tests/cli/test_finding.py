@@ -161,6 +161,9 @@ class TestUnknownNames:
         talked("ptr", "set", "local", "openai/m")
         assert talked.fails("request", "bridges", "-p", "locla").endswith("did you mean 'local'?")
         assert "Did you mean list?" in talked.misused("lst")
+        for line, meant in {"bookmark remove": "rm", "ptr delete": "rm", "tools remove": "rm", "spaces delete": "rm",
+                            "remote rm": "remove", "token delete": "remove", "config rm": "unset"}.items():  # fmt: skip
+            assert f"Did you mean {meant!r}?" in talked.misused(*line.split(), "x"), line
 
     def test_a_turn_that_continues_a_handle_says_whom(self, talked: Command) -> None:
         handle = talked("log", "bridges~1", "-n", "1").out.split()[0]

@@ -42,7 +42,7 @@ NAME_COLUMNS = 40
 
 @click.group("bookmark", cls=BriefGroup)
 def bookmark_command() -> None:
-    """Names for turns: list, set, remove, and where they were."""
+    """Names for turns: list, set, rename, rm, and history."""
 
 
 @bookmark_command.command("list")

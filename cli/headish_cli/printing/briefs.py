@@ -68,8 +68,21 @@ BRIEFLY: dict[str, str] = {
 """Descriptions for commands whose first sentence does not fit in a line of 80 columns."""
 
 
+REMOVING = ("rm", "remove", "unset", "drop", "delete")
+"""The names of subcommands that take something away, and what people type for them; a group has at most one."""
+
+
 class BriefGroup(click.Group):
     """A group of subcommands whose help lists each in one line, as the list of all commands does."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        # By spelling alone, click would offer "rename" to who types "remove".
+        if args and args[0] in REMOVING and args[0] not in self.commands:
+            for name in set(REMOVING) & self.commands.keys():
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {name!r}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         room = formatter.width - 6 - max(map(len, self.commands))
