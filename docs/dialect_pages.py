@@ -104,9 +104,10 @@ def write_refusals() -> str:
             if feature != "stream_options":
                 place = f"[`openai`, dialect `{name}`](dialects/{name}.md)"
                 whose.setdefault((f"`{feature}`", _cell(why)), []).append(place)
+    everywhere = [f"[`{provider}`]({provider}.md)" for provider in PROVIDERS]
     rows: dict[tuple[str, str], list[str]] = {}
     for (what, why), listed in whose.items():
-        places = "all of them" if len(listed) == len(PROVIDERS) else ", ".join(listed)
+        places = "all of them" if listed == everywhere else ", ".join(listed)
         rows.setdefault((why, places), []).append(what)
     return "".join(
         [*parts, *(f"| {'; '.join(refused)} | {why} | {places} |\n" for (why, places), refused in rows.items())]

@@ -15,8 +15,7 @@ HEAD = """# The HTTP API
 
 `headish serve` offers the verbs of a store under `/api/v1`. A verb takes the arguments of its namesake in
 [the library](library.md) and gives what its `to_dict()` gives. [openapi.json](openapi.json) describes all of it in
-OpenAPI 3.1; a running server has it at `/api/v1/openapi.json`. [TypeScript](../how-to/use-from-typescript.md) can check
-requests and answers against it.
+OpenAPI 3.1, also at `/api/v1/openapi.json` of a running server ([for TypeScript](../how-to/use-from-typescript.md)).
 
 ```sh
 headish token add laptop --right read --right write

@@ -27,8 +27,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,199}")
 def safe_name(text: str) -> str:
     """Return the bookmark for any text: a name that ``bookmarks.set`` accepts, a different one for each text.
 
-    ``text_of`` gives the text back. A text that is too long for a name is cut and followed by its hash. The
-    conversation has the whole text: as its key or, if it cannot be a key, as ``app["id"]``.
+    ``text_of`` gives the text back. A text that is too long is cut and followed by its hash; the conversation has the
+    whole as its key or, if it cannot be a key, as ``app["id"]``.
     Raises: InvalidArgument if it is not text.
     """
     if not isinstance(text, str):

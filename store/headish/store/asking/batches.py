@@ -152,7 +152,7 @@ class Batches:
         Its bookmark moves along if it still points there. An answer is stored once, however often and by whomever it is
         collected. Failures and expiries are kept with the batch, unless the request has an answer, too. If the batch
         has not ended, nothing is stored. Results that cannot be read or belong to no request, and second ones, are
-        ``problems``: the others are stored.
+        ``problems``.
         Cost: a transaction for each answer; memory for one of them and for the failures.
         Raises: UnknownBatch; CallError, even in the middle: what was stored stays, and collecting again continues.
         """

@@ -23,9 +23,9 @@ PAGE = 100
 class Objects(SpacePart):
     """The objects of a space: bytes under a kind and a key.
 
-    An adapter keeps here what its framework stores beside messages: checkpoints, state, records. No turn, name, list or
-    search ever shows them. A *kind* has at most 64 characters of ``a-z 0-9 . _ - /``; a *key* is any text of at most
-    1,024 bytes. ``data`` is any bytes; headish does not check whether they are JSON.
+    An adapter keeps here what its framework stores beside messages: checkpoints, state, records. No list or search
+    shows them. A *kind* has at most 64 characters of ``a-z 0-9 . _ - /``; a *key* is any text of at most 1,024 bytes.
+    ``data`` is any bytes; headish does not check whether they are JSON.
     """
 
     @door()

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def usage(space: Space, headish: Headishes | None = "@", *, by: str | None = None) -> list[Count]:
     """Count the tokens of the replies that lead to a headish or to several; None counts those of the whole space.
 
-    ``by`` counts them separately by ``model``, ``provider``, ``day`` (UTC) or ``bookmark``. A turn that several
-    branches share counts once.
+    ``by`` counts them by ``model``, ``provider``, ``day`` (UTC) or ``bookmark``. A turn that several branches share
+    counts once.
     Cost: a statement or two, three for the first 336 turns of a thread and one for each 512 more, or one for each 1,000
     replies of the space.
     Raises: InvalidArgument; CorruptTurn.

@@ -25,8 +25,8 @@ class MoveChange(PlainResult, frozen=True):
     """A name moved from one turn to another.
 
     ``old`` is None if there was no such name, ``new`` if it was removed. ``was`` is the name before a rename, which no
-    longer exists. If the name was renamed since, the move already shows the new name. A move that a turn made is in the
-    turn; a reader without turns gets it as a move whose ``old`` is the first turn that the turn continues.
+    longer exists. If the name was renamed since, the move shows the new name. A reader without turns also gets the
+    moves that turns made; their ``old`` is the first turn that the turn continues.
     """
 
     kind: ClassVar[Literal["move"]] = "move"

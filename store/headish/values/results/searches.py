@@ -15,10 +15,9 @@ class Hit(Struct, frozen=True):
 
     ``field`` says in which of the turn's texts (``text``, ``reasoning``, ``calls``, ``results``, ``documents``);
     ``snippet`` is the part of it around the match, in one line, and ``marks`` are the ranges of its characters that
-    were looked for. ``score`` is higher for a better hit, and is compared with those of the same search alone; it is 0
-    where the newest come first.
-    ``names`` are the bookmarks whose threads hold the turn; ``heads`` the turns that nothing continues and that lead
-    to it. Both are those of the first 2,000 branches after the turn.
+    were looked for. ``score`` is higher for a better hit of the same search, and 0 where the newest come first.
+    ``names`` are the bookmarks whose threads hold the turn; ``heads`` the turns that nothing continues and that lead to
+    it. Both are those of the first 2,000 branches after the turn.
     """
 
     turn: Turn
