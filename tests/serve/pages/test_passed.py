@@ -91,5 +91,9 @@ def test_what_was_not_recorded_is_said_and_a_gateway_that_does_not_answer_is_no_
             page = page_of(served)
             assert '<p class="failure" role="alert">The gateway does not say how it is.</p>' in page
             assert page.count('class="failure"') == 1
+            assert "headish run claude" in page
     with serving(tmp_path / "calls.db", tmp_path / "state") as served:
-        assert 'class="failure"' not in page_of(served)
+        page = page_of(served)
+        assert 'class="failure"' not in page
+        assert "This server runs without a gateway." in page
+        assert "headish run claude" not in page, "no gateway would take its calls"

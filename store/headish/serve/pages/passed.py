@@ -56,6 +56,7 @@ async def show_calls(request: Request) -> Response:
     return await draw(
         request, "calls.html", name=name, older=older, calls=[_show(each, names, prices) for each in shown],
         handles=await store.abbreviate(list(dict.fromkeys(turns))), problems=await _find_problems(gateway),
+        has_gateway=state_of(request).settings.gateway is not None,
     )  # fmt: skip
 
 
