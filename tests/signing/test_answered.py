@@ -118,8 +118,7 @@ class TestAStoreThatAnswers:
                 turns = [there.add_turn(f"{number}").id for number in range(3)]
                 for each in turns[:2]:
                     there.sign(each, key=keys.folder / "anna")
-                with desk as store:
-                    store.remotes.set("box", erasures="apply")
+                desk.set(erasures="apply")
                 with line_to(box, trust=True):
                     desk.sync()
                     there.erase(turns[1], reason="r", meta=True)

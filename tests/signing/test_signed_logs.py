@@ -30,8 +30,7 @@ class TestSignedBundles:
             desk, laptop = make("desk"), make("laptop")
             for each in (desk, laptop):
                 each.add(url_of(tmp_path / "box"), plain=True)
-            with desk as store:
-                assert store.remotes.set("box", sign=True).sign
+            assert desk.set(sign=True).sign
             yield desk, laptop
 
     @pytest.fixture
@@ -87,11 +86,9 @@ class TestSignedBundles:
         desk, laptop = pair
         desk.store.add_turn("signed", bookmark="main")
         desk.sync()
-        with laptop as store:
-            assert store.remotes.set("box", require_signed=True).require_signed
+        assert laptop.set(require_signed=True).require_signed
         assert laptop.sync().pulled.stored == 1
-        with desk as store:
-            store.remotes.set("box", sign=False)
+        desk.set(sign=False)
         desk.store.add_turn("not signed", continues="main")
         desk.sync()
         pulled = laptop.sync().pulled
@@ -99,8 +96,7 @@ class TestSignedBundles:
         assert "signed by nobody that the list of signers names (not signed)" in pulled.waiting[0]
         monkeypatch.setenv("PATH", "")
         assert laptop.sync().pulled.stored == 0
-        with laptop as store:
-            store.remotes.set("box", require_signed=False)
+        laptop.set(require_signed=False)
         assert laptop.sync().pulled.stored == 1
 
     @pytest.mark.usefixtures("listed")
@@ -123,21 +119,17 @@ class TestSignedBundles:
         self, pair: tuple[Machine, Machine], tmp_path: Path
     ) -> None:
         desk, laptop = pair
-        with desk as store:
-            store.remotes.set("box", sign=False)
+        desk.set(sign=False)
         desk.store.add_turn("not signed", bookmark="main")
         desk.sync()
-        with laptop as store:
-            store.remotes.set("box", require_signed=True)
+        laptop.set(require_signed=True)
         assert laptop.sync().pulled.stored == 0
-        with desk as store:
-            store.remotes.set("box", sign=True)
+        desk.set(sign=True)
         desk.sync()
         pulled = laptop.sync().pulled
         assert (pulled.stored, pulled.waiting, pulled.signed) == (1, (), ("desk: anna@x",))
         before = bundles(tmp_path)
-        with desk as store:
-            store.remotes.set("box", sign=True)
+        desk.set(sign=True)
         desk.sync()
         assert bundles(tmp_path) == before, "nothing is written again"
 
@@ -150,8 +142,7 @@ class TestSignedBundles:
         desk, laptop = pair
         first = desk.store.add_turn("first", bookmark="main")
         desk.sync()
-        with laptop as store:
-            store.remotes.set("box", require_signed=True)
+        laptop.set(require_signed=True)
         assert _pull(laptop).signed == ("desk: anna@x",)
         [place] = (tmp_path / "box").rglob("head")
         old = place.read_bytes()
@@ -190,8 +181,7 @@ class TestSignedBundles:
     ) -> None:
         desk, laptop = pair
         for each in pair:
-            with each as store:
-                store.remotes.set("box", require_signed=True)
+            each.set(require_signed=True)
         desk.store.add_turn("mine", bookmark="main")
         desk.sync()
         forged = set[Path]()

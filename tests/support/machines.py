@@ -46,6 +46,10 @@ class Machine:
         with self as store:
             store.remotes.add("box", url, device=self.name, **options)
 
+    def set(self, **options: Any) -> Any:
+        with self as store:
+            return store.remotes.set("box", **options)
+
     def sync(self, **options: Any) -> Any:
         with self as store:
             return store.remotes.exchange("box", **options)
@@ -81,8 +85,7 @@ def invite(host: Machine, guest: Machine, url: str) -> None:
         added = store.remotes.add("box", url, device=guest.name)
     with host as store:
         fingerprint = store.remotes.invite("box", added.recipient or "")
-    with guest as store:
-        store.remotes.set("box", key=fingerprint)
+    guest.set(key=fingerprint)
 
 
 def objects(folder: Path) -> dict[str, bytes]:

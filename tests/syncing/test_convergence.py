@@ -212,8 +212,7 @@ def _converge_live(data: st.DataObject, root: Path, stores: list[Store], asking:
     try:
         for each in desks:
             each.add(**there)
-            with each as store:
-                store.remotes.set("box", erasures="apply", **chosen)
+            each.set(erasures="apply", **chosen)
         for each in machines:
             each.store.add_turn("imported", bookmark="s", key="s:1")
         for _ in range(data.draw(st.integers(4, 14))):
@@ -247,8 +246,7 @@ def _converge(data: st.DataObject, root: Path, stores: list[Store], begins: str 
     try:
         for name, each in machines.items():
             each.add(url_of(root / f"box-{name}"), plain=True)
-            with each as store:
-                store.remotes.set("box", erasures="apply", **signed)
+            each.set(erasures="apply", **signed)
             each.store.add_turn("imported", bookmark="s", key="s:1")
             if begins == "one":
                 _sync(each)
@@ -260,8 +258,7 @@ def _converge(data: st.DataObject, root: Path, stores: list[Store], begins: str 
                 _sync(each)
             _carry(root, lambda _: True)
             for each in machines.values() if begins == "all" and number == 0 else ():
-                with each as store:
-                    store.remotes.set("box", sign=True)
+                each.set(sign=True)
         held = [{turn.id: (turn.seal, turn.erased is not None) for turn in store.turns()} for store in stores]
         assert held[0] == held[1] == held[2]
         assert [store.verify().problems for store in stores] == [(), (), ()]

@@ -165,8 +165,7 @@ class TestWhatAPushThatWasCutOffLeftBehind:
         push_without_head(desk)
         with desk as store:
             fingerprint = store.remotes.revoke("box", "lost")
-        with laptop as store:
-            store.remotes.set("box", key=fingerprint)
+        laptop.set(key=fingerprint)
         settle(*pair)
 
 

@@ -169,8 +169,7 @@ class TestThreeMachines:
         url = url_of(tmp_path / "box")
         for each in (desk, laptop):
             each.add(url, plain=True)
-            with each as store:
-                store.remotes.set("box", erasures="apply")
+            each.set(erasures="apply")
         laptop.store.add_turn(SECRET, bookmark="main", meta={"mine": SECRET}, inherited={"mine": SECRET}, key=SECRET)
         laptop.store.add_document((SECRET + "\n").encode() * 200, name=SECRET, continues="main")
         laptop.store.conversations.set("main", title=SECRET)
@@ -214,8 +213,7 @@ class TestWhoMayErase:
 
     def test_what_waited_and_is_erased_is_taken_off_the_disk(self, machine: Any, tmp_path: Path) -> None:
         desk, laptop, _ = three(machine, tmp_path)
-        with laptop as store:
-            store.remotes.set("box", erasures="ask")
+        laptop.set(erasures="ask")
         turn = desk.store.add_turn(SECRET, bookmark="main")
         for each in (desk, laptop):
             each.sync()
@@ -229,8 +227,7 @@ class TestWhoMayErase:
 
     def test_who_ignores_keeps_and_is_told_of(self, machine: Any, tmp_path: Path) -> None:
         desk, laptop, phone = three(machine, tmp_path)
-        with laptop as store:
-            store.remotes.set("box", erasures="ignore")
+        laptop.set(erasures="ignore")
         turn = desk.store.add_turn("mine", bookmark="main")
         for each in (desk, laptop):
             each.sync()

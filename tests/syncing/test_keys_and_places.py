@@ -152,8 +152,7 @@ class TestKeysAndPlaces:
         with laptop as store, pytest.raises(NoRemoteKey):
             store.remotes.push("box")
         assert objects(tmp_path / "box") == before
-        with laptop as store:
-            store.remotes.set("box", key=fingerprint)
+        laptop.set(key=fingerprint)
         laptop.sync()
         assert desk.sync().pulled.stored == 1
         assert texts(laptop.store, "road") == ["said on the road"]
@@ -210,8 +209,7 @@ class TestKeysAndPlaces:
             if broken != "conflict":
                 assert [each.text for each in store.turns() if each.meta.continues == (said.id,)] == ["said later"]
         assert [each.split(":")[0] for each in told] == ["lost"]
-        with laptop as store:
-            store.remotes.set("box", key=fingerprint)
+        laptop.set(key=fingerprint)
         if broken != "conflict":  # what was forged at the desk is in conflict at the laptop, too
             laptop.sync()
         assert texts(laptop.store, "road") == ["said on the road", "said later"]
@@ -334,8 +332,7 @@ class TestKeysAndPlaces:
         [path] = [each for each in objects(tmp_path / "theirs") if each.endswith(".age") and "keys" in each][:1]
         with desk as store:
             fingerprint = store.remotes.invite("box", added.recipient or "")
-        with laptop as store:
-            store.remotes.set("box", key=fingerprint)
+        laptop.set(key=fingerprint)
         good = objects(box)
         theirs = {
             each: data for each, data in objects(tmp_path / "theirs").items() if each in good and each.endswith(".age")
@@ -479,8 +476,7 @@ class TestKeysAndPlaces:
         assert "lost/road" in {each.name for each in laptop.store.remotes.bookmarks()}
         with desk as store:
             fingerprint = store.remotes.revoke("box", "lost")
-        with laptop as store:
-            store.remotes.set("box", key=fingerprint)
+        laptop.set(key=fingerprint)
         laptop.sync()
         assert "lost/road" not in {each.name for each in laptop.store.remotes.bookmarks()}
         assert texts(laptop.store, "road") == ["said on the road"]

@@ -39,8 +39,7 @@ class TestADeviceIsItsId:
         again = machine("again")
         again.name = "laptop"
         invite(desk, again, url_of(box))
-        with again as store:
-            store.remotes.set("box", key=fingerprint)
+        again.set(key=fingerprint)
         again.store.add_turn("after it", bookmark="new")
         again.sync()
         desk.sync()
@@ -159,8 +158,7 @@ class TestAStrangerStaysOne:
         for each in (other, desk):
             each.sync()
         assert strangers(desk.store) == {"of a bundle", "of the other"}
-        with desk as store:
-            assert store.remotes.set("box", trust=True).trust
+        assert desk.set(trust=True).trust
         assert strangers(desk.store) == {"of a bundle"}  # which the other has from a stranger
         with desk as store:
             store.remotes.set("box", names="*")

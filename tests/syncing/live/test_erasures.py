@@ -83,8 +83,7 @@ class TestErasures:
         desk, box = ends
         monkeypatch.setattr(erasures, "PENDING_LIMIT", 2)
         turns = [box.add_turn(f"{number}").id for number in range(5)]
-        with desk as store:
-            store.remotes.set("box", erasures="ignore")
+        desk.set(erasures="ignore")
         sync(ends)
         for each in turns:
             box.erase(each, reason="r")
@@ -136,8 +135,7 @@ class TestErasures:
         desk, box = ends
         turn = desk.store.add_turn("to be forgotten", bookmark="main")
         sync(ends)
-        with desk as store:
-            store.remotes.set("box", erasures="apply")
+        desk.set(erasures="apply")
         box.erase(turn.id, reason="asked to")
         assert sync(ends).pulled.erased == 1
         assert desk.store.get(turn.id).erased is not None

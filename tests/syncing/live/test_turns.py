@@ -265,8 +265,7 @@ class TestTurns:
         sync(ends)
         assert is_strangers(box, turn)
         assert is_strangers(desk.store, there)
-        with desk as store:
-            store.remotes.set("box", trust=True)
+        desk.set(trust=True)
         assert not is_strangers(desk.store, there)
         turn = desk.store.add_turn("of the desk", continues="main").id
         sync(ends, trust=True)

@@ -39,8 +39,7 @@ class TestWhereTheTokenIs:
         monkeypatch.delenv(VARIABLE)
         with pytest.raises(MissingKey):
             desk.sync()
-        with desk as store:
-            store.remotes.set("box", key_env="ANOTHER_PLACE")
+        desk.set(key_env="ANOTHER_PLACE")
         again = desk.sync()
         assert (again.pulled.stored, again.pulled.known, again.pushed.turns) == (0, 0, 0)
 
