@@ -46,7 +46,7 @@ CASES = {
     "import unknown.txt": "name it with --from: 'headish import --help'",
     "import rows.jsonl --from hf": "--from chat reads a list of messages",
     "add -b main y": "or take it (--force)",
-    "request main": "give one (--to) or a provider pointer (-p), let the thread name a pointer (headish add -p)",
+    "request main": "give one (--to) or a provider pointer (-p), name a pointer in the thread (headish add -p)",
     "ptr set big openai/x --header authorization=x": "name the key's variable with --key-env instead",
     "export main --to hf --for-training --raw": "--for-training is what a trainer may see",
     "add --said-at 9990-01-01 y": "--said-at lies between 1970 and tomorrow",

@@ -15,9 +15,9 @@ class UnknownPointer(InputError, KeyError):
         self.name = name
         if name is None:
             super().__init__(
-                "no provider is named: give one (to=, --to) or a provider pointer (ptr=, -p), let the thread name a"
-                " pointer (provider_ptr=, headish add -p), or set a default ('headish ptr set NAME PROVIDER/MODEL' and"
-                " 'headish ptr default NAME')"
+                "no provider is named: give one (to=, --to) or a provider pointer (ptr=, -p), name a pointer in"
+                " the thread (provider_ptr=, headish add -p), or set a default ('headish ptr set NAME PROVIDER/MODEL'"
+                " and 'headish ptr default NAME')"
             )
         else:
             super().__init__(
