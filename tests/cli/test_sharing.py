@@ -41,6 +41,14 @@ def test_a_bundle_that_is_missing_makes_no_database(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_is_not_a_bundle_makes_no_database(tmp_path: Path) -> None:
+    other, file = Command(str(tmp_path / "other.db")), tmp_path / "notes.txt"
+    for text, reason in (("a text that somebody wrote", "does not begin as a bundle"), ("", str(file))):
+        file.write_text(text)
+        assert reason in other.fails("bundle", "apply", str(file))
+        assert list(tmp_path.iterdir()) == [file]
+
+
 def test_without_a_remote_a_sync_says_how_to_add_one(headish: Command) -> None:
     headish("add", "hello", "-b", "main")
     for verb in (("sync",), ("push",), ("pull",), ("status",), ("remote", "list")):

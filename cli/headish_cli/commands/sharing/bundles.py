@@ -123,9 +123,11 @@ def apply_command(
     settings: GlobalOptions, file: str, require_signed: bool, signers: str | None, revoked: str | None, as_json: bool
 ) -> None:
     """Store what the bundle FILE brings. Nothing that is here changes; a bookmark moves only forward."""
+    from headish.bundles.streams import BundleReader
     from headish.store.keeping.bundles import open_bundle
 
-    open_bundle(file).close()  # first: a slip in FILE must not make a database
+    with open_bundle(file) as opened:
+        BundleReader(opened, file)  # first: a slip in FILE must not make a database
     with settings.open(create=True) as store, counting_turns("applying") as progress:
         done = store.bundles.apply(
             file, require_signed=require_signed, signers=signers, revoked=revoked, progress=progress
