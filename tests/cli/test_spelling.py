@@ -87,3 +87,9 @@ def _said() -> Iterator[str]:
 def _text(node: ast.JoinedStr | ast.Constant) -> str:
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     return "".join(str(each.value) if isinstance(each, ast.Constant) else "…" for each in parts)
+
+
+def test_the_name_of_a_file_that_looks_like_python_is_whole(headish: Command, tmp_path: Path) -> None:
+    file = tmp_path / "notes (version=final).txt"
+    file.write_text("neither this nor that\n")
+    assert str(file) in headish.fails("import", "--from", "chatgpt", str(file))

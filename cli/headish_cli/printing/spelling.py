@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 _SPELLINGS = (
-    # Beside the command's own: only that stays.
-    (r" \((?:[a-z_]+=[A-Za-z]*|format= in Python)\)", ""),
+    # Beside the command's own: only that stays. Each is named, because the name of a file may look like one.
+    (r" \((?:(?:plain|allow_secrets|accept_rollback)=True|format= in Python)\)", ""),
     (r"\([a-z_]+=\w*, ((?:headish add )?--?[a-z-]+)\)", r"(\1)"),
     (r"\((--[a-z-]+), [a-z_]+=\w+\)", r"(\1)"),
     (r"\(only= and to=, ", "("),
