@@ -146,11 +146,18 @@ class TestACancelledCall:
         assert ran == []
 
     async def test_by_a_time_limit_is_a_time_limit(self) -> None:
-        gate = Gate()
-        asyncio.get_running_loop().call_later(0.03, gate.free.set)
+        gate, limit, loop = Gate(), asyncio.timeout(None), asyncio.get_running_loop()
+
+        async def end() -> None:
+            await until(gate.began)
+            limit.reschedule(loop.time())
+            loop.call_later(0.03, gate.free.set)
+
+        ending = asyncio.create_task(end())
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.01):
+            async with limit:
                 await finish(gate)
+        await ending
         assert gate.ended.is_set()
 
     def test_in_a_group_of_tasks_ends_with_the_group(self) -> None:
@@ -217,13 +224,19 @@ class TestAnyio:
                 turns += 1
                 await anyio.sleep(0.002)
 
-        async def main() -> Gate:
-            gate = Gate()
-            outer = asyncio.create_task(count())
+        async def cancel(gate: Gate, scope: anyio.CancelScope) -> None:
+            await until(gate.began)
+            scope.cancel()
             asyncio.get_running_loop().call_later(0.05, gate.free.set)
-            with anyio.move_on_after(0.01) as scope:
+
+        async def main() -> Gate:
+            gate, scope = Gate(), anyio.CancelScope()
+            outer = asyncio.create_task(count())
+            ending = asyncio.create_task(cancel(gate, scope))
+            with scope:
                 await finish(gate)
             assert scope.cancelled_caught
+            await ending
             outer.cancel()
             return gate
 
