@@ -156,8 +156,19 @@ class TestWhoIsLetIn:
         with slow_bodies(office, 1) as [slow]:
             assert b" 408 " in slow.recv(65536)
 
-    def test_so_many_requests_of_a_token_and_no_more(self, desk: Machine, office: Office) -> None:
+    def test_so_many_requests_of_a_token_and_no_more(
+        self, desk: Machine, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        take, under_way = endpoint._take, threading.Semaphore(0)
+
+        async def noted(*given: Any) -> None:
+            under_way.release()
+            await take(*given)
+
+        monkeypatch.setattr(endpoint, "_take", noted)
         with slow_bodies(office, endpoint.PER_TOKEN):
+            for _ in range(endpoint.PER_TOKEN):  # a request before the last of them would take its room
+                assert under_way.acquire(timeout=60)
             answer = wait_for_room(office, full=True)
             assert int(answer.headers["retry-after"]) > 0
             with pytest.raises(RemoteUnavailable, match="status 429"):
