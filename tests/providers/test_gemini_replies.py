@@ -281,6 +281,23 @@ class TestACallThatIsStreamed:
         assert isinstance(call, ToolUse)
         assert (call.name, call.input, call.partial) == ("wipe", {"path": "/tmp"}, False)
 
+    def test_has_each_value_as_it_was_said(self) -> None:
+        halves = [{"jsonPath": "$.face", "stringValue": half} for half in ("\ud83d", "\ude00")]
+        count = {"jsonPath": "$.count", "numberValue": 2.0}
+        far = {"jsonPath": "$.far", "numberValue": 1e300}
+        reply = read(
+            [
+                BEGUN,
+                calling(partialArgs=[halves[0], count, far], willContinue=True),
+                calling(partialArgs=halves[1:]),
+                ENDED,
+            ]
+        )
+        (call,) = reply.content
+        assert isinstance(call, ToolUse)
+        assert json.dumps(call.input) == r'{"face": "\ud83d\ude00", "count": 2, "far": 1e+300}'
+        assert reply.notes == ()
+
     def test_keeps_arguments_that_came_with_its_name(self) -> None:
         (call,) = read([calling(name="wipe", args={"force": True}, willContinue=True), PATH, calling(), ENDED]).content
         assert isinstance(call, ToolUse)
@@ -300,11 +317,12 @@ class TestACallThatIsStreamed:
             [calling(partialArgs=[{"jsonPath": "$.path"}])],
             [calling(partialArgs=[{"jsonPath": "$.path", "structValue": {"a": 1}}])],
             [calling(partialArgs=["x"])],
+            [calling(partialArgs="tmp")],
             [calling(), PATH, calling(**TAIL)],
         ],
         ids=[
             "nothing else", "no end", "another call", "two places", "two kinds", "a gap", "no path", "too deep",
-            "no value", "a new kind of value", "no piece", "a piece behind its end",
+            "no value", "a new kind of value", "no piece", "no list", "a piece behind its end",
         ],
     )  # fmt: skip
     def test_is_not_taken_for_a_whole_one_where_a_piece_is_missing_or_odd(self, pieces: list[dict[str, Any]]) -> None:

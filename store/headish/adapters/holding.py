@@ -168,7 +168,7 @@ class Scoped:
     """An object of an adapter that closes at the end of its ``with`` block."""
 
     def close(self) -> None:
-        """Release what the object holds."""
+        """Release what the object holds: each adapter has its own way."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

@@ -167,8 +167,7 @@ call = _table("call", with_rowid=True)
 """A row for each request that passed through the gateway, without its content. ``milliseconds`` is the time when it
 came. ``lane`` is the key of its conversation, ``tip`` the last turn that it sent, ``answer`` the turn of its answer,
 and ``response`` the provider's id of the answer. ``data`` is JSON: status, usage, times, sizes, and the parts of the
-request's form that its turns do not have. Without a rowid, SQLite would give nearly
-every row a page of its own."""
+request's form that its turns do not have. Without a rowid, SQLite would give nearly every row a page of its own."""
 
 
 def _sparse(name: str, table: Table, condition: str, *columns: str, unique: bool = False) -> Index:

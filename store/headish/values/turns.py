@@ -33,8 +33,9 @@ class Meta(Struct, frozen=True, omit_defaults=True):
 
     ``bookmark`` is the name that moved along with the turn when it was stored (rule R2, one name moves; the schema
     reference calls it ``head``). ``cache`` is True, ``5m`` or ``1h`` where providers are asked to cache up to here.
-    ``system`` holds headish's own further keys (``said_at`` is in Unix milliseconds, ``supersedes`` and ``copy_of`` are
-    ids), ``app`` what the application keeps with the turn (rule R10, record layout). ``role`` is None for a bare
+    ``system`` holds headish's own further keys: a document's ``document_name``, ``original_path`` and ``file_size``; of
+    any turn ``said_at`` in Unix milliseconds, ``key``, ``author``, ``supersedes`` and ``copy_of``, which are ids, and
+    ``grew``. ``app`` is what the application keeps with the turn (rule R10, record layout). ``role`` is None for a bare
     sequence of OpenChatML 0.1, which only an import makes (rule R15, importing a transcript).
     """
 

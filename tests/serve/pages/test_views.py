@@ -1,70 +1,20 @@
-"""What each page shows, asked of a web process on a socket; and what the forms of the page do."""
+"""What each page shows, asked of a web process on a socket."""
 
 from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from threading import Event
-from typing import Any, NamedTuple
 
 import pytest
 
-from headish import Store
 from headish.serve.pages.drawing import ASSETS
 from headish.serve.pages.listing import FILTERS
-from headish.values.access.tokens import RIGHTS
 from support.hostile import documents, texts
-from support.loopback import Loopback, event_stream
+from support.houses import House, browser
 from support.loops import failing
-from support.providers.answers import anthropic_text, held_back
-from support.serving import Served, serving
-from support.talks import Talk, fill, fill_hostile
+from support.talks import Talk, fill_hostile
 
 pytestmark = pytest.mark.slow
-
-
-class House(NamedTuple):
-    """A served database, what is in it, and a model that answers."""
-
-    served: Served
-    store: Store
-    talk: Talk
-    model: Loopback
-    client: Any
-
-    def get(self, path: str, **query: Any) -> str:
-        answer = self.client.get(path, params=query or None)
-        assert answer.status_code == 200, (path, answer.status_code, answer.text[:300])
-        return str(answer.text)
-
-    def do(self, action: str, **fields: Any) -> Any:
-        return self.client.post(f"/do/{action}", data=fields)
-
-    def done(self, action: str, **fields: Any) -> str:
-        """Where an action leads that was done."""
-        answer = self.do(action, **fields)
-        assert answer.status_code == 303, (action, answer.status_code, answer.text[:300])
-        return str(answer.headers["location"])
-
-
-def browser(served: Served) -> Any:
-    """A client that is logged in and asks for pages."""
-    client = served.client()
-    client.headers |= {"accept": "text/html", "origin": served.url}
-    return client
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    folder = tmp_path_factory.mktemp("page")
-    with Store.open(folder / "talk.db") as store, Loopback() as model:
-        talk = fill(store)
-        store.pointers.set("milli", "anthropic/small", base_url=model.url, key_env="PATH")
-        store.pointers.set_default("milli")
-        with serving(folder / "talk.db", folder / "state") as served:
-            yield House(served, store, talk, model, browser(served))
 
 
 def views_of(t: Talk) -> list[str]:
@@ -330,9 +280,9 @@ def test_explain_says_who_set_an_option_what_is_hidden_and_copies_without_a_key(
 
 def test_explain_without_a_provider_says_what_to_choose_on_the_page(house: House) -> None:
     house.store.pointers.set_default(None)
-    house.store.add_turn("Asked of nobody.", bookmark="nobody")
+    house.store.add_turn("Asked of nobody.", bookmark="unnamed")
     try:
-        page = house.get("/t/nobody/explain")
+        page = house.get("/t/unnamed/explain")
     finally:
         house.store.pointers.set_default("milli")
     assert "This thread names no provider. Choose one above." in page
@@ -435,137 +385,3 @@ def test_what_is_wrong_is_said_on_a_page_of_the_same_style(house: House) -> None
     assert outside.status_code == 401
     assert "<h1>Log in first</h1>" in outside.text
     assert "All conversations" not in outside.text
-
-
-class TestWriting:
-    def test_say_asks_the_model_and_stores_both(self, house: House) -> None:
-        house.model.answer(chunks=event_stream(anthropic_text("Take the early one.")))
-        place = house.done("say", new="asked", content="Which one?", ask="1", ptr="milli")
-        assert place.startswith("/c/asked?at=")
-        wait_until(lambda: len(house.store.messages("asked")) == 2)
-        assert "Take the early one." in house.get("/c/asked")
-        house.done("say", name="asked", content="Only stored.")
-        assert house.store.text("asked") == "Only stored."
-        assert len(house.model.requests) == 1
-
-    def test_an_answer_that_fails_says_so_on_the_page(self, house: House) -> None:
-        turn = house.store.add_turn("Fail?", bookmark="failing").id
-        house.model.answer_json({"error": {"type": "invalid_request_error", "message": "no such model"}}, 400)
-        answer = house.do("answer", turn=turn, name="failing")
-        shown = answer.text if answer.status_code != 303 else wait_until(lambda: found(house, "/c/failing", "failed"))
-        assert "no such model" in shown
-
-    def test_an_answer_that_was_stopped_did_not_fail(self, house: House) -> None:
-        stopped = Event()
-        house.model.answer(chunks=held_back(anthropic_text("Half of ", "the answer."), 3, stopped))
-        house.done("say", new="stopped", content="Which one?", ask="1", ptr="milli")
-        page = wait_until(lambda: found(house, "/c/stopped", "Half of "))
-        [answer] = re.findall(r'data-answer="(\w+)"', page)
-        house.done("stop", answer=answer, turn=house.store.bookmarks["stopped"], name="stopped")
-        wait_until(lambda: len(house.store.messages("stopped")) == 2)
-        stopped.set()
-        wait_until(lambda: "answering" not in house.get("/c/stopped"))
-        page = house.get("/c/stopped")
-        assert "This reply is incomplete." in page
-        assert page.count("Half of") == 1
-        assert "failed" not in page
-        assert "data-answer" not in page
-
-    def test_what_arrived_of_an_answer_that_failed_is_shown_once(self, house: House) -> None:
-        house.model.answer(chunks=event_stream(anthropic_text("Half of ", "the answer."))[:3], cut=True)
-        house.done("say", new="broken", content="Which one?", ask="1", ptr="milli")
-        wait_until(lambda: found(house, "/c/broken", "The answer failed: "))
-        page = house.get("/c/broken")  # the one before may have read the thread before its turn was stored
-        assert "The answer failed: " in page
-        assert "This reply is incomplete." in page
-        assert page.count("Half of") == 1
-
-    def test_answer_again_and_edit_stand_beside_and_the_name_moves_over(self, house: House) -> None:
-        house.store.add_turn("Peak?", bookmark="peaks")
-        old = house.store.add_turn("Mount Kenya.", role="assistant", continues="peaks").id
-        house.model.answer(chunks=event_stream(anthropic_text("Kilimanjaro.")))
-        house.done("retry", turn=old, name="peaks", back="0")
-        wait_until(lambda: house.store.text("peaks") == "Kilimanjaro.")
-        house.done("edit", turn=house.store.bookmarks["peaks"], name="peaks", back="0", content="Kilimanjaro, 5,895 m.")
-        assert house.store.text("peaks") == "Kilimanjaro, 5,895 m."
-        assert len(house.store.siblings("peaks").turns) == 3
-        place = house.done("edit", turn=old, content="By id.")
-        assert place.startswith("/t/")
-        assert house.store.text("peaks") == "Kilimanjaro, 5,895 m."
-
-    def test_fork_title_hide_replace_show_and_undo(self, house: House) -> None:
-        store = house.store
-        turn = store.add_turn("One.", bookmark="work").id
-        store.add_turn("Two.", role="assistant", continues="work")
-        assert house.done("fork", turn=turn, new="side/way").startswith("/c/side/way")
-        assert store.bookmarks["side/way"] == turn
-        assert house.do("fork", turn=turn, new="work").status_code == 412
-        house.done("describe", subject="work", name="work", title="Work", tags="a, b", pinned="1")
-        record = store.conversations.get("work").record
-        assert (record.title, record.tags, record.pinned) == ("Work", ("a", "b"), True)
-        tip = store.bookmarks["work"]
-        house.done("hide", turn=turn, name="work", head=tip, viewer="model")
-        assert [message.content[0].text for message in store.resolve("work").messages] == ["Two."]  # type: ignore[union-attr]
-        house.done("show", turn=turn, name="work", head=tip)
-        house.done("replace", turn=turn, name="work", head=tip, content="Uno.")
-        assert store.resolve("work").messages[0].content[0].text == "Uno."  # type: ignore[union-attr]
-        for _ in range(3):
-            house.done("undo", name="work")
-        assert store.bookmarks["work"] == tip
-
-    def test_an_erasure_wants_a_reason_and_the_handle(self, house: House) -> None:
-        turn = house.store.add_turn("A secret of mine.", bookmark="secret").id
-        handle = house.store.abbreviate([turn])[turn]
-        assert "1 turn would go" in house.get(f"/erase/{turn}")
-        for fields in ({"reason": "r", "handle": "wrong"}, {"handle": handle}, {"reason": "r"}):
-            assert house.do("erase", turn=turn, scope="turn", **fields).status_code == 400
-            assert house.store.text(turn) == "A secret of mine."
-        house.done("erase", turn=turn, scope="turn", reason="mine", handle=handle)
-        page = house.get(f"/t/{turn}")
-        assert "Erased on" in page
-        assert "mine" in page
-        assert "A secret of mine" not in page
-
-    def test_what_is_no_action_or_lacks_a_field_is_refused_and_nothing_is_stored(self, house: House) -> None:
-        before = house.store.stats().turns
-        for action, fields in (("nothing", {}), ("say", {"content": " "}), ("edit", {"content": "x"}), ("fork", {})):
-            assert house.do(action, **fields).status_code == 400
-        assert house.client.get("/do/say").status_code == 405
-        assert house.store.stats().turns == before
-
-
-def test_a_reader_is_offered_nothing_and_refused_everything(house: House, tmp_path: Path) -> None:
-    place, t = house.served.settings.target, house.talk
-    with serving(place, tmp_path, read_only=True) as served:
-        client = browser(served)
-        for path in ("/", "/c/garden", f"/t/{t.first}", "/diff/garden..no"):
-            page = client.get(path).text
-            assert "A greenhouse" in page or "lean-to" in page
-            assert 'method="post"' not in page
-            assert "/erase/" not in page
-            assert "/new" not in page
-        from headish.serve.pages.changing import ACTIONS
-
-        for action in ACTIONS:
-            sent = client.post(f"/do/{action}", data={"turn": t.first, "content": "x", "name": "garden"})
-            assert sent.status_code == 403, action
-        assert client.get(f"/erase/{t.first}").status_code == 403
-        assert client.get("/new").status_code == 403
-    assert set(RIGHTS) >= {right for right, _ in ACTIONS.values()}
-
-
-def found(house: House, path: str, words: str) -> str:
-    page = house.get(path)
-    return page if words in page else ""
-
-
-def wait_until(look: Any) -> Any:
-    """What ``look`` gives once it gives something."""
-    import time
-
-    for _ in range(1200):
-        seen = look()
-        if seen:
-            return seen
-        time.sleep(0.05)
-    pytest.fail("it did not happen within a minute")

@@ -180,7 +180,9 @@ class GeminiReader(ReplyReader):
 
     def _grow_call(self, streamed: StreamedCall, call: Mapping[str, Any], part: Mapping[str, Any]) -> list[Delta]:
         """Take pieces of the arguments of a call. They are shown at its end, because only then they are JSON."""
-        block, pieces = streamed.block, [camel(each) for each in listed(call.get("partialArgs"))]
+        block, given = streamed.block, call.get("partialArgs")
+        listed_pieces = given if isinstance(given, list | tuple) else [] if given is None else [given]
+        pieces = [camel(each) for each in listed_pieces]
         self.keep_rest({**call, "partialArgs": pieces}, PIECE)
         if not all(streamed.add(piece) for piece in pieces):
             block.odd = True

@@ -11,13 +11,15 @@ from typing import Any
 
 from headish.providers.shared.leftovers import keys
 from headish.providers.shared.reply import OpenBlock
-from headish.providers.shared.shapes import DEEPEST, json_text
+from headish.providers.shared.shapes import DEEPEST, json_text, paired
 
 KEYS = frozenset(("partialArgs", "willContinue"))
 """The keys of a call that say how it is streamed."""
 _VALUES = ("stringValue", "numberValue", "boolValue")
 PIECE = keys("args", "id", "name", "willContinue", partialArgs=keys("jsonPath", "nullValue", "willContinue", *_VALUES))
 """The keys of a piece of a call that are read; all others are kept beside the answer."""
+EXACT = 2**53
+"""Up to here a double has every whole number; beyond, it would get digits that nobody said."""
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\['([^']*)'\]|\["([^"]*)"\]""")
 
 
@@ -41,7 +43,8 @@ class StreamedCall:
             return "nullValue" in piece or self._values[path] != [None]
         value, pieces = piece[key], self._values.setdefault(path, [])
         # Every number is a double there, and an object of the SDK holds 1.0 for the 1 of the wire.
-        pieces.append(int(value) if isinstance(value, float) and value.is_integer() else value)
+        is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= EXACT
+        pieces.append(int(value) if is_whole else value)
         return len(pieces) == 1 or (isinstance(pieces[0], str) and isinstance(pieces[-1], str))
 
     def close(self) -> bool:
@@ -62,7 +65,7 @@ class StreamedCall:
 
 
 def _joined(pieces: Sequence[Any]) -> Any:
-    return pieces[0] if len(pieces) == 1 else "".join(map(str, pieces))
+    return pieces[0] if len(pieces) == 1 else paired("".join(map(str, pieces)))
 
 
 def _steps(path: str) -> list[str | int]:

@@ -52,7 +52,7 @@ class OpenAIWriter(OpenAIShapedWriter):
         super().__init__(window, settings)
         self.dialect = find_dialect(settings.dialect)
         self._is_known = settings.dialect is not None
-        """Whether it is known what the server gives and takes back. Any other gets all that was said."""
+        """Whether it is known what the server gives and takes back. An unknown server gets all that was said."""
         self.roles, self.takes_custom = self.dialect.roles, self.dialect.customs
         # With ``fills``, even an answer that is one text needs the key for reasoning, so it takes the long way.
         self.plain_roles = ("user",) if self.dialect.fills else ("user", "assistant")

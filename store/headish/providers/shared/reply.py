@@ -236,7 +236,7 @@ class ReplyReader(ABC):
         self.usage |= {key: max(value, 0) for key, value in counts.items() if value is not None}
 
     def close_sound(self, block: OpenBlock) -> ContentBlock | None:
-        """A recording from the pieces of its data. Only some providers give one."""
+        """A recording from the pieces of its data. A reader that opens a block of kind ``sound`` must have it."""
         raise NotImplementedError
 
     # At the end.

@@ -17,8 +17,12 @@ from headish.values.results.plain import PlainResult
 class Settings(Struct, frozen=True, kw_only=True):
     """The settings of a request that are not in the window.
 
-    ``tools`` are definitions as MCP lists them (``name``, ``description``, ``inputSchema``). docs/reference/emitting.md
-    says what each of the others does.
+    ``tools`` are definitions as MCP lists them (``name``, ``description``, ``inputSchema``). ``max_tokens`` and
+    ``model`` win over the window's ``params``. ``stream`` asks for the answer as a stream of events. Results without a
+    call go out as text, or are refused with ``orphans="refuse"``. ``system_in_place`` leaves system messages inside a
+    conversation where they are, for the models of Anthropic that take them there. ``cache_breakpoints`` writes cache
+    flags as the explicit breakpoints of OpenAI's newer models. ``dialect`` names the way in which a server speaks Chat
+    Completions; without one, nothing is known of the server.
     """
 
     model: str | None = None
