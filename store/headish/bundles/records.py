@@ -52,8 +52,8 @@ class BundleKind(IntEnum):
 class BundleHeader(Struct, frozen=True, omit_defaults=True):
     """The header of a bundle.
 
-    ``requires`` are the ids of turns outside of the bundle that its turns continue. ``after`` is the sender's cursor
-    where the bundle begins. A bundle in the log of a ``device`` has its ``generation`` and ``number`` there,
+    ``requires`` are the ids of turns outside of the bundle that it continues or speaks of. ``after`` is the sender's
+    cursor where the bundle begins. A bundle in the log of a ``device`` has its ``generation`` and ``number`` there,
     ``before``, the BLAKE3 of the bundle before it, and ``until``, the cursor where it ends. ``signed``: its end has a
     signature.
     """

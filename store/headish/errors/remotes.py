@@ -38,7 +38,7 @@ class ForeignConflict(InputError):
 
 
 class MissingParents(InputError):
-    """What arrived continues turns that are neither in it nor here. ``turns`` are their ids."""
+    """What arrived continues turns, or speaks of some, that are neither in it nor here. ``turns`` are their ids."""
 
     def __init__(self, file: str, turns: tuple[str, ...]) -> None:
         self.file, self.turns = file, turns

@@ -79,8 +79,9 @@ class Departing:
         receipt_ids = {each.erased for page in pages for each in page}
         return [encode_receipt(each) for each in self._receipts.values() if each.id in receipt_ids]
 
-    def required_by(self, span: Span) -> list[TurnId]:
-        """The ids of the turns outside of a span that turns of the span continue, in order of first use."""
+    def required_by(self, span: Span, spoken_of: Iterable[TurnId]) -> list[TurnId]:
+        """The ids of the turns outside of a span that turns of the span continue, then those of ``spoken_of``, in order
+        of first use."""
         if span.low == 0 and not span.skip:  # all turns of the space
             return []
         inside: set[TurnId] = set()
@@ -89,7 +90,7 @@ class Departing:
             inside |= {row[_ID] for row in rows}
             parents = parents_of_turns(*self._source, map(_place_of, rows))
             outside |= dict.fromkeys(each for ids in parents.values() for each in ids if each and each not in inside)
-        return list(outside)
+        return list(outside | dict.fromkeys(each for each in spoken_of if each not in inside))
 
     def _rows_of(self, span: Span) -> Iterator[list[Row]]:
         low = span.low

@@ -91,7 +91,7 @@ def verify_command(file: str, signers: str | None, revoked: str | None, as_json:
     say(f"{done.path}: {counted(done.turns, 'turn')}, {done.proven:,} proven, {counted(done.names, 'bookmark')}.")
     _tell_signed(done.signed)
     if done.requires:
-        say(f"It continues {counted(len(done.requires), 'turn')} that must be there before: {done.requires[0]} …")
+        say(f"It needs {counted(len(done.requires), 'turn')} that must be there before: {done.requires[0]} …")
 
 
 @bundle_command.command("rewrite")

@@ -18,7 +18,8 @@ from headish.rows.threads.ranges import ids_of_ranges
 from headish.rows.threads.walks import read_links_of
 from headish.rows.upkeep.receipts import all_receipts
 from headish.syncing.departing import Departing, Span, all_names, all_records, find_keys, find_said_keys, keeps_path
-from headish.values.ids import TurnId
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.results.erasures import SCRUB, SPACE
 
@@ -85,10 +86,11 @@ def write_all(
     """
     end = find_end(connection, space)
     span = Span(0 if after is None else after.seq, end.seq)
+    names, records = all_names(connection, space), all_records(connection, space)
     departing, scanned = Departing(connection, space), _Scanned(progress)
     header = BundleHeader(
         made_at=time.time_ns() // 1_000_000,
-        requires=tuple(departing.required_by(span)),
+        requires=tuple(departing.required_by(span, _spoken_of(connection, space, names, records))),
         after=None if after is None else str(after.cursor),
         signed=signed,
     )
@@ -99,8 +101,17 @@ def write_all(
     for page in scanned.through(departing.since(span)):
         writer.page(page)
     # All of them, even after a position: one may be new on a turn that went with an earlier bundle.
-    signatures = map(as_sent, all_signatures(connection, space))
-    return _list(writer, end, scanned, all_names(connection, space), all_records(connection, space), signatures)
+    return _list(writer, end, scanned, names, records, map(as_sent, all_signatures(connection, space)))
+
+
+def _spoken_of(
+    connection: Connection, space: int, names: Iterable[SentName], records: Iterable[SentRecord]
+) -> Iterator[TurnId]:
+    """The turns that names, records of conversations without a name, and signatures speak of. A store that lacks one
+    has nothing to store them with: they would be lost there."""
+    yield from (TurnId(each.turn) for each in names)
+    yield from (first for each in records if (first := as_turn_id(stored_name(each.subject))) is not None)
+    yield from (each.turn for each in all_signatures(connection, space))
 
 
 def write_part(

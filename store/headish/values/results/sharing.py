@@ -28,8 +28,8 @@ class Bundled(PlainResult, frozen=True):
 
 class BundleChecked(PlainResult, frozen=True):
     """A bundle that is whole. ``turns`` counts its turns; the digests of ``proven`` of them follow from the bundle
-    alone, and the others continue the turns ``requires``. ``signatures`` counts those of its turns. ``signed`` says who
-    signed the whole bundle; it is empty if nobody did."""
+    alone. ``requires`` are the turns outside of it that it continues or speaks of. ``signatures`` counts those of its
+    turns. ``signed`` says who signed the whole bundle; it is empty if nobody did."""
 
     path: str
     turns: int
