@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from headish import Database, Store, restore
 from headish.database.query import Query
 from headish.rows.upkeep import matches, searches
@@ -74,3 +76,16 @@ def test_what_was_said_here_is_newer_than_what_arrived_behind_it(durable_place: 
     store.bundles.apply(tmp_path / "old.hbundle")
     assert store.search("cat", order="time", limit=2)[0].turn.id == said.id
     assert store.search(since=datetime.fromtimestamp(0, UTC), limit=2)[0].turn.id == said.id
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["copied", "moved"])
+def test_what_was_said_here_is_newer_than_what_was_copied_behind_it(durable_place: Place, keep: bool) -> None:
+    """Copies keep their ids, and are stored when they are copied: more of them than one page of matches."""
+    here, there = durable_place.open("here"), durable_place.open("there")
+    here.add_turns(
+        {"content": f"cat {number}", "continues": [number - 1][:number], "bookmark": "old"} for number in range(1100)
+    )
+    said = there.add_turn("a cat of mine")
+    here.copy_to(there if keep else there.space, "old", keep=keep)
+    assert there.search("cat", order="time", limit=2)[0].turn.id == said.id
+    assert there.search(since=datetime.fromtimestamp(0, UTC), limit=2)[0].turn.id == said.id

@@ -83,6 +83,11 @@ def time_of(turn_id: TurnId) -> datetime:
         raise CorruptTurn(str(turn_id), "its id says no time") from None
 
 
+def first_id_at(milliseconds: int) -> TurnId:
+    """The lowest id of a Unix time; the lowest of all for a time before 1970."""
+    return write_id(max(milliseconds, 0) << BELOW_TIME)
+
+
 def write_id(number: int) -> TurnId:
     """Write a number of 128 bits as an id of 25 digits. Cost: a sixth of ``scru128``, which goes digit by digit."""
     high, low = divmod(number, _TWELVE_DIGITS)

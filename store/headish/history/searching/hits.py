@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from heapq import heappush, heapreplace
-from itertools import islice, takewhile
+from itertools import count, islice, takewhile
 from math import log
 from typing import NamedTuple
 
@@ -21,10 +21,9 @@ from headish.history.searching.calls import may_use, using
 from headish.history.searching.candidates import PAGE, Criteria, IndexProgress, beginnings, candidates
 from headish.history.searching.entries import SearchableTurn, last_part, model_of, read_said, system_of
 from headish.history.searching.scopes import Ranges, is_within
-from headish.rows.elsewhere.arrivals import arrivals_among
-from headish.rows.upkeep.matches import SearchedTurn, count_matching
+from headish.rows.upkeep.matches import SearchedTurn, count_matching, may_be_before
 from headish.rows.upkeep.searches import LAST
-from headish.values.ids import time_of
+from headish.values.ids import first_id_at
 from headish.values.times import milliseconds_of
 from headish.values.turns import said_at_of
 
@@ -33,6 +32,9 @@ RANKED = 1000
 COUNTED = RANKED
 """The most turns with a word that are counted, from the newest. A more common word is assumed to be as common before
 them."""
+LOOKED_AT = 131_072
+"""The most ids that a search by time looks at before its next page; each further page doubles it. A word that nobody
+has used for long has many turns after it: reading its pages may take less than looking at all of these."""
 _SATURATION, _LENGTH = 1.2, 0.75
 """BM25's k1 and b, with the usual values."""
 
@@ -63,7 +65,7 @@ def find_matches(connection: Connection, space: int, wanted: HitFilter, state: I
     """The best matches, or with the order ``time`` those that were said last.
 
     Cost: that of the candidates, and cutting each into words, until there are enough. By time, all matches that were
-    stored since the last of the hits was said are read, too.
+    stored since the last of the hits was said are read, too, and the ids from then on are looked at.
     """
     if wanted.order == "time" or wanted.asked.question == EVERYTHING:
         return _said_last(connection, space, wanted, state)  # without ranks, so no word is counted
@@ -80,10 +82,16 @@ def _said_last(connection: Connection, space: int, wanted: HitFilter, state: Ind
     def is_wanted(source: SearchedTurn) -> bool:
         return len(best) < wanted.limit or (_said_at(source), source.seq) > best[0][:2]
 
+    limits = (LOOKED_AT << number for number in count())
+
     def goes_on(page: Sequence[SearchedTurn]) -> bool:
-        # Assumes that a turn is said before it is stored: then, once a whole page was stored before the oldest hit was
-        # said, no older page can have a better one.
-        return len(best) < wanted.limit or _has_stored_since(connection, space, page, best[0][0])
+        # Assumes that a turn is said before its id is minted. Copies and turns from other stores keep their ids, so
+        # turns that were stored before this page may be newer than it.
+        if len(best) < wanted.limit or not page:
+            return True
+        since = first_id_at(best[0][0])
+        is_newer = any(each.id >= since for each in page)
+        return is_newer or may_be_before(connection, space, since, page[0].seq, next(limits))
 
     for match in each_match(connection, space, wanted, state, is_wanted, goes_on):
         entry = (_said_at(match.source), match.source.seq, match)
@@ -92,16 +100,6 @@ def _said_last(connection: Connection, space: int, wanted: HitFilter, state: Ind
         elif entry > best[0]:
             heapreplace(best, entry)
     return [match for *_, match in sorted(best, key=lambda entry: entry[:2], reverse=True)]
-
-
-def _has_stored_since(connection: Connection, space: int, page: Sequence[SearchedTurn], moment: int) -> bool:
-    """Whether a turn of a page was stored at a moment or later. Cost: one statement, if its ids are all older."""
-    if any(milliseconds_of(time_of(each.id)) >= moment for each in page):
-        return True
-    # A turn from another store keeps its id, and is stored when it arrives: older pages may be younger than its id.
-    seqs = [each.seq for each in page]
-    arrivals = arrivals_among(connection, space, min(seqs), max(seqs)) if seqs else ()
-    return any(each.milliseconds >= moment for each in arrivals)
 
 
 def _said_at(source: SearchedTurn) -> int:

@@ -128,6 +128,22 @@ def sources_before(connection: Connection, space: int, low: int, high: int, limi
     return connection.each(BEFORE, SearchedTurn, space=space, low=low, high=high, limit=limit)
 
 
+SINCE = Query(
+    "lowest commit number among the ids from one on",
+    """
+    SELECT count(*), coalesce(min(seq), :seq)
+    FROM (SELECT seq FROM turn WHERE space = :space AND id >= :since ORDER BY id LIMIT :limit) AS known
+    """,
+)
+
+
+def may_be_before(connection: Connection, space: int, since: TurnId, seq: int, limit: int) -> bool:
+    """Whether a turn below a commit number has the id ``since`` or a higher one. Looks at ``limit`` ids at the most: if
+    there are as many, one may be."""
+    count, lowest = connection.rows(SINCE, space=space, since=since, seq=seq, limit=limit)[0]
+    return bool(count == limit or lowest < seq)
+
+
 AT = Query(
     "what of turns with these commit numbers is searched",
     f"SELECT {_SOURCE} FROM turn WHERE space = :space AND seq IN ({WANTED})",
