@@ -62,6 +62,29 @@ class TestMessages:
             done = store.import_file(io.BytesIO(f"{first}\n{row}\n".encode()))
             assert (done.trees, done.messages, done.broken) == (1, 2, 1), first
 
+    def test_after_an_indented_row_a_broken_one_costs_only_itself(self, store: Store) -> None:
+        first = json.dumps({"messages": TOOLS}, indent=2)
+        rows = [json.dumps({"messages": [{**ASK, "content": str(number)}, FOUR]}) for number in range(3)]
+        cut = json.dumps({"messages": [ASK, FOUR]}, indent=2)[:-9]
+        for broken in (rows[0][:-2], rows[0][:-1] + "]", "", "oops", "{", '{"messages": [{"role": "user",', cut):
+            told: list[str] = []
+            text = "\n".join((first, rows[0], broken, rows[1], rows[2], first))
+            done = store.import_file(io.BytesIO(text.encode()), told=lambda note, told=told: told.append(str(note)))
+            assert (done.trees, done.messages, done.broken) == (5, 14, 1 if broken else 0), broken
+            assert [each for each in told if "record 3: broken: it is not JSON" not in each] == []
+        done = store.import_file(io.BytesIO("\n".join((cut, rows[0], rows[1])).encode()))
+        assert (done.trees, done.messages, done.broken) == (2, 4, 1)
+
+    def test_a_row_whose_messages_are_at_the_margin_is_one(self, store: Store) -> None:
+        text = "\n".join(("{", '  "messages": [', json.dumps(ASK) + ",", json.dumps(FOUR), "]}", ""))
+        done = store.import_file(io.BytesIO((text + text.replace("2+2", "3+3")).encode()))
+        assert (done.trees, done.messages, done.broken) == (2, 4, 0)
+
+    def test_an_object_without_indents_that_ends_early_is_refused(self, store: Store) -> None:
+        text = json.dumps({"messages": [ASK, FOUR]}, indent=0)
+        with pytest.raises(InvalidImport, match="ends in the middle of its JSON"):
+            store.import_file(io.BytesIO(text[:-9].encode()))
+
     def test_a_row_is_a_conversation_and_comes_back_as_it_was(self, store: Store) -> None:
         done = store.import_file(lines({"messages": TOOLS, "tools": [], "prompt": "2+2?"}, {"messages": [ASK]}))
         assert (done.trees, done.messages, done.added, done.bookmarks, done.broken) == (2, 5, 5, 0, 0)

@@ -20,6 +20,8 @@ from headish.values.shapes import heal
 BATCH_ROWS = 32
 _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[|\{[ \t]*\r?\n\s*\")")
 """A JSON array, or an object that goes on in its second line: every line of it would be a broken row."""
+_FLAT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\s*\n\S")
+"""An object whose lines are not indented: a line does not show whether it begins a row."""
 
 
 def read_rows(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -33,7 +35,10 @@ def read_rows(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if beginning.startswith(PARQUET):
         yield from _read_parquet(given)
     elif _LIST.match(beginning):
-        for where, row in read_items(given.file, given.name, given.notes, given.progress, unwrap=False):
+        items = read_items(
+            given.file, given.name, given.notes, given.progress, unwrap=False, has_rows=not _FLAT.match(beginning)
+        )
+        for where, row in items:
             if isinstance(row, Mapping):
                 yield where, row
             elif isinstance(row, list) and row and all(isinstance(each, Mapping) for each in row):

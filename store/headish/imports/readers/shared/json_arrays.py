@@ -16,7 +16,7 @@ from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode
 from headish.imports.keeping.known import ExportMemory
 from headish.imports.notes import ImportNotes
-from headish.imports.source_files import Progress
+from headish.imports.source_files import Progress, read_lines
 from headish.values.limits import IMPORT_LINE_BYTES
 
 # Possessive quantifiers: what was matched is not tried again, so a long text is scanned once.
@@ -41,6 +41,7 @@ def read_items(
     progress: Progress | None = None,
     *,
     unwrap: bool = True,
+    has_rows: bool = False,
     known: ExportMemory | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """Yield the items of an array with their places (``record 3``). An object that holds a list ``conversations`` gives
@@ -52,7 +53,7 @@ def read_items(
     Raises: InvalidImport for a file that is neither an array nor an object, ends early, or is one object that is too
     large.
     """
-    for number, data in enumerate(split_items(file, name, notes, progress), 1):
+    for number, data in enumerate(split_items(file, name, notes, progress, has_rows=has_rows), 1):
         where = f"record {number}"
         if data is None:
             notes.break_off(where, f"it is longer than {IMPORT_LINE_BYTES:,} bytes")
@@ -76,30 +77,65 @@ def read_items(
             yield where, value
 
 
-def split_items(file: BinaryIO, name: str, notes: ImportNotes, progress: Progress | None) -> Iterator[bytes | None]:
+def split_items(
+    file: BinaryIO, name: str, notes: ImportNotes, progress: Progress | None, *, has_rows: bool = False
+) -> Iterator[bytes | None]:
     """Yield the bytes of each item: everything between two brackets of the first depth. None for one that is too large.
 
+    ``has_rows``: objects that follow one another are rows. From one on that does not end, each line at the left margin
+    begins a row, so that the broken one costs only itself.
     Raises: InvalidImport, as ``read_items``.
     """
+    begin = file.tell() if has_rows else 0
     scan = _ArrayScan(file, name, progress)
     first = scan.begin()
     if first not in (b"{", b"["):
         raise InvalidImport(name, None, "it is neither a JSON array nor an object")
     while first:
-        if first == b"{":
-            value = scan.value()
-            if value is None:
-                raise InvalidImport(name, None, f"one value in it is longer than {IMPORT_LINE_BYTES:,} bytes")
-            yield value
-        elif first == b"[":
-            scan.skip_bracket()
-            while scan.next_item():
-                yield scan.value()
-        else:
-            raise InvalidImport(name, None, "something else stands behind the end of its JSON, and was not read")
+        place = scan.place
+        try:
+            if first == b"{":
+                value = scan.value()
+                if value is None:
+                    raise InvalidImport(name, None, f"one value in it is longer than {IMPORT_LINE_BYTES:,} bytes")
+                yield value
+            elif first == b"[":
+                scan.skip_bracket()
+                while scan.next_item():
+                    yield scan.value()
+            else:
+                raise InvalidImport(name, None, "something else stands behind the end of its JSON, and was not read")
+        except InvalidImport:
+            if not has_rows or first == b"[":
+                raise
+            file.seek(begin + place)
+            yield from _split_rows(file, name)
+            return
         first = scan.next_value()
     if scan.passed_over:
         notes.break_off("", "its array holds values that are neither objects nor arrays")
+
+
+_GOES_ON = re.compile(rb"[ \t\r\n}\]]")
+"""The beginning of a line that is not the first of its row."""
+
+
+def _split_rows(file: BinaryIO, name: str) -> Iterator[bytes | None]:
+    """Yield the rows of the rest of a file: each line at the left margin with the indented ones after it. None for one
+    that is too large."""
+    row: list[bytes] = []
+    size_bytes = 0
+    for line in read_lines(file, name, None):
+        if size_bytes and (line is None or not _GOES_ON.match(line)):
+            yield b"".join(row) if row else None
+            row, size_bytes = [], 0
+        size_bytes += len(line) if line is not None else IMPORT_LINE_BYTES + 1
+        if line is None or size_bytes > IMPORT_LINE_BYTES:
+            row = []
+        else:
+            row.append(line)
+    if size_bytes:
+        yield b"".join(row) if row else None
 
 
 STEP_BYTES = 8 * 1024 * 1024
@@ -112,8 +148,13 @@ class _ArrayScan:
 
     def __init__(self, file: BinaryIO, name: str, progress: Progress | None) -> None:
         self._file, self._name, self._progress = file, name, progress
-        self._data, self._at = b"", 0
+        self._data, self._at, self._read_bytes = b"", 0, 0
         self.passed_over = False
+
+    @property
+    def place(self) -> int:
+        """How far the scan is: bytes from its beginning."""
+        return self._read_bytes - len(self._data) + self._at
 
     def begin(self) -> bytes:
         """Return the first character that is not blank."""
@@ -220,6 +261,7 @@ class _ArrayScan:
         # Doubled, but never by more than a step: while the parts are joined, memory holds both twice.
         chunk = self._file.read(min(max(CHUNK_BYTES, len(self._data)), STEP_BYTES))
         self._data += chunk
+        self._read_bytes += len(chunk)
         if chunk and self._progress:
             self._progress(len(chunk))
         return bool(chunk)
