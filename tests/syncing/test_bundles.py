@@ -384,6 +384,19 @@ class TestRefused:
         assert store.conversations.get("main").revision is None
         assert store.conversations.set("main", title="own").revision == 1
 
+    def test_a_title_of_a_turn_that_begins_no_conversation_is_left_out(self, store: Store, tmp_path: Path) -> None:
+        grow(store, "q? <- a")
+        turns = [each.id for each in store.turns()]
+        says = tuple((each.encode(), 1, 1, b'{"title":"theirs"}') for each in turns)
+        with (tmp_path / "a").open("wb") as file:
+            writer = FrameWriter(file, BUNDLE)
+            writer.write(BundleKind.HEADER, BundleHeader())
+            writer.write(BundleKind.RECORDS, says)
+            writer.write(BundleKind.END, BundleEnd(0, 0))
+        assert store.bundles.apply(tmp_path / "a").records == 1
+        assert store.conversations.get(turns[0]).record.title == "theirs"
+        assert store.verify().problems == ()
+
     def test_the_last_revision_that_arrives_has_room_above(self, file_place: Place, tmp_path: Path) -> None:
         """A store says more afterwards, and what it says still travels."""
         here, there = file_place.open("here"), file_place.open("there")

@@ -11,7 +11,9 @@ import pytest
 
 from headish import Store
 from headish.errors import MissingParents
+from headish.values.results.conversations import Record
 from support.loops import failing
+from support.machines import Machine, url_of
 from support.places import Place
 from support.signers import Keys, needs_keygen
 
@@ -50,6 +52,53 @@ def test_what_they_say_is_here_in_the_end(place: Place, tmp_path: Path) -> None:
 def test_a_signature_is_here_in_the_end(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADISH_SIGNING_KEY", str(Keys(tmp_path / "ssh").make("anna")))
     _check_orders(place, tmp_path, ("question", "signature"))
+
+
+class TestAnEditedQuestion:
+    """Its title is that of the conversation, whichever version a store has."""
+
+    def test_keeps_the_title_that_somebody_gave_it_without_the_original(self, place: Place, tmp_path: Path) -> None:
+        here, there = place.fresh(), place.fresh()
+        question = here.add_turn("hello")
+        here.bundles.create(tmp_path / "question")
+        edit = here.edit(question.id, "hello there").turn
+        here.bundles.create(tmp_path / "edit", edit.id)
+        there.bundles.apply(tmp_path / "edit")
+        there.conversations.set(edit.id, title="T")
+        there.bundles.create(tmp_path / "title", edit.id)
+        for order in permutations(tmp_path / name for name in ("question", "edit", "title")):
+            assert _read_in(place, order)[1:3] == (["T"], [(None, Record(title="T"), 2)]), order
+
+    def test_goes_with_its_title_and_without_the_original(self, place: Place, tmp_path: Path) -> None:
+        here = place.fresh()
+        question = here.add_turn("hello")
+        here.conversations.set(question.id, title="T")
+        here.bundles.create(tmp_path / "edit", here.edit(question.id, "hello there").turn.id)
+        assert _read_in(place, [tmp_path / "edit"])[1] == ["T"]
+
+    def test_keeps_the_title_where_a_folder_brings_the_original_last(
+        self, machine: Callable[..., Machine], tmp_path: Path
+    ) -> None:
+        box, three = tmp_path / "box", [machine(name) for name in ("desk", "laptop", "phone")]
+        for each in three:
+            each.add(url_of(box), plain=True)
+        desk, laptop, phone = three
+        question = desk.store.add_turn("hello")
+        desk.sync()
+        laptop.sync()
+        edit = laptop.store.edit(question.id, "hello there").turn
+        laptop.sync()
+        with desk as store:
+            [own] = [device.device for device in store.remotes.devices("box") if device.own]
+        [log] = box.glob(f"v1/*/{own}")
+        late = log.rename(tmp_path / "late")
+        phone.sync()
+        phone.store.conversations.set(edit.id, title="T")
+        late.rename(log)
+        for each in (*three, *three, *three):
+            each.sync()
+        assert [_shown(each.store)[1:3] for each in three] == [(["T"], [(None, Record(title="T"), 2)])] * 3
+        assert [each.store.verify().problems for each in three] == [()] * 3
 
 
 def _check_orders(place: Place, folder: Path, said: tuple[str, ...]) -> None:

@@ -28,7 +28,7 @@ from headish.rows.elsewhere.remotes import (
 )
 from headish.rows.moves import has_log, past_place
 from headish.rows.turns import turn_at, turn_by_id
-from headish.syncing.naming import compare, is_erased_name, record_is_here, settle_name
+from headish.syncing.naming import compare, is_erased_name, settle_name, subject_here
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import new_refusal, stored_name
 from headish.values.results.conversations import Record, read_record
@@ -143,13 +143,14 @@ def meet_records(connection: Connection, space: int, met: Met, records: Sequence
     for sent in records:
         before = seen.get(sent.subject)
         theirs = _decoded(sent.data)
-        if theirs is None or not record_is_here(connection, space, sent.subject):
-            continue
-        hashes = _hashes(theirs)
-        if before is not None and before.record == hashes:
+        hashes = None if theirs is None else _hashes(theirs)
+        if theirs is None or (before is not None and before.record == hashes):
             continue  # nothing is new there
+        subject = subject_here(connection, space, sent.subject)
+        if subject is None:
+            continue
         base = {} if before is None or before.record is None else msgspec.json.decode(before.record)
-        is_changed, is_kept = _meet_record(connection, space, sent, theirs, base)
+        is_changed, is_kept = _meet_record(connection, space, subject, sent, theirs, base)
         changed += is_changed
         kept += [stored_name(sent.subject)] if is_kept else []
         rows.append((sent.subject, None if before is None else before.turn, hashes))
@@ -158,12 +159,13 @@ def meet_records(connection: Connection, space: int, met: Met, records: Sequence
 
 
 def _meet_record(
-    connection: Connection, space: int, sent: SentRecord, theirs: Record, base: Mapping[str, Any]
+    connection: Connection, space: int, subject: bytes, sent: SentRecord, theirs: Record, base: Mapping[str, Any]
 ) -> tuple[bool, bool]:
-    """Merge one record. Returns whether the record here changed, and whether a field here won over a change there."""
-    dated = find_dated_record(connection, space, sent.subject)
+    """Merge a record into that of ``subject``. Returns whether the record here changed, and whether a field here won
+    over a change there."""
+    dated = find_dated_record(connection, space, subject)
     if dated is None:
-        return write_arrived_record(connection, space, sent.subject, sent.revision, sent.data), False
+        return write_arrived_record(connection, space, subject, sent.revision, sent.data), False
     revision, milliseconds, data = dated
     ours = _decoded(data)
     if ours is None:
@@ -173,7 +175,7 @@ def _meet_record(
     merged, is_kept = _merge(ours, theirs, base, later=later)
     if merged == ours:
         return False, is_kept
-    return write_arrived_record(connection, space, sent.subject, revision + 1, strictjson.encode(merged)), is_kept
+    return write_arrived_record(connection, space, subject, revision + 1, strictjson.encode(merged)), is_kept
 
 
 def _merge(ours: Record, theirs: Record, base: Mapping[str, Any], *, later: bool) -> tuple[Record, bool]:

@@ -17,6 +17,7 @@ from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
 from headish.history.conversations.changing import write_arrived_record
 from headish.history.reading.order import arrange
+from headish.history.reading.versions import find_firsts
 from headish.history.reading.walk import leads_to
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.conversations import find_record
@@ -134,17 +135,22 @@ def settle_records(connection: Connection, space: int, records: Sequence[SentRec
 
 
 def _settle_record(connection: Connection, space: int, sent: SentRecord) -> bool:
-    if find_record(connection, space, sent.subject) is not None or not record_is_here(connection, space, sent.subject):
+    subject = subject_here(connection, space, sent.subject)
+    if subject is None or find_record(connection, space, subject) is not None:
         return False
-    return write_arrived_record(connection, space, sent.subject, sent.revision, sent.data)
+    return write_arrived_record(connection, space, subject, sent.revision, sent.data)
 
 
-def record_is_here(connection: Connection, space: int, subject: bytes) -> bool:
-    """Whether this space has the conversation of a record from elsewhere: its first turn, or a bookmark of its name."""
+def subject_here(connection: Connection, space: int, subject: bytes) -> bytes | None:
+    """The subject that a record from elsewhere has here: a bookmark, or the original first turn of its conversation,
+    which the sender may not have. None if this space does not have the conversation."""
     first = as_turn_id(stored_name(subject))
-    if first is not None:
-        return turn_by_id(connection, space, first) is not None
-    return find_bookmark(connection, space, subject) is not None
+    if first is None:
+        return subject if find_bookmark(connection, space, subject) is not None else None
+    turn = turn_by_id(connection, space, first)
+    firsts = [] if turn is None else find_firsts(connection, space, turn.place)
+    # Another turn of the conversation is not a subject: no store writes such a record.
+    return firsts[0].id.encode() if first in {each.id for each in firsts} else None
 
 
 def hash_said(data: bytes | None) -> bytes:

@@ -3,7 +3,7 @@ arrived."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -14,7 +14,17 @@ from headish.errors import InvalidArgument, InvalidContent, KeyTaken, RecordChan
 from headish.history.conversations.records import ListedConversation, as_conversation, record_of
 from headish.history.conversations.saying import CHECKS, check_changes
 from headish.history.conversations.subjects import find_subject, first_digest
-from headish.rows.conversations import StoredRecord, find_record, record_by_key, write_record
+from headish.history.reading.versions import find_firsts
+from headish.rows.conversations import (
+    StoredRecord,
+    find_record,
+    find_records,
+    record_by_key,
+    rename_record,
+    write_record,
+)
+from headish.rows.keys import superseding_some
+from headish.values.ids import TurnId
 from headish.values.names import Absent, stored_name
 from headish.values.results.conversations import Conversation, Record, read_record
 
@@ -78,6 +88,19 @@ def write_arrived_record(connection: Connection, space: int, subject: bytes, rev
         record = msgspec.structs.replace(record, key=None)
     _write(connection, space, subject, revision, record)
     return True
+
+
+def gather_records(connection: Connection, space: int, turns: Iterable[TurnId]) -> None:
+    """Call it when turns have arrived: if one is the original of a first turn that has been edited, put the record of
+    that conversation under the original, where it is looked up from now on.
+
+    Cost: one statement, one for each 64 turns here that supersede one of ``turns``, and a few for each record.
+    """
+    newer = {each.id.encode(): each for each in superseding_some(connection, space, turns)}
+    for subject in find_records(connection, space, newer):
+        original = next((each.id.encode() for each in find_firsts(connection, space, newer[subject].place)), subject)
+        if original != subject and find_record(connection, space, original) is None:
+            rename_record(connection, space, subject, original)
 
 
 def _free_key(connection: Connection, space: int, key: str, subject: bytes) -> None:

@@ -16,6 +16,7 @@ from headish.bundles.records import TurnRecord
 from headish.content.hashes import hash_key
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, ForeignConflict, InvalidBundle, MissingParents
+from headish.history.conversations.changing import gather_records
 from headish.history.tombstones import Tombstones
 from headish.history.writing.arriving import RecordProver, check_payloads
 from headish.rows.counters import has_barred, take_arrived
@@ -63,7 +64,7 @@ def store_page(
 ) -> PageStored:
     """Store the turns of a page that are not here yet. The space is locked.
 
-    Cost: one statement for each 64 turns, one for each new branch, and about eight.
+    Cost: one statement for each 64 turns, one for each new branch, and about nine.
     Raises: InvalidBundle, ForeignConflict, MissingParents, QuotaExceeded, TooLarge.
     """
     page = _Page(connection, space, sender, mint)
@@ -120,6 +121,7 @@ class _Page:
         add_links(*self._target, links)
         self._tombstones.write_receipts()
         self._note_arrivals(new, first)
+        gather_records(*self._target, [each.id for each in new])
 
     def _note_arrivals(self, new: Sequence[TurnRecord], first: int) -> None:
         """Record where the turns came from: one row for each run of turns of one origin."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import BinaryIO
 
@@ -17,6 +17,7 @@ from headish.history.feeds.cursors import Cursor, parse_cursor, resume
 from headish.history.reading.find import find_place
 from headish.history.reading.handles import make_handles
 from headish.history.reading.order import arrange
+from headish.history.reading.versions import find_firsts
 from headish.rows.conversations import find_first, find_records
 from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin
 from headish.rows.threads.names import names_of_segments
@@ -208,8 +209,17 @@ def _part(connection: Connection, space: int, ends: Sequence[Place]) -> BundlePa
             turn = turn_at(connection, space, place)
             assert turn is not None
             names += [SentName(bytes(name), turn.id, turn.digest) for name in at]
-    firsts = (find_first(connection, space, end) for end in ends)
-    subjects = [each.name for each in names] + [first.id.encode() for first in firsts if first is not None]
-    records = find_records(connection, space, subjects).values() if subjects else ()
-    sent_records = [record_as_sent(bytes(each.subject), each.revision, 0, bytes(each.data)) for each in records]
+    subjects = {each.name: each.name for each in names} | dict(_subjects_of(connection, space, ends))
+    records = find_records(connection, space, subjects).values()
+    sent_records = [
+        record_as_sent(subjects[bytes(each.subject)], each.revision, 0, bytes(each.data)) for each in records
+    ]
     return BundlePart(ends, sorted(names, key=lambda each: each.name), sent_records)
+
+
+def _subjects_of(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[tuple[bytes, bytes]]:
+    """Where the records of the threads' conversations lie if they have no name, and the first turn that goes along: an
+    original that was edited stays here."""
+    for end in ends:
+        if (first := find_first(connection, space, end)) is not None:
+            yield find_firsts(connection, space, end)[0].id.encode(), first.id.encode()

@@ -58,7 +58,7 @@ from headish.syncing.departing import Departing, all_names, all_records, take_pa
 from headish.syncing.erasures import ErasuresThere, ids_of_applied, ids_of_erasures
 from headish.syncing.live.ranges import answer_ranges, check_mark, check_ranges, list_turn
 from headish.syncing.live.wire import Wire
-from headish.syncing.naming import hash_said, record_is_here, settle_name, tell_apart
+from headish.syncing.naming import hash_said, settle_name, subject_here, tell_apart
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import new_refusal, stored_name
 from headish.values.results.sharing import DIVERGED, MOVED, REFUSED, REMOVED, SAME, UNKNOWN, ArrivedName
@@ -310,8 +310,8 @@ def _may_move(name: bytes, pattern: str) -> bool:
 def _say(connection: Connection, space: int, say: Say, pattern: str) -> bool:
     """Store the caller's record of a conversation if the caller has read the record here. Returns whether it was
     stored."""
-    subject = say.record.subject
-    if not fnmatchcase(stored_name(subject), pattern) or not record_is_here(connection, space, subject):
+    subject = subject_here(connection, space, say.record.subject)
+    if subject is None or not fnmatchcase(stored_name(say.record.subject), pattern):
         return False
     dated = find_dated_record(connection, space, subject)
     # The record here changed meanwhile: the caller must read and merge it first, or that change would be lost.
