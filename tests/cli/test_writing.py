@@ -273,6 +273,23 @@ class TestImport:
         assert "\n" not in told
         assert "--every goes with --watch" in headish.misused("import", str(tmp_path), "--every", "3")
 
+    def test_a_file_that_cannot_be_imported_is_named_and_makes_no_database(self, tmp_path: Path) -> None:
+        other = Command(str(tmp_path / "other.db"))
+        (tmp_path / "latin.txt").write_bytes("café".encode("latin-1"))
+        (tmp_path / "cut.txt").write_bytes(b"<|im_start|>user\nHi")
+        (tmp_path / "wrong.json").write_text('{"messages": [{"role": 5}]}')
+        files = sorted(tmp_path.iterdir())
+        latin, cut, wrong, missing = (str(tmp_path / name) for name in ("latin.txt", "cut.txt", "wrong.json", "none"))
+        for words in ([latin], [latin, "--from", "2.2"], [cut], [missing], [wrong, "--from", "chat"]):
+            assert words[0] in other.fails("import", *words)
+        assert "unknown format 'x'" in other.refuses("import", latin, "--from", "x")
+        told = other.run("import", latin, missing)
+        assert [line.split(": ")[0] for line in told.err.splitlines()[:2]] == [latin, missing]
+        assert told.err.endswith("2 files of 2 could not be imported\n")
+        assert sorted(tmp_path.iterdir()) == files
+        other("import", cut, "--partial")
+        assert (tmp_path / "other.db").exists()
+
     def test_bad_files_are_one_line_with_the_lines_number(self, headish: Command, tmp_path: Path) -> None:
         (tmp_path / "bad.jsonl").write_text(json.dumps(TREE) + "\n{}\n")
         done = headish.run("import", str(tmp_path / "bad.jsonl"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish.errors import InputError, UnknownFormat
+from headish.errors import InputError, InvalidInterchange, InvalidTranscript, UnknownDatabase, UnknownFormat
 from headish_cli.commands.keeping.watching import refuse_beside_watch, watch_files
 from headish_cli.options import (
     INPUT,
@@ -22,11 +22,13 @@ from headish_cli.options import (
     pass_settings,
     report_file,
 )
+from headish_cli.printing.hints import refusal
 from headish_cli.printing.output import counted, one_line, print_json, say, sentence
 from headish_cli.printing.spelling import spell
 from headish_cli.printing.unread import find_unread, say_unread
 
 if TYPE_CHECKING:
+    from headish import Store
     from headish.imports.imported import Imported
     from headish.imports.notes import ImportNote
 
@@ -93,8 +95,8 @@ def import_command(
             raise click.UsageError("--every is for a watch that goes on: leave it or --once out")
         with _reporting(report) as told:
             unread = None if once else find_unread(files, _listed(files, format), told)
-            with settings.open(create=True) as store:
-                watch_files(store, files, format, told, None if once else every or SECONDS, as_json, unread)
+            with settings.open(create=True) as watching:
+                watch_files(watching, files, format, told, None if once else every or SECONDS, as_json, unread)
         return
     if once or every is not None:
         raise click.UsageError(f"{'--once' if once else '--every'} goes with --watch")
@@ -111,9 +113,13 @@ def import_command(
         # Before the database is opened: it may be in the folder, and POSIX drops SQLite's locks on it as soon as this
         # process closes any other descriptor of the file (ADR 0078).
         imported = Imported(unread=find_unread(files, paths, told))
-        store, progress = stack.enter_context(settings.open(create=True)), stack.enter_context(_progress(paths))
+        progress = stack.enter_context(_progress(paths))
+        store = _existing(settings, stack)
         for file in paths:
             try:
+                if store is None:
+                    _check(file, format, strict=not relaxed, **further)
+                    store = stack.enter_context(settings.open(create=True))
                 imported = imported.plus(
                     store.import_file(
                         input_path(file),
@@ -127,6 +133,9 @@ def import_command(
                     )
                 )
             except InputError as error:
+                names_none = isinstance(error, InvalidTranscript | InvalidInterchange)
+                if len(paths) == 1 and names_none and file != "-":
+                    raise refusal(error, settings, about=_shown(file)) from None
                 if len(paths) == 1 or isinstance(error, UnknownFormat):  # a wrong --from fails for every file
                     raise
                 refused += 1
@@ -141,6 +150,24 @@ def import_command(
         files_told = f"{counted(refused, 'file')} of {len(paths)}" if refused else ""
         records_told = counted(imported.broken, "record") if imported.broken else ""
         raise Told(f"{' and '.join(filter(None, (files_told, records_told)))} could not be imported")
+
+
+def _existing(settings: GlobalOptions, stack: ExitStack) -> Store | None:
+    """Open the store; None if there is none yet: a slip in the name of a file must not make one."""
+    try:
+        return stack.enter_context(settings.open())
+    except UnknownDatabase:
+        return None
+
+
+def _check(file: str, format: str | None, *, keep_raw: bool, **settings: Any) -> None:
+    """Refuse a file that no import would take; not standard input, which can be read only once."""
+    from headish.imports.readers.shared.servers import is_address
+    from headish.imports.transcript_threads import check_file
+
+    if file != "-" and not is_address(file):
+        names = ("partial", "strict", "start_role", "bos", "eos")
+        check_file(file, format, keep_raw=keep_raw, **{name: settings[name] for name in names})
 
 
 def _listed(files: Sequence[str], format: str | None) -> list[str]:

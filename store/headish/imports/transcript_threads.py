@@ -7,6 +7,7 @@ every parser.
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from msgspec.structs import replace
 
 from headish.content.drafts import Draft, make_document_draft
 from headish.database.query import Connection
-from headish.errors import BookmarkTaken, InvalidTranscript, TooLarge
+from headish.errors import BookmarkTaken, InvalidTranscript, TooLarge, UnknownFormat
 from headish.history.reading.find import find_turn
 from headish.history.reading.walk import leads_to
 from headish.history.writing.append import append
@@ -26,16 +27,20 @@ from headish.history.writing.batches import in_batches
 from headish.history.writing.record import match_stored
 from headish.imports.detection import detect_conversations
 from headish.imports.imported import Imported, ThreadNaming
+from headish.imports.notes import ImportNotes
+from headish.imports.reader import ImportSource
 from headish.imports.readers.api import API_READERS as API_READERS
-from headish.imports.readers.format_checks import UTF16, is_utf16
+from headish.imports.readers.format_checks import UTF16, check_fits, is_utf16
 from headish.imports.readers.transcripts import Outline, drafts_from, outline
-from headish.imports.source_files import Progress
+from headish.imports.registry import READERS, list_formats
+from headish.imports.source_files import Progress, SourceFile
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn, turn_at
 from headish.transcripts import detect
 from headish.transcripts.formats import FORMATS as FORMATS
 from headish.transcripts.formats import is_format as is_format
 from headish.values.ids import Mint
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.messages import Message
 from headish.values.names import check_name, new_refusal, stored_name
 from headish.values.places import Place
@@ -181,6 +186,28 @@ def detect_file(file: BinaryIO, name: str) -> str:
         if error.code == "E-PARSE-DETECT":
             raise InvalidTranscript(error.code, None, _UNKNOWN, 1, 1) from None
         raise
+
+
+def check_format(format: str) -> bool:
+    """Return whether the format is a transcript's or an API's, not one of a reader. Raises: UnknownFormat."""
+    is_own = is_format(format) or format in API_READERS
+    if not is_own and format not in list_formats():
+        raise UnknownFormat(str(format), (*list_formats(), *FORMATS, *API_READERS))
+    return is_own
+
+
+def check_file(path: str | os.PathLike[str], format: str | None, *, keep_raw: bool, **settings: Any) -> None:
+    """Refuse a file as an import would, before there is a store: one that cannot be opened or is of no known format,
+    and a transcript that does not parse, unless it is kept raw.
+
+    Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidInterchange, TooLarge.
+    """
+    with SourceFile(path, rewindable=True) as (file, name):
+        detected = format or ("2.2" if settings["start_role"] else detect_file(file, name))
+        if detected in READERS:
+            check_fits(ImportSource(file, os.fspath(path), name, ImportNotes(name), PAYLOAD_LIMIT_BYTES), detected)
+        elif check_format(detected) and not keep_raw:
+            outline(file, name, detected, PAYLOAD_LIMIT_BYTES, **settings)
 
 
 def find_thread(

@@ -226,11 +226,9 @@ def _import_other(
 ) -> Imported:
     """Import a transcript, or a file whose format has to be detected."""
     # Late: it brings every parser, and most processes read none.
-    from headish.imports.transcript_threads import API_READERS, FORMATS, ThreadImport, detect_file, is_format
+    from headish.imports.transcript_threads import ThreadImport, check_format, detect_file
 
-    is_own = format is None or is_format(format) or format in API_READERS
-    if not is_own and format not in list_formats():
-        raise UnknownFormat(str(format), (*list_formats(), *FORMATS, *API_READERS))
+    is_own = format is None or check_format(format)
     with SourceFile(source, rewindable=True) as (file, name):
         # A completion begins inside a header, where nothing tells its format (2.2 unless it is named).
         detected = format or ("2.2" if settings["start_role"] else detect_file(file, name))
