@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pyrage
@@ -94,6 +97,52 @@ class TestKeysAndPlaces:
             assert texts(laptop.store, "main") == ["q"]
             assert [path.suffix for path in desk.keys.iterdir()] == [".json"], "what was begun is gone"
         assert begun == (5 if passphrase else 3)
+
+    def test_two_additions_at_once_leave_the_key_of_one_that_was_killed(
+        self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Both find the place empty, as far as they are let; either is killed once it has put something there."""
+        monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
+        url, both = url_of(tmp_path / "box"), Barrier(2, timeout=0.5)
+        stores = [machine(name).store for name in ("work", "home", "next")]
+        list_place = ObjectPlace.list
+
+        def wait_for_other(place: ObjectPlace, prefix: str) -> list[str]:
+            with suppress(BrokenBarrierError):
+                both.wait()
+            return list_place(place, prefix)
+
+        def stop(*_: object) -> None:
+            raise CutOff
+
+        def add(store: Store) -> None:
+            with suppress(CutOff):
+                store.remotes.add("box", url)
+
+        with monkeypatch.context() as patched, ThreadPoolExecutor(2) as pool:
+            patched.setattr(ObjectPlace, "list", wait_for_other)
+            for name in ("put", "delete"):
+                patched.setattr(ObjectPlace, name, stop)
+            list(pool.map(add, stores[:2]))
+        assert stores[2].remotes.add("box", url).waits == ""
+        assert [path.suffix for path in (tmp_path / "keys").iterdir() if path.suffix != ".json"] == []
+
+    def test_a_damaged_key_that_was_begun_is_named(self, machine: Any, tmp_path: Path) -> None:
+        desk, box = machine("desk"), tmp_path / "box"
+        for after in count():
+            with suppress(CutOff), cut_off(after):
+                desk.add(url_of(box))
+            if objects(box):
+                break
+        [begun] = desk.keys.iterdir()
+        secret = begun.read_bytes()
+        for damaged in (secret[:-1], b"\xff", b'{"own":"x"}'):
+            begun.write_bytes(damaged)
+            with pytest.raises(InvalidArgument, match=f"{begun.name} is damaged"):
+                desk.add(url_of(box))
+        begun.write_bytes(secret)
+        desk.add(url_of(box))
+        desk.sync()
 
     def test_a_passphrase_opens_the_place_on_another_machine(
         self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

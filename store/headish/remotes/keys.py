@@ -79,7 +79,7 @@ def wrap(key: RemoteKey, recipient: str) -> bytes:
 
 def unwrap(data: bytes, own: str, name: str) -> RemoteKey:
     """Unwrap the key that was wrapped for this machine. Raises: NotADevice."""
-    return _read_key(_decrypt(data, own, name), name)
+    return read_key(_decrypt(data, own, name), name)
 
 
 def wrap_by_passphrase(key: RemoteKey, passphrase: str) -> bytes:
@@ -90,7 +90,7 @@ def wrap_by_passphrase(key: RemoteKey, passphrase: str) -> bytes:
 def unwrap_by_passphrase(data: bytes, passphrase: str, name: str) -> RemoteKey:
     """Unwrap the key that was wrapped for a passphrase. Raises: NotADevice for another passphrase."""
     try:
-        return _read_key(bytes(_age().passphrase.decrypt(data, passphrase)), name)
+        return read_key(bytes(_age().passphrase.decrypt(data, passphrase)), name)
     except _age().DecryptError:
         raise NotADevice(name, "the passphrase is another one") from None
 
@@ -191,14 +191,14 @@ def forget_keys(remote_id: str) -> None:
 
 
 def _path(remote_id: str) -> str:
-    return _file_of(remote_id, "json")
+    return file_of(remote_id, "json")
 
 
 def _command_path(remote_id: str) -> str:
-    return _file_of(remote_id, "command")
+    return file_of(remote_id, "command")
 
 
-def _file_of(remote_id: str, kind: str) -> str:
+def file_of(remote_id: str, kind: str) -> str:
     """The path of a file of a remote. Raises: InvalidArgument for an id that no remote has."""
     # The id comes from a database, which may be a stranger's: a path in it would lead to another folder.
     if _REMOTE_ID.fullmatch(remote_id) is None:
@@ -227,7 +227,8 @@ def _decrypt(data: bytes, secret: str, name: str) -> bytes:
         raise NotADevice(name, "it is not encrypted for the key of this remote, or was altered") from None
 
 
-def _read_key(data: bytes, name: str) -> RemoteKey:
+def read_key(data: bytes, name: str) -> RemoteKey:
+    """Read the secret of a remote. Raises: NotADevice."""
     key = RemoteKey(data.decode(errors="replace"))
     try:
         _identity(key.secret)

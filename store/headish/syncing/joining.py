@@ -4,15 +4,15 @@ them for another machine, or replaces them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
 
 from blake3 import blake3
 
 from headish.errors import InvalidArgument, NoRemoteKey, NotADevice, RemoteTaken
+from headish.remotes.begun import BegunKey, hold_begun
 from headish.remotes.keys import (
     KeyPair,
     RemoteKey,
-    forget_keys,
-    load_keys,
     new_secret,
     read_passphrase,
     recipient_of,
@@ -42,9 +42,27 @@ def make_keys(
     """Make this machine's key pair, and add the remote's key if the remote is new or the passphrase opens it. ``keep``
     saves them here, and what else must be stored for them to be used.
 
-    ``key`` is the fingerprint that the remote's key must have.
+    ``key`` is the fingerprint that the remote's key must have. Two processes of this machine join a place one after the
+    other: else the second could take the first, which is at work, for one that was killed.
     Raises: RemoteTaken, InvalidArgument, NotADevice.
     """
+    folder = folder_of(space)
+    with hold_begun(blake3(f"{place.url}/{folder}".encode()).hexdigest(length=8)) as begun:
+        return _join(_Joining(name, place, space, keep, begun), passphrase, key)
+
+
+class _Joining(NamedTuple):
+    """Who joins what: the arguments of ``make_keys``, and the key that was begun there."""
+
+    name: str
+    place: ObjectPlace
+    space: str
+    keep: Callable[[KeyPair], None]
+    begun: BegunKey
+
+
+def _join(joining: _Joining, passphrase: bool, key: str | None) -> KeyPair:
+    name, place, space, keep, begun = joining
     folder = folder_of(space)
     first = place.get(f"{folder}/{FIRST}")
     # Compared before anything is made or taken: the place may hold another key than the user's (ADR 0089).
@@ -56,63 +74,54 @@ def make_keys(
         raise InvalidArgument("the passphrase comes from HEADISH_PASSPHRASE, or the file HEADISH_PASSPHRASE_FILE")
     if first is None and place.list(folder):
         raise RemoteTaken(name, "what lies there is not encrypted: say --plain (plain=True)")
-    begun = load_keys(_begun_id(place, folder))
-    if first is not None and begun is not None and RemoteKey(begun.remote or "").fingerprint.encode() == first:
+    made = None if first is None else begun.load()
+    if made is not None and made.fingerprint.encode() == first:
         # A new pair: the killed process may have stored the first one for another database.
-        keys = KeyPair(own, begun.remote)
-        return _finish(place, space, keys, _wrapped(space, keys, phrase), keep)
-    if first is None and (made := _begin(place, space, own, phrase, keep)) is not None:
-        return made
+        return _finish(joining, KeyPair(own, made.secret), _wrapped(space, own, made, phrase))
+    if first is None and (keys := _begin(joining, own, phrase)) is not None:
+        return keys
+    begun.forget()
     keys = _take(place, space, own, phrase)
     keep(keys)
     return keys
 
 
-def _begin(
-    place: ObjectPlace, space: str, own: str, phrase: str | None, keep: Callable[[KeyPair], None]
-) -> KeyPair | None:
+def _begin(joining: _Joining, own: str, phrase: str | None) -> KeyPair | None:
     """Make the key of a new remote, wrapped for this machine and by the passphrase, and save it here. If that fails,
     nothing of it stays there: nobody would have the key, and the place would be closed for good. None if another store
     was faster."""
-    folder, keys = folder_of(space), KeyPair(own, new_secret())
-    wrapped, id = _wrapped(space, keys, phrase), _begun_id(place, folder)
-    save_keys(id, keys)  # so that the next try on this machine can go on if this process is killed
-    # It decides which of two stores that begin at once made the key; the other one must be invited.
-    if not place.put_new(f"{folder}/{FIRST}", RemoteKey(keys.remote or "").fingerprint.encode()):
-        forget_keys(id)
+    _, place, space, _, begun = joining
+    first, key = f"{folder_of(space)}/{FIRST}", RemoteKey(new_secret())
+    wrapped = _wrapped(space, own, key, phrase)
+    begun.save(key)  # so that the next try on this machine can go on if this process is killed
+    # It decides which of two machines that begin at once made the key; the other one must be invited.
+    if not place.put_new(first, key.fingerprint.encode()):
         return None
     try:
-        return _finish(place, space, keys, wrapped, keep)
+        return _finish(joining, KeyPair(own, key.secret), wrapped)
     except BaseException:
-        for path in (*wrapped, f"{folder}/{FIRST}"):
+        for path in (*wrapped, first):
             place.delete(path)
-        forget_keys(id)
+        begun.forget()
         raise
 
 
-def _wrapped(space: str, keys: KeyPair, phrase: str | None) -> dict[str, bytes]:
+def _wrapped(space: str, own: str, key: RemoteKey, phrase: str | None) -> dict[str, bytes]:
     """A remote's key by its path there: wrapped for this machine and, which takes a second, by the passphrase."""
-    key, recipient = RemoteKey(keys.remote or ""), recipient_of(keys.own)
+    recipient = recipient_of(own)
     wrapped = {_path(space, recipient): wrap(key, recipient)}
     if phrase is not None:
         wrapped[f"{folder_of(space)}/{BY_PASSPHRASE}"] = wrap_by_passphrase(key, phrase)
     return wrapped
 
 
-def _finish(
-    place: ObjectPlace, space: str, keys: KeyPair, wrapped: Mapping[str, bytes], keep: Callable[[KeyPair], None]
-) -> KeyPair:
+def _finish(joining: _Joining, keys: KeyPair, wrapped: Mapping[str, bytes]) -> KeyPair:
     """Put the wrapped keys there, and save them here."""
     for path, data in wrapped.items():
-        place.put(path, data)
-    keep(keys)
-    forget_keys(_begun_id(place, folder_of(space)))
+        joining.place.put(path, data)
+    joining.keep(keys)
+    joining.begun.forget()
     return keys
-
-
-def _begun_id(place: ObjectPlace, folder: str) -> str:
-    """Under what the keys of a place are saved while it is begun: 16 hex digits."""
-    return blake3(f"{place.url}/{folder}".encode()).hexdigest(length=8)
 
 
 def _take(place: ObjectPlace, space: str, own: str, phrase: str | None) -> KeyPair:
