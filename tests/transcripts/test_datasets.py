@@ -191,6 +191,16 @@ class TestRows:
                 assert row(store, format, **settings)[key][1]["weight"] == 0
         assert row(store, "openai-finetune") == {"messages": given}
 
+    @pytest.mark.parametrize(
+        ("media_type", "name"),
+        [("text/plain", "document.txt"), ("application/pdf", "document.pdf"), ("text/csv", "document")],
+    )
+    def test_a_file_without_a_name_is_called_by_its_type(self, store: Store, media_type: str, name: str) -> None:
+        source = {"type": "base64", "media_type": media_type, "data": "Y2Fmw6k="}
+        store.add_turn([{"type": "text", "text": "?"}, {"type": "document", "source": source}], bookmark="main")
+        file = {"filename": name, "file_data": f"data:{media_type};base64,Y2Fmw6k="}
+        assert row(store, "openai-finetune")["messages"][0]["content"][1] == {"type": "file", "file": file}
+
     def test_what_a_row_cannot_say_is_refused_with_the_word_that_gives_it_up(self, worked: Store) -> None:
         with pytest.raises(Unmappable) as refused:
             worked.export("main", "sharegpt")

@@ -26,6 +26,7 @@ AUDIO_FORMATS = {media_type: format for format, media_type in _AUDIO.items()} | 
     "audio/x-wav": "wav", "audio/mp3": "mp3",
 }  # fmt: skip
 """Chat's names for the types of recordings."""
+_ENDINGS = {PDF: ".pdf", "text/plain": ".txt"}
 _GEMINI_FILES = ("https://generativelanguage.googleapis.com/", "gs://")
 """The addresses of Gemini's own files."""
 
@@ -88,7 +89,8 @@ def write_chat_media(document: Document) -> Part:
         return {"type": "input_audio", "input_audio": {"data": source.data, "format": format}}
     kind = kind_of_media(document)
     if kind == "document":
-        return {"type": "file", "file": {"filename": document.name or "document.pdf", "file_data": url_of(source)}}
+        name = document.name or f"document{_ENDINGS.get(media_type, '')}"
+        return {"type": "file", "file": {"filename": name, "file_data": url_of(source)}}
     return {"type": f"{kind}_url", f"{kind}_url": {"url": url_of(source)}}
 
 
