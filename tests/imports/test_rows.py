@@ -238,3 +238,28 @@ def test_a_weight_of_sharegpt_is_honoured_by_exports_for_trainers(memory: Store)
     memory.import_file(io.BytesIO(json.dumps(row).encode()), "sharegpt")
     exported = json.loads(memory.export("@", "openai-finetune", for_training=True))
     assert [each.get("weight") for each in exported["messages"]] == [None, 0, None, 1]
+
+
+def test_a_weight_of_results_in_sharegpt_comes_back(memory: Store) -> None:
+    calls = [{"name": name, "arguments": {}} for name in ("add", "sum")]
+    for result in ({"value": '["4", "5"]', "weight": 0}, {"value": '["4", "6"]', "weight": 1}, {"value": '["4", "7"]'}):
+        turns = [
+            {"from": "human", "value": "2+2?"},
+            {"from": "function_call", "value": json.dumps(calls)},
+            {"from": "observation", **result},
+            {"from": "gpt", "value": "4"},
+        ]
+        memory.import_file(lines({"conversations": turns}), "sharegpt")
+        assert json.loads(memory.export("@", "sharegpt"))["conversations"] == turns
+
+
+def test_results_of_several_weights_stay_apart_in_sharegpt(memory: Store) -> None:
+    results = [{"from": "observation", "value": value, "weight": weight} for value, weight in (("4", 0), ("5", 1))]
+    turns = [
+        {"from": "human", "value": "2+2?"},
+        {"from": "function_call", "value": '{"name": "add", "arguments": {}}'},
+        *results,
+        {"from": "gpt", "value": "4"},
+    ]
+    memory.import_file(lines({"conversations": turns}), "sharegpt")
+    assert json.loads(memory.export("@", "sharegpt"))["conversations"] == turns

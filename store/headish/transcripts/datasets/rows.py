@@ -130,12 +130,13 @@ def _sharegpt_turn(entry: Entry, media: dict[str, list[str]], drop: Collection[s
 
 
 def _joined(turns: Sequence[Row]) -> list[Row]:
-    """The turns, with results that follow one another as one turn, a list: a trainer takes one answer to each turn."""
+    """The turns, with results of one weight that follow one another as one turn, a list: a trainer takes one answer to
+    each turn."""
     joined: list[Row] = []
-    for result, group in groupby(turns, key=lambda turn: turn["from"] == _OBSERVED):
+    for (is_result, _), group in groupby(turns, key=lambda turn: (turn["from"] == _OBSERVED, turn.get(WEIGHT))):
         many = list(group)
-        one = {"from": _OBSERVED, "value": _json([each["value"] for each in many])}
-        joined += [one] if result and len(many) > 1 else many
+        one = {**many[0], "value": _json([each["value"] for each in many])}
+        joined += [one] if is_result and len(many) > 1 else many
     return joined
 
 

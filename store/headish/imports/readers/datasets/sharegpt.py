@@ -59,7 +59,7 @@ def read_said(message: Mapping[str, Any], call: str | None) -> tuple[Entry, dict
             return {"role": "assistant", **beside, "tool_calls": calls, **weight}, rest
     if role == "tool":
         # A function's message needs no call id, and ShareGPT has none.
-        return {"role": "function", "name": call, "content": text}, rest
+        return {"role": "function", "name": call, "content": text, **weight}, rest
     return {"role": role, "content": text, **weight}, rest
 
 
