@@ -194,8 +194,7 @@ expect_option = click.option("--expect", metavar="ID", callback=_check_expect,
 
 
 expect_options = together(
-    expect_option,
-    click.option("--absent", is_flag=True, help="Refuse if there is such a bookmark already."),
+    expect_option, click.option("--absent", is_flag=True, help="Refuse if there is such a bookmark already.")
 )
 """Options that say where a bookmark must be before it moves."""
 

@@ -135,10 +135,7 @@ def limit_command(
     if as_json:
         print_json(quota)
         return
-    for what, used, limit in (
-        ("turns", quota.turns, quota.limit_turns),
-        ("bytes", quota.bytes, quota.limit_bytes),
-    ):
+    for what, used, limit in (("turns", quota.turns, quota.limit_turns), ("bytes", quota.bytes, quota.limit_bytes)):
         click.echo(f"{what}  {used:>16,} of {'any number' if limit is None else f'{limit:,}'}")
 
 

@@ -142,9 +142,5 @@ def doc_command(
         name_of(path, "--name gives another name")
     with settings.open(create=True) as store:
         known_turn = options["key"] and store.find(options["key"])
-        turn = store.add_document(
-            document,
-            **arguments,
-            **options,
-        )
+        turn = store.add_document(document, **arguments, **options)
         tell_turn(store, turn, as_json, known=turn == known_turn)

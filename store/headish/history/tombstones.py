@@ -34,14 +34,7 @@ def begin_receipt(
     seq, change = take_change(connection, space)
     number, before, _ = last_receipt(connection, space)
     receipt = Receipt(
-        number=number + 1,
-        id=mint(),
-        time=now(),
-        seq=seq,
-        change=change,
-        scope=scope,
-        reason=said.reason,
-        by=said.by,
+        number=number + 1, id=mint(), time=now(), seq=seq, change=change, scope=scope, reason=said.reason, by=said.by
     )
     return receipt, before
 

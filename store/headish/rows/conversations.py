@@ -103,8 +103,7 @@ def records_after(connection: Connection, space: int, after: bytes, limit: int) 
 
 
 BY_KEY = Query(
-    "conversation by key",
-    "SELECT subject, revision, data FROM conversation WHERE space = :space AND key = :key",
+    "conversation by key", "SELECT subject, revision, data FROM conversation WHERE space = :space AND key = :key"
 )
 
 

@@ -47,8 +47,7 @@ class Counter(msgspec.Struct, frozen=True, gc=False):
 
 
 LOCK_SPACE = Query(
-    "lock the space",
-    "SELECT seq, change FROM counter WHERE space = :space AND state IS NULL FOR UPDATE",
+    "lock the space", "SELECT seq, change FROM counter WHERE space = :space AND state IS NULL FOR UPDATE"
 )
 
 
@@ -194,8 +193,7 @@ def _take(
 
 
 TAKE_CHANGE = Query(
-    "take a number of a change",
-    "UPDATE counter SET change = change + 1 WHERE space = :space RETURNING seq, change",
+    "take a number of a change", "UPDATE counter SET change = change + 1 WHERE space = :space RETURNING seq, change"
 )
 
 
@@ -237,8 +235,7 @@ def state_of(connection: Connection, space: int) -> str | None:
 
 
 READ_QUOTA = Query(
-    "read what a space may hold",
-    "SELECT limit_turns, limit_bytes, seq, given_bytes FROM counter WHERE space = :space",
+    "read what a space may hold", "SELECT limit_turns, limit_bytes, seq, given_bytes FROM counter WHERE space = :space"
 )
 
 
@@ -251,8 +248,7 @@ def read_quota(connection: Connection, space: int) -> Quota:
 
 
 SET_QUOTA = Query(
-    "set what a space may hold",
-    "UPDATE counter SET limit_turns = :turns, limit_bytes = :bytes WHERE space = :space",
+    "set what a space may hold", "UPDATE counter SET limit_turns = :turns, limit_bytes = :bytes WHERE space = :space"
 )
 
 

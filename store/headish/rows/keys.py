@@ -28,8 +28,7 @@ def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | 
 # A turn whose meta was erased has the hash of its key in place of the key.
 _HASHED = ", ".join(f":{each}_hash" for each in PORTION)
 BY_KEYS = Query(
-    "turns by their keys",
-    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key IN ({WANTED}, {_HASHED})",
+    "turns by their keys", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key IN ({WANTED}, {_HASHED})"
 )
 
 
@@ -47,8 +46,7 @@ def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> 
 
 # No ORDER BY: to save the sort, SQLite would read the whole space in the order of its commit numbers.
 SUPERSEDING = Query(
-    "turns that supersede a turn",
-    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND supersedes = :id",
+    "turns that supersede a turn", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND supersedes = :id"
 )
 
 
@@ -212,8 +210,7 @@ def turns_by_handle(
 
 
 LOGGED = Query(
-    "which names have a log",
-    f"SELECT DISTINCT name FROM bookmark_log WHERE space = :space AND name IN ({WANTED})",
+    "which names have a log", f"SELECT DISTINCT name FROM bookmark_log WHERE space = :space AND name IN ({WANTED})"
 )
 
 

@@ -25,8 +25,7 @@ RENAME = Query(
     """,
 )
 RENAME_LOG = Query(
-    "rename the log of a bookmark",
-    "UPDATE bookmark_log SET name = :to_name WHERE space = :space AND name = :name",
+    "rename the log of a bookmark", "UPDATE bookmark_log SET name = :to_name WHERE space = :space AND name = :name"
 )
 
 
@@ -174,8 +173,7 @@ def renamed_from(connection: Connection, space: int, name: bytes) -> list[bytes]
 
 
 FIRST_MOVE = Query(
-    "first move of a bookmark",
-    "SELECT running FROM bookmark_log WHERE space = :space AND name = :name AND move = 1",
+    "first move of a bookmark", "SELECT running FROM bookmark_log WHERE space = :space AND name = :name AND move = 1"
 )
 
 
@@ -197,8 +195,7 @@ def first_moves(connection: Connection, space: int) -> list[tuple[bytes, bytes]]
 
 
 COUNT_MOVES = Query(
-    "how many moves a bookmark has",
-    "SELECT count(*) FROM bookmark_log WHERE space = :space AND name = :name",
+    "how many moves a bookmark has", "SELECT count(*) FROM bookmark_log WHERE space = :space AND name = :name"
 )
 
 
@@ -209,8 +206,7 @@ def count_moves(connection: Connection, space: int, name: bytes) -> int:
 
 
 COUNT_SAYING = Query(
-    "how many turns say that they moved a name",
-    "SELECT count(*) FROM turn WHERE space = :space AND head = :name",
+    "how many turns say that they moved a name", "SELECT count(*) FROM turn WHERE space = :space AND head = :name"
 )
 
 

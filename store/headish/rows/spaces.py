@@ -136,8 +136,7 @@ def removed_name(space: int) -> bytes:
 
 
 LAST_NAME = Query(
-    "last name of a space",
-    "SELECT number, running FROM space_log WHERE space = :space ORDER BY number DESC LIMIT 1",
+    "last name of a space", "SELECT number, running FROM space_log WHERE space = :space ORDER BY number DESC LIMIT 1"
 )
 ADD_NAME = Query(
     "log the name of a space",

@@ -39,8 +39,7 @@ def open_stream(connection: Connection, space: int, id: TurnId, about: bytes, ex
 
 
 ADD_CHUNK = Query(
-    "journal a chunk",
-    "INSERT INTO stream_chunk (space, stream, number, data) VALUES (:space, :stream, :number, :data)",
+    "journal a chunk", "INSERT INTO stream_chunk (space, stream, number, data) VALUES (:space, :stream, :number, :data)"
 )
 
 
@@ -65,8 +64,7 @@ def renew_stream(connection: Connection, space: int, id: TurnId, expires: int) -
 
 
 LOCK = Query(
-    "lock a stream",
-    "SELECT id, about, expires, outcome, turn FROM stream WHERE space = :space AND id = :id FOR UPDATE",
+    "lock a stream", "SELECT id, about, expires, outcome, turn FROM stream WHERE space = :space AND id = :id FOR UPDATE"
 )
 
 
@@ -88,8 +86,7 @@ def open_streams(connection: Connection, space: int) -> list[StoredStream]:
 
 
 CHUNKS = Query(
-    "journal of a stream",
-    "SELECT data FROM stream_chunk WHERE space = :space AND stream = :id ORDER BY number",
+    "journal of a stream", "SELECT data FROM stream_chunk WHERE space = :space AND stream = :id ORDER BY number"
 )
 
 
@@ -99,8 +96,7 @@ def journal_of(connection: Connection, space: int, id: TurnId) -> list[bytes]:
 
 
 REMOVE_CHUNKS = Query(
-    "remove the journal of a stream",
-    "DELETE FROM stream_chunk WHERE space = :space AND stream = :id",
+    "remove the journal of a stream", "DELETE FROM stream_chunk WHERE space = :space AND stream = :id"
 )
 DROP = Query("drop a stream", "DELETE FROM stream WHERE space = :space AND id = :id AND outcome IS NULL")
 

@@ -82,8 +82,7 @@ T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn.__struct_fields__)
 """``COLUMNS``, each of the table ``t``."""
 
 AT_PLACE = Query(
-    "turn at a place",
-    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
+    "turn at a place", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos"
 )
 
 

@@ -69,8 +69,7 @@ def check_changes(connection: Connection, space: int, subject: str = "space") ->
 
 
 NAMES = Query(
-    "names of a space",
-    "SELECT number, name, milliseconds, running FROM space_log WHERE space = :space ORDER BY number",
+    "names of a space", "SELECT number, name, milliseconds, running FROM space_log WHERE space = :space ORDER BY number"
 )
 NAME = Query("name of a space", "SELECT name FROM space WHERE id = :space")
 

@@ -18,10 +18,7 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _ERRORS: dict[int, tuple[type[DatabaseError], str]] = {
     sqlite3.SQLITE_BUSY: (DatabaseLocked, "another process has held it for {wait:g} seconds; try again"),
     sqlite3.SQLITE_LOCKED: (DatabaseLocked, "another connection has held it for {wait:g} seconds; try again"),
-    sqlite3.SQLITE_READONLY: (
-        DatabaseReadOnly,
-        "it cannot be written; check the permissions of file and folder",
-    ),
+    sqlite3.SQLITE_READONLY: (DatabaseReadOnly, "it cannot be written; check the permissions of file and folder"),
     sqlite3.SQLITE_FULL: (DatabaseFull, "no space is left on its disk; nothing of this call was stored"),
     sqlite3.SQLITE_IOERR: (DatabaseUnavailable, "reading or writing the file failed"),
     sqlite3.SQLITE_CANTOPEN: (DatabaseUnavailable, "the file cannot be opened; check the path and its permissions"),

@@ -28,11 +28,7 @@ def find_in_space(connection: Connection, space: int) -> Found:
         bytes=counted.given_bytes,
         definitions=definitions,
         streams=tuple(each.id for each in open_streams(connection, space)),
-        counts={
-            "turns": counted.seq,
-            "bookmarks": count_bookmarks(connection, space),
-            "definitions": definitions,
-        },
+        counts={"turns": counted.seq, "bookmarks": count_bookmarks(connection, space), "definitions": definitions},
     )
 
 

@@ -87,13 +87,7 @@ def lay(
     overlay = Overlay(does=wanted.does, covers=digests(thread, indexes), viewer=wanted.viewer)
     blocks = write(thread, indexes)
     draft = make_overlay_draft(
-        overlay,
-        blocks,
-        limit_bytes,
-        continues=(tip,),
-        expect=wanted.expect,
-        system=wanted.system,
-        author=wanted.author,
+        overlay, blocks, limit_bytes, continues=(tip,), expect=wanted.expect, system=wanted.system, author=wanted.author
     )
     # Words that a model wrote are stored in any case: the turn records the cost of the reply.
     looks = wanted.does in PUTS_WORDS and wanted.system is None

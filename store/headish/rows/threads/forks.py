@@ -20,8 +20,7 @@ _LINKS_OF_SOME = """
     LEFT JOIN link AS l ON l.space = :space AND l.chain = wanted.chain ORDER BY l.chain, l.ordinal
 """
 LINKS_OF_SOME = Query(
-    "links of some chains",
-    **{database: _LINKS_OF_SOME % (each % "chains") for database, each in LISTED.items()},
+    "links of some chains", **{database: _LINKS_OF_SOME % (each % "chains") for database, each in LISTED.items()}
 )
 
 

@@ -69,8 +69,7 @@ def names_of_segments(connection: Connection, space: int, segments: Iterable[Seg
 
 
 PLACES_OF = Query(
-    "places of turns by their ids",
-    f"SELECT id, chain, pos FROM turn WHERE space = :space AND id IN ({WANTED})",
+    "places of turns by their ids", f"SELECT id, chain, pos FROM turn WHERE space = :space AND id IN ({WANTED})"
 )
 
 

@@ -70,8 +70,7 @@ REACH_OF_SEVERAL = """places AS MATERIALIZED (%s), reach(chain, pos) AS (
 TOP = "top AS (SELECT chain, max(pos) AS pos FROM reach GROUP BY chain)"
 # Most threads are one chain, and even a recursion that finds nothing costs more than reading a few turns.
 HAS_LINKS = Query(
-    "whether a chain continues anything",
-    "SELECT ordinal FROM link WHERE space = :space AND chain = :chain LIMIT 1",
+    "whether a chain continues anything", "SELECT ordinal FROM link WHERE space = :space AND chain = :chain LIMIT 1"
 )
 READ_LINKS = Query(
     "links that lead to a place",
@@ -206,10 +205,7 @@ _INHERITED = f"""{TOP}
     LEFT JOIN turn AS t INDEXED BY turn_inherited ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
       AND t.inherited IS NOT NULL
 """
-READ_INHERITED = Query(
-    "turns that set options on the way to a place",
-    f"WITH RECURSIVE {REACH}, {_INHERITED}",
-)
+READ_INHERITED = Query("turns that set options on the way to a place", f"WITH RECURSIVE {REACH}, {_INHERITED}")
 READ_INHERITED_OF_SEVERAL = Query(
     "turns that set options on the way to some places",
     **on_each(f"WITH RECURSIVE {REACH_OF_SEVERAL}, {_INHERITED}", WANTED_PLACES),

@@ -33,8 +33,7 @@ class Logged(NamedTuple):
 
 
 LAST_RECEIPT = Query(
-    "last receipt",
-    "SELECT number, hash, receipt FROM erasure WHERE space = :space ORDER BY number DESC LIMIT 1",
+    "last receipt", "SELECT number, hash, receipt FROM erasure WHERE space = :space ORDER BY number DESC LIMIT 1"
 )
 
 
@@ -45,8 +44,7 @@ def last_receipt(connection: Connection, space: int) -> tuple[int, bytes, Erasur
 
 
 LAST_SEQ = Query(
-    "commit number of the last receipt",
-    "SELECT seq FROM erasure WHERE space = :space ORDER BY number DESC LIMIT 1",
+    "commit number of the last receipt", "SELECT seq FROM erasure WHERE space = :space ORDER BY number DESC LIMIT 1"
 )
 
 

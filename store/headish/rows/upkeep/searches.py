@@ -142,8 +142,7 @@ def configure(connection: Connection) -> None:
 
 
 EMPTIED = Query(
-    "words were taken out of the search index",
-    "UPDATE search SET emptied = emptied + 1 WHERE space = :space",
+    "words were taken out of the search index", "UPDATE search SET emptied = emptied + 1 WHERE space = :space"
 )
 
 
@@ -220,11 +219,7 @@ MERGE_SOME = Query(
     sqlite="INSERT INTO search_text(search_text, rank) VALUES ('merge', 250)",
     postgresql="SELECT 1",
 )
-CHANGED = Query(
-    "how many rows this connection has changed",
-    sqlite="SELECT total_changes()",
-    postgresql="SELECT 0",
-)
+CHANGED = Query("how many rows this connection has changed", sqlite="SELECT total_changes()", postgresql="SELECT 0")
 
 
 def merge_some(connection: Connection) -> bool:
@@ -240,9 +235,7 @@ def merge_some(connection: Connection) -> bool:
 
 
 IS_SHARED = Query(
-    "whether the search index can only be emptied for all spaces",
-    sqlite="SELECT 1",
-    postgresql="SELECT 0",
+    "whether the search index can only be emptied for all spaces", sqlite="SELECT 1", postgresql="SELECT 0"
 )
 
 
@@ -258,25 +251,11 @@ REMOVE = Query(
 )
 # Without it, removed words stay in the file until FTS5 happens to merge the segments that have them.
 MERGE = Query(
-    "merge the search index",
-    sqlite="INSERT INTO search_text(search_text) VALUES ('optimize')",
-    postgresql="SELECT 1",
+    "merge the search index", sqlite="INSERT INTO search_text(search_text) VALUES ('optimize')", postgresql="SELECT 1"
 )
-IS_WIPED = Query(
-    "whether what is freed is overwritten",
-    sqlite="PRAGMA secure_delete",
-    postgresql="SELECT 1",
-)
-WIPE_FREED = Query(
-    "overwrite what is freed",
-    sqlite="PRAGMA secure_delete = ON",
-    postgresql="SELECT 1",
-)
-KEEP_FREED = Query(
-    "leave what is freed",
-    sqlite="PRAGMA secure_delete = OFF",
-    postgresql="SELECT 1",
-)
+IS_WIPED = Query("whether what is freed is overwritten", sqlite="PRAGMA secure_delete", postgresql="SELECT 1")
+WIPE_FREED = Query("overwrite what is freed", sqlite="PRAGMA secure_delete = ON", postgresql="SELECT 1")
+KEEP_FREED = Query("leave what is freed", sqlite="PRAGMA secure_delete = OFF", postgresql="SELECT 1")
 
 
 def remove_entries(

@@ -136,8 +136,7 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
 
         was, encoded = check_name(old), check_name(new, is_new=True)
         moved = self._move(
-            encoded,
-            lambda connection, space, name: rename_name(connection, space, was, name, read_expect(expect)),
+            encoded, lambda connection, space, name: rename_name(connection, space, was, name, read_expect(expect))
         )
         assert moved.turn is not None
         return Bookmark(new, moved.turn)

@@ -18,8 +18,7 @@ from headish.values.turns import Turn
 def get(space: Space, headish: str) -> Turn:
     """The turn that a headish names."""
     return space._read_at(
-        headish,
-        lambda connection, stored: complete_turn(connection, space._number, stored, space._options_at),
+        headish, lambda connection, stored: complete_turn(connection, space._number, stored, space._options_at)
     )
 
 
@@ -48,8 +47,7 @@ def payload(space: Space, headish: str) -> bytes:
 def blocks(space: Space, headish: str) -> tuple[ContentBlock, ...]:
     """The content blocks of a turn. Raises: CorruptTurn."""
     return space._read_at(
-        headish,
-        lambda connection, stored: read_blocks(stored, read_payload(connection, space._number, stored)),
+        headish, lambda connection, stored: read_blocks(stored, read_payload(connection, space._number, stored))
     )
 
 

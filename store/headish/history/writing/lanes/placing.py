@@ -191,11 +191,7 @@ def _overlay_draft(entry: SentEntry, covered: StoredTurn, base: Place, limit_byt
 
 
 def _is_same(stored: StoredTurn, overlay: Draft) -> bool:
-    return (stored.type, bytes(stored.hash), stored.attributes) == (
-        OVERLAY,
-        overlay.said.hash,
-        overlay.said.attributes,
-    )
+    return (stored.type, bytes(stored.hash), stored.attributes) == (OVERLAY, overlay.said.hash, overlay.said.attributes)
 
 
 def place_list(
