@@ -94,6 +94,14 @@ class GlobalOptions:
             pass
         return open_store(create=True)
 
+    def is_made(self) -> bool:
+        """Whether the database and the space are there."""
+        try:
+            self.open().close()
+        except (UnknownDatabase, UnknownSpace):
+            return False
+        return True
+
     def open_database(self, *, create: bool = False) -> Database:
         """Open the database, for commands that look at all of its spaces."""
         from headish import Database

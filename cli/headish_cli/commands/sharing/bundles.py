@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -123,15 +123,13 @@ def apply_command(
     settings: GlobalOptions, file: str, require_signed: bool, signers: str | None, revoked: str | None, as_json: bool
 ) -> None:
     """Store what the bundle FILE brings. Nothing that is here changes; a bookmark moves only forward."""
-    from headish.bundles.streams import BundleReader
-    from headish.store.keeping.bundles import open_bundle
+    from headish.store.keeping.bundles import check_first
 
-    with open_bundle(file) as opened:
-        BundleReader(opened, file)  # first: a slip in FILE must not make a database
+    judging: Any = {"require_signed": require_signed, "signers": signers, "revoked": revoked}
+    if not settings.is_made():
+        check_first(file, **judging)  # what is refused must not make a database
     with settings.open(create=True) as store, counting_turns("applying") as progress:
-        done = store.bundles.apply(
-            file, require_signed=require_signed, signers=signers, revoked=revoked, progress=progress
-        )
+        done = store.bundles.apply(file, **judging, progress=progress)
     if as_json:
         print_json(done)
         return

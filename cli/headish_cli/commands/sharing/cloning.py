@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -23,8 +24,15 @@ def clone_command(settings: GlobalOptions, url: str, name: str, as_json: bool, *
 
     The last turn that came is @. If another machine must invite this one first, it says how; then take 'headish sync'.
     """
-    with asked(url, joining), settings.open(create=True) as store:
-        cloned = store.remotes.clone(name, url, **joining)
+    from headish.store.keeping.sharing.places import Joining, clone_first
+
+    with asked(url, joining):
+        if settings.is_made():
+            with settings.open() as store:
+                cloned = store.remotes.clone(name, url, **joining)
+        else:  # a slip must not make a database
+            make = partial(settings.open, create=True)
+            cloned = clone_first(make, settings.target, settings.space, name, url, Joining(**joining))
     if as_json:
         print_json(cloned)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -87,8 +88,15 @@ def add_command(settings: GlobalOptions, name: str, url: str, as_json: bool, **j
     Keys of a bucket come from the environment or the provider's own files. A bucket that keeps old versions also keeps
     what is erased later.
     """
-    with asked(url, joining), settings.open(create=True) as store:
-        added = store.remotes.add(name, url, **joining)
+    from headish.store.keeping.sharing.places import Joining, add_first
+
+    with asked(url, joining):
+        if settings.is_made():
+            with settings.open() as store:
+                added = store.remotes.add(name, url, **joining)
+        else:  # a slip must not make a database
+            make = partial(settings.open, create=True)
+            added = add_first(make, settings.target, settings.space, name, url, Joining(**joining))
     if as_json:
         print_json(added)
         return

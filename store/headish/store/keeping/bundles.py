@@ -30,7 +30,7 @@ from headish.store.backups.receipts import read_receipts
 from headish.store.space import Headishes, SpacePart
 from headish.syncing.bundling.applying import apply_bundle
 from headish.syncing.bundling.arriving import SyncTarget
-from headish.syncing.bundling.checking import check_bundle
+from headish.syncing.bundling.checking import check_beginning, check_bundle
 from headish.syncing.bundling.writing import BundlePart, Progress, SentBundle, write_all, write_part
 from headish.syncing.rewriting import Rewriting
 from headish.syncing.signers import BundleSigner, check_signed, find_signer, judge_signer
@@ -104,17 +104,8 @@ class Bundles(SpacePart):
         """
         space = self._space
         target = SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
-        name, signer = os.fspath(path), BundleSigner()
         with open_bundle(path) as file:
-            reader = BundleReader(file, name)
-            if reader.header.signed or require_signed:
-                signer = find_signer(reader, read_trust(signers, revoked))
-                if require_signed:
-                    check_signed(name, signer)
-                file.seek(0)
-                # The signature covers the whole file, and nothing may be stored before it is judged: so it is read
-                # twice.
-                reader = reader.again(file)
+            reader, signer = _judge(file, os.fspath(path), require_signed, signers, revoked)
             applied = apply_bundle(target, reader, ArrivalOrigin(STRANGER, by=_by(path)), progress)
         space._database.count_written(applied.stored)
         return replace(applied, signed=signer.told)
@@ -126,6 +117,32 @@ class Bundles(SpacePart):
             return tuple(make_handles(connection, number, sent.keys).values())
 
         return SecretsFound(sent.keys, self._space._read(handles), sent.said)
+
+
+def check_first(
+    path: str | os.PathLike[str], *, require_signed: bool, signers: str | os.PathLike[str] | None,
+    revoked: str | os.PathLike[str] | None,
+) -> None:  # fmt: skip
+    """Check a bundle for a store that is not there yet: ``apply`` would store something of it. Raises: as ``apply``."""
+    with open_bundle(path) as file:
+        reader, _ = _judge(file, os.fspath(path), require_signed, signers, revoked)
+        check_beginning(reader, os.fspath(path))
+
+
+def _judge(
+    file: BinaryIO, name: str, require_signed: bool, signers: str | os.PathLike[str] | None,
+    revoked: str | os.PathLike[str] | None,
+) -> tuple[BundleReader, BundleSigner]:  # fmt: skip
+    """Open a bundle and judge its signature, if it has or needs one."""
+    reader = BundleReader(file, name)
+    if not reader.header.signed and not require_signed:
+        return reader, BundleSigner()
+    signer = find_signer(reader, read_trust(signers, revoked))
+    if require_signed:
+        check_signed(name, signer)
+    file.seek(0)
+    # The signature covers the whole file, and nothing may be stored before it is judged: so it is read twice.
+    return reader.again(file), signer
 
 
 @door(path=PATH, signers=PATH, revoked=PATH)

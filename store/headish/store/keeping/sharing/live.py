@@ -74,8 +74,9 @@ def refuse_key_env(key_env: str | None) -> None:
         raise InvalidArgument("only a server (https://…) is asked with a token: leave out key_env")
 
 
-def database_at(url: str, own: Backend) -> str:
-    """The name of a database that holds in every working folder: its whole path, or its URL. It must not be ``own``.
+def database_at(url: str, own: Backend | str) -> str:
+    """The name of a database that holds in every working folder: its whole path, or its URL. It must not be ``own``,
+    a database, or the path of one that is not there yet.
 
     Raises: InvalidArgument for a URL with a password, a database in memory, a folder, and ``own``.
     """
@@ -86,7 +87,7 @@ def database_at(url: str, own: Backend) -> str:
     path = os.path.abspath(os.path.expanduser(url))
     if os.path.isdir(path):
         raise InvalidArgument(f"{path} is a folder: give the file of a database, or file:///… for a folder of bundles")
-    if os.path.exists(path) and own.which() == identity(path):
+    if path == own if isinstance(own, str) else os.path.exists(path) and own.which() == identity(path):
         raise _is_itself(path)
     return path
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -33,9 +35,12 @@ from headish.syncing.remotes import (
     save_remote,
     store_remote,
 )
+from headish.values.names import check_name
 from headish.values.results.sharing import Cloned, RemotePlace
 
 ERASURES = ("apply", "ask", "ignore")
+Make = Callable[[], AbstractContextManager[Space]]
+"""Makes the store to which something is added first."""
 
 
 class Joining(NamedTuple):
@@ -50,24 +55,51 @@ class Joining(NamedTuple):
 
 def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
     """``Remotes.add``."""
-    encoded, label = check_labels(name, how.device)
-    check_fingerprint(how.key)
-    if how.plain and (how.key is not None or how.passphrase):
-        raise InvalidArgument("a plain remote has no key: leave out key and passphrase, or plain")
+    label = _check_new(name, how)
     remotes = space._read(lambda connection: read_remotes(connection, space._number))
-    if any(each.name == encoded for each in remotes):
+    if any(each.name == name.encode() for each in remotes):
         raise RemoteTaken(name, "there is one of this name: 'headish remote remove' it first")
     if is_database(url):
         url = database_at(url, space._database.backend)
+    return _join(space.space, name, url, label, how, partial(_store_new, space))
+
+
+def add_first(make: Make, path: str, space: str, name: str, url: str, how: Joining) -> RemotePlace:
+    """Add a remote to a store that is not there yet, as ``Remotes.add``. ``make`` makes it, at ``path`` if it is a
+    file, once nothing refuses the remote any more."""
+    label = _check_new(name, how)
+    if is_database(url):
+        url = database_at(url, os.path.abspath(path))
+
+    def store(*new: Any) -> None:
+        with make() as made:
+            _store_new(made, *new)
+
+    return _join(space, name, url, label, how, store)
+
+
+def _check_new(name: str, how: Joining) -> str:
+    """Check a new remote's name and how it is joined. Returns the label of this machine there."""
+    _, label = check_labels(name, how.device)
+    check_fingerprint(how.key)
+    if how.plain and (how.key is not None or how.passphrase):
+        raise InvalidArgument("a plain remote has no key: leave out key and passphrase, or plain")
+    return label
+
+
+def _join(
+    space: str, name: str, url: str, label: str, how: Joining, store: Callable[[bytes, str, RemoteSettings], None]
+) -> RemotePlace:
+    encoded = check_name(name, "remote")
     if is_live(url):
         has_options = how.plain or how.passphrase or how.key is not None
         settings = settings_of_live(url, label, how.key_env, has_options=has_options)
-        _store_new(space, encoded, url, settings)
+        store(encoded, url, settings)
     else:
         refuse_key_env(how.key_env)
         url = check_url(url)
-        store = partial(_store_new, space, encoded, url)
-        settings = join(name, url, space.space, label, store, plain=how.plain, passphrase=how.passphrase, key=how.key)
+        store_it = partial(store, encoded, url)
+        settings = join(name, url, space, label, store_it, plain=how.plain, passphrase=how.passphrase, key=how.key)
     return describe(OpenRemote(encoded, url, settings, RemoteState()))
 
 
@@ -87,9 +119,25 @@ def clone_place(space: Space, name: str, url: str, how: Joining) -> Cloned:
     """``Remotes.clone``."""
     if _is_begun(space):
         raise InvalidArgument("there is a history here already: 'headish remote add', then 'headish sync' joins both")
-    if not is_live(url) and (is_missing(check_url(url)) or not ObjectPlace(url).list(folder_of(space.space))):
-        raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
-    added = add_place(space, name, url, how)
+    _check_history(url, space.space)
+    return _take_history(space, name, url, add_place(space, name, url, how))
+
+
+def clone_first(make: Make, path: str, space: str, name: str, url: str, how: Joining) -> Cloned:
+    """Clone into a store that is not there yet, as ``Remotes.clone``. ``make`` and ``path`` are those of
+    ``add_first``."""
+    _check_history(url, space)
+    added = add_first(make, path, space, name, url, how)
+    with make() as made:
+        return _take_history(made, name, url, added)
+
+
+def _check_history(url: str, space: str) -> None:
+    if not is_live(url) and (is_missing(check_url(url)) or not ObjectPlace(url).list(folder_of(space))):
+        raise RemoteUnavailable(url, f"no history of the space {space!r} lies there")
+
+
+def _take_history(space: Space, name: str, url: str, added: RemotePlace) -> Cloned:
     try:
         waits = added.waits and not is_live(added.url)
         cloned = Cloned(added, None if waits else pull_from(space, name))
