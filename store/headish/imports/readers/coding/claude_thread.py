@@ -17,6 +17,7 @@ from headish.imports.drafting import read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import SourceConversation, SourceMessage
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.branching import fingerprint
 from headish.imports.readers.shared.json_records import RecordLine
 
@@ -424,9 +425,7 @@ def _is_content(content: Any) -> bool:
 
 def _parts(content: Any) -> list[Any]:
     """Return the blocks of a message; none if its content is neither text nor a list."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    return content if isinstance(content, list) else []
+    return content if isinstance(content, list) else make.texts(content)
 
 
 def _words_of(part: Any) -> str:
@@ -456,13 +455,5 @@ def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a provider said beside its answer. An answer without a model's name is the program's own."""
     model, stop, answer = message.get("model"), message.get("stop_reason"), message.get("id")
     usage = _usage_of(message.get("usage"))
-    reply: dict[str, Any] = {"provider": ANTHROPIC}
-    if isinstance(model, str):
-        reply["model"] = model
-    if isinstance(stop, str):
-        reply["stop_reason"] = stop
-    if usage:
-        reply["usage"] = usage
-    if isinstance(answer, str):
-        reply["response_id"] = answer
-    return reply
+    reply = make.reply(ANTHROPIC, usage, model=model, stop_reason=stop)
+    return {**reply, "response_id": answer} if isinstance(answer, str) else reply

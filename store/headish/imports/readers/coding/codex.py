@@ -22,7 +22,7 @@ from headish.content.forms.responses import ROLES, kind_of_item
 from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.shared.blocks import title_from
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.json_records import RecordLine, read_records
 from headish.values import shapes
 from headish.values.blocks import Text
@@ -202,7 +202,7 @@ class _Rollout:
         is_agent = isinstance(source, Mapping) and "subagent" in source
         cwd = self._meta.get("cwd")
         project = PurePath(cwd).name if isinstance(cwd, str) else ""
-        words = title_from(self._words or "")
+        words = make.title(self._words or "")
         tip = self.nodes[self._path[-1]].id if self._path else None
         return SourceConversation(
             format=FORMAT, id=self._session, title=self._title or words, tip=tip,

@@ -26,7 +26,7 @@ from headish.imports.building import about_of
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation
-from headish.imports.readers.shared.blocks import title_from
+from headish.imports.readers.shared import make
 from headish.imports.source_files import LONG_LINE, read_lines
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.names import refusal
@@ -86,7 +86,7 @@ def _read_tree(record: Any, notes: ImportNotes) -> ImportedTree:
     turns, links = tuple(drafts), tuple(parents)
     if _UUID.fullmatch(str(name)) is None:
         return ImportedTree(turns, links, name, untimed=untimed)
-    title = title_from(record["prompt"]["text"])
+    title = make.title(record["prompt"]["text"])
     about = about_of(SourceConversation(format=FORMAT, id=name, title=title), notes)
     return ImportedTree(turns, links, named=best, untimed=untimed, about=about)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from headish.imports.readers.shared.blocks import make_reply
+from headish.imports.readers.shared import make
 from headish.values import shapes
 
 LOG = "openai-log"
@@ -64,7 +64,7 @@ def _reply(response: Row, choice: Row, *, counts: bool) -> dict[str, Any]:
     """Return what a provider said of a choice. The token counts are those of all choices together, so one has them."""
     model, id, stop = response.get("model"), response.get("id"), choice.get("finish_reason")
     usage = _usage(response.get("usage")) if counts else {}
-    return make_reply("openai", usage, model=model, stop_reason=stop, response_id=id)
+    return make.reply("openai", usage, model=model, stop_reason=stop, response_id=id)
 
 
 def _usage(usage: Any) -> dict[str, int]:

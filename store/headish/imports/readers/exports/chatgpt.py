@@ -22,9 +22,10 @@ from headish.imports.detection import open_exports
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.exports.chatgpt_content import Assets, Block, read_content
-from headish.imports.readers.shared.blocks import make_reply, result_block
+from headish.imports.readers.exports.chatgpt_content import Assets, read_content
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.json_arrays import read_items
+from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 
 FORMAT = "chatgpt"
@@ -105,7 +106,7 @@ class _ChatGPTConversation:
             self._notes.keep(where, f"content of type {content.get('content_type')}")
         recipient = message.get("recipient")
         if role == "tool":
-            blocks = [result_block(self._call_of(parent), name or None, blocks)]
+            blocks = [make.result(self._call_of(parent), name or None, blocks)]
         elif role == "assistant" and isinstance(recipient, str) and recipient != "all":
             blocks = _as_call(blocks, recipient, id, content)
         return SourceMessage(
@@ -178,7 +179,7 @@ def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
     details = shapes.record(message.get("metadata"))
     model, finish = details.get("model_slug"), details.get("finish_details")
     stop = shapes.record(finish).get("type")
-    return make_reply("openai", model=model, stop=stop)
+    return make.reply("openai", model=model, stop=stop)
 
 
 def _hidden(message: Mapping[str, Any]) -> str | None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from headish.content.media import guess_media_type
 from headish.imports.archives import Archive
+from headish.imports.readers.shared import make
+from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 
-Block = dict[str, Any]
 OPENAI = "openai"
 _ASSET = re.compile(r"file[-_][A-Za-z0-9]+")
 
@@ -46,8 +46,7 @@ class Assets:
         data = self._archive.read(member, self._limit_bytes)
         if data is None:
             return None
-        source = {"type": "base64", "media_type": guess_media_type(data, called), "data": b64encode(data).decode()}
-        block = {"type": "document", "source": source, "name": called, "asset": id}
+        block = {**make.document(make.base64(guess_media_type(data, called), data), called), "asset": id}
         if len(data) <= KEPT_BYTES:
             # Messages of one conversation point at one file again and again. Few are kept, so memory is bounded.
             self._kept = dict([*self._kept.items(), (f"{id} {called}", block)][-KEPT_ASSETS:])
@@ -64,10 +63,8 @@ def read_content(content: Mapping[str, Any], assets: Assets) -> tuple[list[Block
 
 
 def _parts(parts: Any, assets: Assets) -> list[Block]:
-    blocks: list[Block] = []
-    for part in parts if isinstance(parts, list) else ():
-        blocks += _text(part) if isinstance(part, str) else [_part(part, assets)]
-    return blocks
+    listed = shapes.listed(parts)
+    return [each for part in listed for each in (make.texts(part) if isinstance(part, str) else [_part(part, assets)])]
 
 
 def _part(part: Any, assets: Assets) -> Block:
@@ -78,47 +75,40 @@ def _part(part: Any, assets: Assets) -> Block:
     if document is not None:
         return document
     if isinstance(part, dict) and part.get("content_type") == "audio_transcription":
-        return {"type": "text", "text": str(part.get("text") or ""), "opaque": {OPENAI: dict(part)}}
+        return {**make.text(str(part.get("text") or "")), "opaque": {OPENAI: dict(part)}}
     return {"type": "provider", "provider": OPENAI, "data": part}
 
 
-def _text(text: Any) -> list[Block]:
-    return [{"type": "text", "text": text}] if isinstance(text, str) and text else []
-
-
 def _plain(content: Mapping[str, Any]) -> list[Block]:
-    return _text(content.get("text"))
+    return make.texts(content.get("text"))
 
 
 def _thoughts(content: Mapping[str, Any]) -> list[Block]:
-    listed = content.get("thoughts")
-    blocks: list[Block] = []
-    for thought in listed if isinstance(listed, list) else ():
+    blocks = []
+    for thought in shapes.listed(content.get("thoughts")):
         if isinstance(thought, dict):
             words = {key: value for key, value in thought.items() if key != "content"}
-            text = shapes.text(thought.get("content"))
-            blocks.append({"type": "thinking", "text": text, "provider": OPENAI, "opaque": {OPENAI: words}})
+            blocks.append({**make.thinking(shapes.text(thought.get("content")), OPENAI), "opaque": {OPENAI: words}})
     return blocks
 
 
 def _recap(content: Mapping[str, Any]) -> list[Block]:
     text = content.get("content")
-    return [{"type": "thinking", "text": text, "kind": "recap", "provider": OPENAI}] if isinstance(text, str) else []
+    return [{**make.thinking(text, OPENAI), "kind": "recap"}] if isinstance(text, str) else []
 
 
 def _browsed(content: Mapping[str, Any]) -> list[Block]:
-    return _text(content.get("result")) or _text(content.get("summary"))
+    return make.texts(content.get("result")) or make.texts(content.get("summary"))
 
 
 def _instructions(content: Mapping[str, Any]) -> list[Block]:
-    return [*_text(content.get("user_profile")), *_text(content.get("user_instructions"))]
+    return [*make.texts(content.get("user_profile")), *make.texts(content.get("user_instructions"))]
 
 
 def _any(content: Mapping[str, Any]) -> list[Block]:
     """Convert an unknown kind: what looks like its text, else all of it."""
-    parts = content.get("parts")
-    texts = [each for part in parts for each in _text(part)] if isinstance(parts, list) else []
-    return texts or _plain(content) or [{"type": "provider", "provider": OPENAI, "data": dict(content)}]
+    texts = [each for part in shapes.listed(content.get("parts")) for each in make.texts(part)]
+    return texts or _plain(content) or [make.own(OPENAI, content)]
 
 
 _READERS: dict[str, tuple[Callable[[Mapping[str, Any]], list[Block]], bool]] = {

@@ -12,7 +12,6 @@ Source: viewers and importers of others, read 2026-11-21.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,8 +24,9 @@ from headish.imports.drafting import read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.shared.blocks import Block, make_reply, own_block
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.json_arrays import read_items
+from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 from headish.values.blocks import ContentBlock, ToolResult
 
@@ -154,19 +154,13 @@ def _is_result(part: Any) -> bool:
 def _files(message: Mapping[str, Any]) -> list[Block]:
     attached = message.get("attachments")
     listed = attached if isinstance(attached, list) else [] if attached is None else [attached]
-    return [_document(each) if isinstance(each, Mapping) else own_block(ANTHROPIC, each) for each in listed]
+    return [_document(each) if isinstance(each, Mapping) else make.own(ANTHROPIC, each) for each in listed]
 
 
 def _parts(message: Mapping[str, Any]) -> list[Any]:
     """Return what a message says, as blocks of Anthropic's, without empty texts."""
     for content in (message.get("content"), message.get("text")):
-        parts = (
-            [{"type": "text", "text": content}]
-            if isinstance(content, str)
-            else content
-            if isinstance(content, list)
-            else []
-        )
+        parts = make.texts(content) if isinstance(content, str) else shapes.listed(content)
         found = [part for part in parts if part and not (isinstance(part, Mapping) and part.get("text") == "")]
         if found:
             return found
@@ -177,19 +171,14 @@ def _document(file: Mapping[str, Any]) -> Block:
     """Convert an attachment: the text that was extracted from it, and what else the export says of it."""
     name, text = shapes.name(file.get("file_name")), file.get("extracted_content")
     if not isinstance(text, str):
-        return {"type": "provider", "provider": ANTHROPIC, "data": dict(file)}
+        return make.own(ANTHROPIC, file)
     data = text.encode()
     guessed = guess_media_type(data, name)
     # The name says PDF, but the bytes are its text.
     is_text = guessed.startswith("text/") or guessed.endswith(("json", "xml", "yaml"))
-    source = {"type": "base64", "media_type": guessed if is_text else "text/plain", "data": b64encode(data).decode()}
+    document = make.document(make.base64(guessed if is_text else "text/plain", data), name)
     rest = {key: value for key, value in file.items() if key not in ("file_name", "extracted_content")}
-    return {
-        "type": "document",
-        "source": source,
-        **({"name": name} if name else {}),
-        **({"file": rest} if rest else {}),
-    }
+    return {**document, **({"file": rest} if rest else {})}
 
 
 def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,4 +187,4 @@ def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reply(record: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
     model = next((each["model"] for each in (message, record) if isinstance(each.get("model"), str)), None)
-    return make_reply(ANTHROPIC, model=model or None)
+    return make.reply(ANTHROPIC, model=model or None)

@@ -24,7 +24,7 @@ from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.logs.llm_messages import utc
-from headish.imports.readers.shared.blocks import title_from
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.databases import ForeignFile, TooLargeValue, opened
 from headish.values import shapes
 from headish.values.blocks import Text
@@ -139,7 +139,7 @@ class _AgentsSession:
         is_message = item.get("type", "message") == "message"
         role = entry.role if entry.role == "tool" or is_message else "assistant"
         if role == "user" and self._title is None and entry.blocks and isinstance(entry.blocks[0], Text):
-            self._title = title_from(entry.blocks[0].text)
+            self._title = make.title(entry.blocks[0].text)
         return SourceMessage(
             id=None, role=role, content=entry.blocks, said_at=utc(row.get("created_at")), where=where, form=entry.form,
             key=make_key(FORMAT, self._id, str(number)), speaker=entry.speaker,

@@ -16,19 +16,10 @@ from typing import Any
 import msgspec
 
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.shared.blocks import (
-    Block,
-    base64_source,
-    call_block,
-    make_reply,
-    own_block,
-    result_block,
-    text_block,
-    title_from,
-    url_source,
-)
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.branching import fingerprint
 from headish.imports.readers.shared.json_records import read_values
+from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 from headish.values.caches import Cache, longest
 
@@ -115,7 +106,7 @@ class _History:
         rest = [kept for part in run if (kept := _part_rest(part))]
         if role == "user" and self._title is None:
             texts = (block["text"] for block in blocks if block["type"] == "text")
-            self._title = title_from(next(texts, "")) or None
+            self._title = make.title(next(texts, "")) or None
         number = len(self._nodes)
         self._nodes.append(
             SourceMessage(
@@ -130,7 +121,7 @@ class _History:
         blocks = None if read is None else read(part)
         if blocks is None:
             self._notes.keep(where, f"part of kind {part.get('part_kind')!s:.60}")
-            return [own_block(FORMAT, part)]
+            return [make.own(FORMAT, part)]
         return blocks
 
 
@@ -160,18 +151,18 @@ def _text(part: Part) -> list[Block] | None:
     if not isinstance(content, str):
         return None
     rest = _rest(part, "content", "part_kind", "timestamp", "dynamic_ref")
-    return [{"type": "text", "text": content, **_opaque(rest)}] if content else []
+    return [{**make.text(content), **_opaque(rest)}] if content else []
 
 
 def _system(part: Part) -> list[Block] | None:
     content = part.get("content")
-    return [text_block(content)] if isinstance(content, str) else None
+    return [make.text(content)] if isinstance(content, str) else None
 
 
 def _prompt(part: Part) -> list[Block] | None:
     content = part.get("content")
     if isinstance(content, str):
-        return [text_block(content)]
+        return [make.text(content)]
     if not isinstance(content, list):
         return None
     return [_item(item) for item in content if not _is_cache_point(item)]
@@ -180,12 +171,12 @@ def _prompt(part: Part) -> list[Block] | None:
 def _item(item: Any) -> Block:
     """Convert a piece of what a user says: a text, or a medium."""
     if isinstance(item, str):
-        return text_block(item)
+        return make.text(item)
     kind = shapes.record(item).get("kind")
     if kind == "text-content" and isinstance(item.get("content"), str):
-        return {"type": "text", "text": item["content"], **_opaque(_rest(item, "content", "kind"))}
+        return {**make.text(item["content"]), **_opaque(_rest(item, "content", "kind"))}
     document = _document(item) if isinstance(item, Mapping) else None
-    return document or own_block(FORMAT, item if isinstance(item, Mapping) else {"value": item})
+    return document or make.own(FORMAT, item if isinstance(item, Mapping) else {"value": item})
 
 
 def _document(item: Part) -> Block | None:
@@ -194,10 +185,10 @@ def _document(item: Part) -> Block | None:
     if kind == "binary" and isinstance(item.get("data"), str):
         # pydantic-ai writes base64 in the alphabet for URLs; blocks have the standard one.
         usual = media_type if isinstance(media_type, str) else "application/octet-stream"
-        source = base64_source(usual, item["data"].translate(_STANDARD))
+        source = make.base64(usual, item["data"].translate(_STANDARD))
     elif isinstance(kind, str) and kind in _MEDIA_URLS and isinstance(item.get("url"), str):
         known = media_type if isinstance(media_type, str) else _MEDIA_URLS[kind]
-        source = url_source(item["url"], known)
+        source = make.url(item["url"], known)
     elif kind == "uploaded-file" and isinstance(item.get("file_id"), str):
         provider = item.get("provider_name")
         source = {"type": "file", "file_id": item["file_id"]}
@@ -205,7 +196,7 @@ def _document(item: Part) -> Block | None:
     else:
         return None
     rest = _rest(item, "data", "kind", "url", "media_type", "file_id", "provider_name", "identifier", "force_download")
-    return {"type": "document", "source": source, **_opaque(rest)}
+    return {**make.document(source), **_opaque(rest)}
 
 
 def _thinking(part: Part) -> list[Block] | None:
@@ -228,7 +219,7 @@ def _call(part: Part) -> list[Block] | None:
     if not isinstance(name, str):
         return None
     rest = _rest(part, "tool_name", "tool_call_id", "args", "part_kind")
-    return [call_block(name, shapes.name(id), given, {FORMAT: rest} if rest else {})]
+    return [make.call(name, shapes.name(id), given, {FORMAT: rest} if rest else {})]
 
 
 def _result(part: Part) -> list[Block] | None:
@@ -239,7 +230,7 @@ def _result(part: Part) -> list[Block] | None:
     listed = content if isinstance(content, list) and any(map(_is_medium, content)) else [content]
     content_blocks = [_item(each) if isinstance(each, str) or _is_medium(each) else _as_json(each) for each in listed]
     failed = part.get("part_kind") == "retry-prompt" or part.get("outcome") not in (None, "success")
-    return [result_block(shapes.name(part.get("tool_call_id")), name, content_blocks, failed=failed)]
+    return [make.result(shapes.name(part.get("tool_call_id")), name, content_blocks, failed=failed)]
 
 
 def _file(part: Part) -> list[Block] | None:
@@ -253,7 +244,7 @@ def _is_medium(item: Any) -> bool:
 
 
 def _as_json(value: Any) -> Block:
-    return text_block("" if value is None else msgspec.json.encode(value).decode())
+    return make.text("" if value is None else msgspec.json.encode(value).decode())
 
 
 def _is_cache_point(item: Any) -> bool:
@@ -291,7 +282,7 @@ def _reply(message: Part) -> Block:
     }
     provider = shapes.name(message.get("provider_name")) or FORMAT
     usage = shapes.token_counts(counts_by_name)
-    return make_reply(provider, usage, model=message.get("model_name"), stop=message.get("finish_reason"))
+    return make.reply(provider, usage, model=message.get("model_name"), stop=message.get("finish_reason"))
 
 
 def _rest(part: Part, *own: str) -> Block:

@@ -4,7 +4,6 @@ to."""
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,13 +12,13 @@ from typing import Any
 from headish.content.media import guess_media_type
 from headish.imports.imported import make_key
 from headish.imports.reader import SourceMessage
-from headish.imports.readers.shared.blocks import make_reply
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.databases import ForeignFile
+from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 
 FORMAT = "llm"
 ROLES = ("system", "developer", "user", "assistant", "tool")
-Block = dict[str, Any]
 Row = Mapping[str, Any]
 # UNION, not UNION ALL: it drops repeated hashes, so that messages in a circle end.
 _UP = """
@@ -48,13 +47,9 @@ class Borrowed:
         row = self._row("SELECT * FROM attachments WHERE id = ?", id)
         if row is None or not isinstance(row["content"], bytes):
             reference = {key: value for key, value in (row or {"id": id}).items() if value is not None}
-            return {"type": "provider", "provider": FORMAT, "data": {"type": "attachment", "attachment": reference}}
+            return make.own(FORMAT, {"type": "attachment", "attachment": reference})
         data = row["content"]
-        media_type = row["type"] if isinstance(row["type"], str) and row["type"] else guess_media_type(data)
-        return {
-            "type": "document",
-            "source": {"type": "base64", "media_type": media_type, "data": b64encode(data).decode()},
-        }
+        return make.document(make.base64(shapes.name(row["type"]) or guess_media_type(data), data))
 
     def _row(self, statement: str, id: Any) -> Row | None:
         """Return a row by its id, which may be any JSON value."""
@@ -97,7 +92,7 @@ def _part(part: Row, borrowed: Borrowed) -> list[Block]:
         payload["text"] = "".join(_piece(piece, borrowed) for piece in pieces)
     read = _PARTS_READ.get(str(part["type"]))
     blocks = [] if read is None else read(payload, borrowed)
-    return blocks or [{"type": "provider", "provider": FORMAT, "data": {"type": part["type"], **payload}}]
+    return blocks or [make.own(FORMAT, {"type": part["type"], **payload})]
 
 
 def _piece(piece: Any, borrowed: Borrowed) -> str:
@@ -110,25 +105,24 @@ def _text(payload: Block, borrowed: Borrowed) -> list[Block]:
 
 
 def _reasoning(payload: Block, borrowed: Borrowed) -> list[Block]:
-    return [{"type": "thinking", "text": payload.get("text", ""), "provider": FORMAT, **_rest(payload, "text")}]
+    return [{**make.thinking(payload.get("text", ""), FORMAT), **_rest(payload, "text")}]
 
 
 def _call(payload: Block, borrowed: Borrowed) -> list[Block]:
     if not isinstance(payload.get("name"), str):
         return []
     call = {"type": "tool_use", "name": payload["name"], "input": payload.get("arguments", {})}
-    return [{**call, **_id(payload, "id"), **_rest(payload, "name", "arguments", "tool_call_id")}]
+    id = {"id": payload["tool_call_id"]} if isinstance(payload.get("tool_call_id"), str) else {}
+    return [{**call, **id, **_rest(payload, "name", "arguments", "tool_call_id")}]
 
 
 def _result(payload: Block, borrowed: Borrowed) -> list[Block]:
     output = payload.get("output")
-    content: list[Block] = [{"type": "text", "text": output}] if isinstance(output, str) else []
-    listed = payload.get("attachments")
-    content += [borrowed.attachment(_ref(each)) for each in listed] if isinstance(listed, list) else []
-    name = {"name": payload["name"]} if isinstance(payload.get("name"), str) else {}
-    failed = {"is_error": True} if payload.get("exception") is not None else {}
-    rest = _rest(payload, "name", "output", "tool_call_id", "attachments")
-    return [{"type": "tool_result", **_id(payload, "tool_use_id"), **name, "content": content, **failed, **rest}]
+    content = [make.text(output)] if isinstance(output, str) else []
+    content += [borrowed.attachment(_ref(each)) for each in shapes.listed(payload.get("attachments"))]
+    failed = payload.get("exception") is not None
+    result = make.result(payload.get("tool_call_id"), payload.get("name"), content, failed=failed)
+    return [{**result, **_rest(payload, "name", "output", "tool_call_id", "attachments")}]
 
 
 def _attachment(payload: Block, borrowed: Borrowed) -> list[Block]:
@@ -137,10 +131,6 @@ def _attachment(payload: Block, borrowed: Borrowed) -> list[Block]:
 
 def _ref(given: Any) -> Any:
     return shapes.record(given).get("id")
-
-
-def _id(payload: Block, name: str) -> Block:
-    return {name: payload["tool_call_id"]} if isinstance(payload.get("tool_call_id"), str) else {}
 
 
 def _rest(payload: Block, *said: str) -> Block:
@@ -153,7 +143,7 @@ def reply_of(row: Row) -> tuple[Block, Block]:
     usage = {name: row[name] for name in ("input_tokens", "output_tokens") if type(row.get(name)) is int}
     beside = {name: load(row.get(name)) for name in ("options_json", "token_details", "response_json", "prompt_json")}
     beside |= {"duration_ms": row.get("duration_ms"), "turn": row.get("id"), "schema_id": row.get("schema_id")}
-    return make_reply(FORMAT, usage, model=model), {key: value for key, value in beside.items() if value}
+    return make.reply(FORMAT, usage, model=model), {key: value for key, value in beside.items() if value}
 
 
 def utc(time: Any) -> Any:

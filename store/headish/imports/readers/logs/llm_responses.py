@@ -7,8 +7,10 @@ from typing import Any
 
 from headish.imports.imported import make_key
 from headish.imports.reader import SourceMessage
-from headish.imports.readers.logs.llm_messages import FORMAT, Block, Borrowed, load, reply_of, utc
+from headish.imports.readers.logs.llm_messages import FORMAT, Borrowed, load, reply_of, utc
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.databases import ForeignFile
+from headish.imports.readers.shared.make import Block
 
 Row = Mapping[str, Any]
 
@@ -48,7 +50,7 @@ class _Responses:
         for row in rows:
             system = "\n\n".join(filter(None, [*self._fragments(row, "system_fragments"), row.get("system")]))
             if system and system != instructions:
-                self._say(nodes, row, "system", [{"type": "text", "text": system}])
+                self._say(nodes, row, "system", [make.text(system)])
                 instructions = system
             self._say(nodes, row, "results", self._results(row))
             self._say(nodes, row, "prompt", self._prompt(row))
@@ -72,13 +74,12 @@ class _Responses:
         text = "\n".join(filter(None, [*self._fragments(row, "prompt_fragments"), row.get("prompt")]))
         attached = self._beside(row, "prompt_attachments", ' ORDER BY "order"')
         files = [self._borrowed.attachment(each["attachment_id"]) for each in attached]
-        return [*files, *([{"type": "text", "text": text}] if text else [])]
+        return [*files, *([make.text(text)] if text else [])]
 
     def _answer(self, row: Row) -> list[Block]:
         thought, text = row.get("reasoning"), row.get("response")
-        blocks: list[Block] = []
-        blocks += [{"type": "thinking", "text": thought, "provider": FORMAT}] if thought else []
-        blocks += [{"type": "text", "text": text}] if text else []
+        blocks = [make.thinking(thought, FORMAT)] if thought else []
+        blocks += [make.text(text)] if text else []
         for call in self._beside(row, "tool_calls", " ORDER BY id"):
             with_id = {"id": call["tool_call_id"]} if isinstance(call.get("tool_call_id"), str) else {}
             blocks.append({"type": "tool_use", "name": str(call["name"]), "input": load(call["arguments"]), **with_id})
@@ -88,10 +89,9 @@ class _Responses:
         """Return the results that a response was given: they come before its answer."""
         blocks: list[Block] = []
         for result in self._beside(row, "tool_results", " ORDER BY id"):
-            answers = {"tool_use_id": result["tool_call_id"]} if isinstance(result.get("tool_call_id"), str) else {}
-            failed = {"is_error": True, "exception": result["exception"]} if result.get("exception") else {}
-            content = [{"type": "text", "text": str(result["output"] or "")}]
-            blocks.append({"type": "tool_result", **answers, "name": str(result["name"]), "content": content, **failed})
+            content, failed = [make.text(str(result["output"] or ""))], bool(result.get("exception"))
+            block = make.result(result.get("tool_call_id"), str(result["name"]), content, failed=failed)
+            blocks.append(block | ({"exception": result["exception"]} if failed else {}))
         return blocks
 
     def _fragments(self, row: Row, table: str) -> list[str]:

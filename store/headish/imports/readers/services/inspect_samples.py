@@ -10,17 +10,9 @@ from blake3 import blake3
 
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceMessage
-from headish.imports.readers.shared.blocks import (
-    Block,
-    base64_source,
-    call_block,
-    document_block,
-    own_block,
-    result_block,
-    text_block,
-    url_source,
-)
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
+from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 from headish.values.limits import IMPORT_LINE_BYTES
 
@@ -152,7 +144,7 @@ class InspectSample:
     def _blocks(self, message: Message, where: str) -> list[Block]:
         content = message.get("content")
         if isinstance(content, str):
-            blocks = [text_block(self._whole(content, where))] if content else []
+            blocks = make.texts(self._whole(content, where))
         else:
             blocks = [block for part in shapes.listed(content) for block in self._part(part, where)]
         if message["role"] == "tool":
@@ -164,18 +156,18 @@ class InspectSample:
         error, id, name = message.get("error"), message.get("tool_call_id"), message.get("function")
         words = error.get("message") if isinstance(error, Mapping) else error
         if isinstance(words, str) and words and not any(block.get("text") for block in said):
-            said = [text_block(words)]
-        return result_block(id, name, said, failed=bool(error))
+            said = [make.text(words)]
+        return make.result(id, name, said, failed=bool(error))
 
     def _part(self, part: Any, where: str) -> list[Block]:
         if isinstance(part, str):
-            return [text_block(self._whole(part, where))]
+            return [make.text(self._whole(part, where))]
         held = part if isinstance(part, Mapping) else {"type": "unknown", "value": part}
         read = _PARTS.get(str(held.get("type")))
         block = None if read is None else read(self._restored(held, where))
         if block is None:
             self._notes.keep(where, f"part of type {held.get('type')!s:.60}")
-            return [own_block(FORMAT, held)]
+            return [make.own(FORMAT, held)]
         return [block]
 
     def _restored(self, part: Message, where: str) -> Block:
@@ -202,7 +194,7 @@ def _hashed(text: str) -> str:
 
 
 def _read_text(part: Block) -> Block | None:
-    return text_block(part["text"]) if isinstance(part.get("text"), str) else None
+    return make.text(part["text"]) if isinstance(part.get("text"), str) else None
 
 
 def _read_reasoning(part: Block) -> Block | None:
@@ -214,7 +206,7 @@ def _read_reasoning(part: Block) -> Block | None:
         return None
     rest = {key: part[key] for key in ("signature", "redacted", "internal") if part.get(key)}
     rest |= {"reasoning": part.get("reasoning")} if part.get("redacted") is True else {}
-    return {"type": "thinking", "text": text, "provider": FORMAT, **({"opaque": {FORMAT: rest}} if rest else {})}
+    return make.thinking(text, FORMAT, rest)
 
 
 def _read_media(part: Block) -> Block | None:
@@ -224,10 +216,10 @@ def _read_media(part: Block) -> Block | None:
         return None
     found = _DATA_URL.fullmatch(held)
     if found is not None:
-        return document_block(base64_source(found[1], found[2]), part.get("filename"))
+        return make.document(make.base64(found[1], found[2]), part.get("filename"))
     if not held.startswith(("http://", "https://")):
         return None  # a path on the machine that ran it
-    return document_block(url_source(held, _MEDIA[kind]), part.get("filename"))
+    return make.document(make.url(held, _MEDIA[kind]), part.get("filename"))
 
 
 _PARTS: dict[str, Callable[[Block], Block | None]] = {
@@ -239,7 +231,7 @@ _PARTS: dict[str, Callable[[Block], Block | None]] = {
 
 def _call(call: Mapping[str, Any]) -> Block:
     rest = {key: call[key] for key in ("parse_error", "view") if call.get(key)}
-    return call_block(call.get("function"), call.get("id"), call.get("arguments"), {FORMAT: rest} if rest else {})
+    return make.call(call.get("function"), call.get("id"), call.get("arguments"), {FORMAT: rest} if rest else {})
 
 
 def _call_said(call: Any) -> Any:

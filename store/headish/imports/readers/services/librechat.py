@@ -18,18 +18,10 @@ from msgspec.structs import replace
 
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.shared.blocks import (
-    Block,
-    call_block,
-    document_block,
-    make_reply,
-    own_block,
-    result_block,
-    text_block,
-    url_source,
-)
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.branching import cut
 from headish.imports.readers.shared.json_records import milliseconds, read_values
+from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 
 FORMAT = "librechat"
@@ -71,7 +63,7 @@ class _LibreChatConversation:
         system = self._options.get("promptPrefix")
         nodes: list[SourceMessage] = []
         if isinstance(system, str) and system:
-            nodes.append(SourceMessage(id=_SYSTEM, role="system", content=[text_block(system)], key=self._key(_SYSTEM)))
+            nodes.append(SourceMessage(id=_SYSTEM, role="system", content=[make.text(system)], key=self._key(_SYSTEM)))
         for number, (message, parent) in enumerate(_flat(listed), 1):
             nodes += self._nodes(message, parent, number)
         ids = {node.id for node in nodes}
@@ -117,7 +109,7 @@ class _LibreChatConversation:
         content, text = message.get("content"), message.get("text")
         files = [*shapes.listed(message.get("files")), *shapes.listed(message.get("attachments"))]
         kept = [
-            own_block(FORMAT, {"type": "file", **(each if isinstance(each, Mapping) else {"value": each})})
+            make.own(FORMAT, {"type": "file", **(each if isinstance(each, Mapping) else {"value": each})})
             for each in files
         ]
         for _ in kept:
@@ -134,22 +126,22 @@ class _LibreChatConversation:
         if kind == "text":
             value = held.get("value") if isinstance(held, Mapping) else held
             if isinstance(value, str | None):
-                return [text_block(value)] if value else []
+                return make.texts(value)
         if kind == "think" and isinstance(held, str):
-            return [{"type": "thinking", "text": held, "provider": FORMAT}] if held else []
+            return [make.thinking(held, FORMAT)] if held else []
         if kind == "tool_call" and isinstance(held, Mapping):
             return _call(held)
         url = held.get("url") if isinstance(held, Mapping) else held
         if kind == "image_url" and isinstance(url, str):
-            return [document_block(url_source(url, "image/*"))]
+            return [make.document(make.url(url, "image/*"))]
         self._notes.keep(where, f"part of type {kind!s:.60}")
-        return [own_block(FORMAT, part)]
+        return [make.own(FORMAT, part)]
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         model = shapes.name(message.get("model")) or shapes.name(self._options.get("model"))
         endpoint = shapes.name(message.get("endpoint")) or shapes.name(self._record.get("endpoint"))
         stop = shapes.name(message.get("finish_reason"))
-        return make_reply(endpoint or FORMAT, model=model, stop=stop)
+        return make.reply(endpoint or FORMAT, model=model, stop=stop)
 
     def _key(self, id: str) -> str | None:
         return make_key(FORMAT, self._id, id)
@@ -173,8 +165,8 @@ def _call(call: Mapping[str, Any]) -> list[Block]:
     inner: Mapping[str, Any] = function if isinstance(function, Mapping) else call
     name, given, output = inner.get("name"), inner.get("args", inner.get("arguments")), inner.get("output")
     id = shapes.name(call.get("id"))
-    blocks = [call_block(name, id, None if given == "" else given)]
+    blocks = [make.call(name, id, None if given == "" else given)]
     if output:
-        said = text_block(output) if isinstance(output, str) else own_block(FORMAT, output)
-        blocks.append(result_block(id, name, [said]))
+        said = make.text(output) if isinstance(output, str) else make.own(FORMAT, output)
+        blocks.append(make.result(id, name, [said]))
     return blocks

@@ -19,7 +19,7 @@ from headish.imports.cleaning import NotJson, decode
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.services.open_webui_content import read_blocks
-from headish.imports.readers.shared.blocks import make_reply
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.branching import cut
 from headish.imports.readers.shared.databases import SQLITE, ForeignFile, TooLargeValue, opened
 from headish.imports.readers.shared.json_records import milliseconds, read_values
@@ -172,7 +172,7 @@ def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
         "input_tokens": usage.get("prompt_tokens", usage.get("input_tokens", usage.get("prompt_eval_count"))),
         "output_tokens": usage.get("completion_tokens", usage.get("output_tokens", usage.get("eval_count"))),
     }
-    return make_reply(FORMAT, shapes.token_counts(counts, cached_inside=False), model=model)
+    return make.reply(FORMAT, shapes.token_counts(counts, cached_inside=False), model=model)
 
 
 def _is(value: Any) -> bool:

@@ -10,22 +10,14 @@ from __future__ import annotations
 import html
 import json
 import re
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.content.forms.foreign import read_kept
 from headish.content.media import guess_media_type
 from headish.errors import HeadishError
-from headish.imports.readers.shared.blocks import (
-    Block,
-    base64_source,
-    call_block,
-    document_block,
-    own_block,
-    result_block,
-    text_block,
-)
+from headish.imports.readers.shared import make
+from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 from headish.values.blocks import to_mapping
 
@@ -43,10 +35,8 @@ def read_blocks(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
     hold an error."""
     blocks, unread = _read(message)
     if not blocks and message.get("error"):
-        return [own_block(PROVIDER, {"type": "error", "error": message["error"]})], [
-            *unread,
-            "error in place of an answer",
-        ]
+        blocks = [make.own(PROVIDER, {"type": "error", "error": message["error"]})]
+        unread.append("error in place of an answer")
     return blocks, unread
 
 
@@ -65,25 +55,25 @@ def _read(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
     if not isinstance(content, str):
         return [*files, *(_part(content, unread) if content is not None else ())], unread
     # A user may write the same HTML, for instance in a question about it.
-    blocks = list(_told(content)) if message["role"] == "assistant" else [text_block(content)]
+    blocks = list(_told(content)) if message["role"] == "assistant" else [make.text(content)]
     return [*files, *(block for block in blocks if block.get("text") != "")], unread
 
 
 def _item(item: Any) -> list[Block]:
     if not isinstance(item, Mapping):
-        return [own_block(PROVIDER, item)]
+        return [make.own(PROVIDER, item)]
     message = read_kept("responses", item)
     return [to_mapping(block) for block in message.blocks if getattr(block, "text", None) != ""]
 
 
 def _part(part: Any, unread: list[str]) -> list[Block]:
     if isinstance(part, str):
-        return [text_block(part)]
+        return [make.text(part)]
     try:
         return [to_mapping(block) for block in read_kept("chat", {"role": "user", "content": [part]}).blocks]
     except HeadishError:
         unread.append("part of a message")
-        return [own_block(PROVIDER, {"type": "unknown", "value": part})]
+        return [make.own(PROVIDER, {"type": "unknown", "value": part})]
 
 
 def _told(content: str) -> Iterator[Block]:
@@ -93,10 +83,10 @@ def _told(content: str) -> Iterator[Block]:
         end = content.find(_END, found.end())
         if end < 0:
             break
-        yield text_block(content[at : found.start()].strip("\n"))
+        yield make.text(content[at : found.start()].strip("\n"))
         yield from _detail(found[1], found[2], content[found.end() : end])
         at = end + len(_END)
-    yield text_block(content[at:].strip("\n") if at else content)
+    yield make.text(content[at:].strip("\n") if at else content)
 
 
 def _detail(kind: str, facts: str, body: str) -> Iterator[Block]:
@@ -106,21 +96,20 @@ def _detail(kind: str, facts: str, body: str) -> Iterator[Block]:
         return
     lines = html.unescape(_SUMMARY.sub("", body)).strip("\n").split("\n")
     text = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
-    rest = {key: value for key, value in attributes.items() if key != "done"} | (
-        {"kind": kind} if kind != "reasoning" else {}
-    )
-    yield {"type": "thinking", "text": text, "provider": PROVIDER, **({"opaque": {PROVIDER: rest}} if rest else {})}
+    attributes.pop("done", None)
+    rest = attributes | ({"kind": kind} if kind != "reasoning" else {})
+    yield make.thinking(text, PROVIDER, rest)
 
 
 def _call(said: Mapping[str, str], body: str) -> Iterator[Block]:
     """Make a call, and its result if it has one: both are JSON inside an attribute, the arguments encoded twice."""
     id = shapes.name(said.get("id"))
-    yield call_block(said["name"], id, _unpacked(said.get("arguments", "")))
+    yield make.call(said["name"], id, _unpacked(said.get("arguments", "")))
     result = said["result"] if "result" in said else _SUMMARY.sub("", html.unescape(body)).strip()
     if said.get("done") != "false" and result:
         value = _unpacked(result)
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield result_block(id, said["name"], [text_block(text)])
+        yield make.result(id, said["name"], [make.text(text)])
 
 
 def _unpacked(text: str) -> Any:
@@ -135,12 +124,12 @@ def _file(file: Mapping[str, Any], unread: list[str]) -> Block:
     url, name, inner = file.get("url"), file.get("name"), file.get("file")
     found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
     if found is not None:
-        return document_block(base64_source(found[1], found[2]), name)
+        return make.document(make.base64(found[1], found[2]), name)
     text = shapes.record(shapes.record(inner).get("data")).get("content")
     if isinstance(text, str) and text:
         encoded = text.encode(errors="replace")
         guessed = guess_media_type(encoded, name if isinstance(name, str) else None)
         media_type = guessed if guessed.startswith("text/") else "text/plain"  # the name may say PDF: this is its text
-        return document_block(base64_source(media_type, b64encode(encoded).decode()), name)
+        return make.document(make.base64(media_type, encoded), name)
     unread.append("file without its bytes")
-    return own_block(PROVIDER, {"type": "file", **{key: value for key, value in file.items() if key != "type"}})
+    return make.own(PROVIDER, {"type": "file", **{key: value for key, value in file.items() if key != "type"}})

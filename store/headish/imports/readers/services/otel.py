@@ -24,7 +24,7 @@ from headish.imports.archives import SPOOLED_BYTES
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.services.otel_messages import SpanMessage, attributes_of, read_span
-from headish.imports.readers.shared.blocks import title_from
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
 from headish.imports.readers.shared.json_records import milliseconds, read_values
 from headish.values import shapes
@@ -181,7 +181,7 @@ class _TracedConversation:
     def _say(self, said: SpanMessage, before: str | None, time: Any, where: str, **facts: Any) -> str | None:
         if self._title is None and said.role == "user":
             text = next((block["text"] for block in said.blocks if block["type"] == "text"), "")
-            self._title = title_from(text) or None
+            self._title = make.title(text) or None
         node = SourceMessage(
             id=None, role=said.role, content=said.blocks, said_at=time, where=where, meta=said.meta,
             speaker=said.speaker, **facts,

@@ -16,17 +16,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from headish.imports.readers.shared.blocks import (
-    Block,
-    base64_source,
-    call_block,
-    document_block,
-    make_reply,
-    own_block,
-    result_block,
-    text_block,
-    url_source,
-)
+from headish.imports.readers.shared import make
+from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 from headish.values.shapes import heal
 
@@ -205,24 +196,24 @@ def _said(message: Any, unread: list[str], usual: str = "user") -> SpanMessage |
 
 def _part(part: Any, unread: list[str]) -> list[Block]:
     if isinstance(part, str):
-        return [text_block(part)] if part else []
+        return [make.text(part)] if part else []
     held = _unwrapped(part, "message_content")
     read = _PARTS.get(str(held.get("type"))) if isinstance(held, Mapping) else None
     block = read(held) if read is not None else None
     if block is not None:
         return [block] if block.get("text") != "" else []
     unread.append(f"part of type {held.get('type') if isinstance(held, Mapping) else type(held).__name__!s:.60}")
-    return [own_block(PROVIDER, held)]
+    return [make.own(PROVIDER, held)]
 
 
 def _read_text(part: Attributes) -> Block | None:
     text = part.get("content", part.get("text"))
-    return text_block(text) if isinstance(text, str) else None
+    return make.text(text) if isinstance(text, str) else None
 
 
 def _read_reasoning(part: Attributes) -> Block | None:
     text = next((part[key] for key in ("content", "text", "thinking") if isinstance(part.get(key), str)), None)
-    return None if text is None else {"type": "thinking", "text": text, "provider": PROVIDER}
+    return None if text is None else make.thinking(text, PROVIDER)
 
 
 def _call(part: Any) -> Block:
@@ -230,7 +221,7 @@ def _call(part: Any) -> Block:
     function = held.get("function")
     inner = function if isinstance(function, Mapping) else held
     name, given, id = inner.get("name"), inner.get("arguments", inner.get("args", inner.get("input"))), held.get("id")
-    return call_block(name, shapes.name(id), None if given == "" else given)
+    return make.call(name, shapes.name(id), None if given == "" else given)
 
 
 def _read_result(part: Attributes) -> Block:
@@ -238,14 +229,14 @@ def _read_result(part: Attributes) -> Block:
     result = next((part[key] for key in keys if part.get(key) is not None), "")
     text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
     id = part.get("id", part.get("tool_use_id", part.get("tool_call_id")))
-    return result_block(shapes.name(id), part.get("name"), [text_block(text)])
+    return make.result(shapes.name(id), part.get("name"), [make.text(text)])
 
 
 def _read_blob(part: Attributes) -> Block | None:
     data = part.get("content", part.get("data"))
     if not isinstance(data, str):
         return None
-    return document_block(base64_source(_media_type(part) or "application/octet-stream", data))
+    return make.document(make.base64(_media_type(part) or "application/octet-stream", data))
 
 
 def _read_uri(part: Attributes) -> Block | None:
@@ -255,12 +246,12 @@ def _read_uri(part: Attributes) -> Block | None:
     if not isinstance(url, str) or not url:
         return None
     media_type = _media_type(part) or ("image/*" if "image" in str(part.get("type")) else None)
-    return document_block(url_source(url, media_type))
+    return make.document(make.url(url, media_type))
 
 
 def _read_file(part: Attributes) -> Block | None:
     id = shapes.name(part.get("file_id"))
-    return None if id is None else document_block({"type": "file", "file_id": id})
+    return None if id is None else make.document({"type": "file", "file_id": id})
 
 
 def _media_type(part: Attributes) -> str | None:
@@ -293,7 +284,7 @@ def _reply(attributes: Attributes) -> dict[str, Any]:
     stops = attributes.get("gen_ai.response.finish_reasons")
     stop = stops[0] if isinstance(stops, list) and stops else None
     provider = _first(attributes, names) or PROVIDER
-    return make_reply(provider, _usage(attributes), model=_first(attributes, models), stop=stop)
+    return make.reply(provider, _usage(attributes), model=_first(attributes, models), stop=stop)
 
 
 def _usage(attributes: Attributes) -> dict[str, int]:

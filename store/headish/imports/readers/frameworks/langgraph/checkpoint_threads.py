@@ -30,8 +30,7 @@ from headish.imports.readers.frameworks.langgraph.checkpoint_values import Unrea
 from headish.imports.readers.frameworks.langgraph.checkpoints import TABLE, Checkpoints, FileCheckpoints, PendingWrite
 from headish.imports.readers.frameworks.langgraph.delta_channels import DeltaChannels
 from headish.imports.readers.frameworks.langgraph.server_checkpoints import ServerCheckpoints
-from headish.imports.readers.shared import servers
-from headish.imports.readers.shared.blocks import title_from
+from headish.imports.readers.shared import make, servers
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
 from headish.imports.readers.shared.databases import TooLargeValue, opened
 from headish.values.blocks import Text
@@ -187,7 +186,7 @@ class _MessageChannel:
             return
         first = node.content[0] if node.content and node.role == "user" else None
         if self._title is None and isinstance(first, Text):
-            self._title = title_from(first.text)
+            self._title = make.title(first.text)
         yield node
 
     def conversation(self, namespace: str, app: Mapping[str, Any]) -> SourceConversation:
