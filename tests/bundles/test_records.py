@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead, read_head, write_head
+from headish.bundles.pages import TurnColumns, TurnRecord, from_page, to_page
 from headish.bundles.records import (
     BUNDLE,
     BundleEnd,
@@ -16,11 +17,8 @@ from headish.bundles.records import (
     SentName,
     SentRecord,
     SentSignature,
-    TurnRecord,
     WirePage,
     check_signature,
-    from_page,
-    to_page,
 )
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter
@@ -148,7 +146,7 @@ def test_two_halves_of_a_payload_do_not_pass_for_two_payloads() -> None:
     halves = (b'[{"type":"text","text":"a"}', b'{"type":"text","text":"b"}],[]')
     turns = [each._replace(payload=half) for each, half in zip((TURN, NEXT), halves, strict=True)]
     with pytest.raises(InvalidBundle, match="does not decode"):
-        check_payloads(turns, "x")
+        check_payloads(TurnColumns.of(turns), "x")
 
 
 @pytest.mark.parametrize("place", [1, 2, -1, 10**18])

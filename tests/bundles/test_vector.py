@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 
 from headish import Store, verify_bundle
-from headish.bundles.records import BundleKind, from_page, to_page
+from headish.bundles.pages import from_page, to_page
+from headish.bundles.records import BundleKind
 from headish.bundles.streams import BundleReader
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "bundles.md").read_text(encoding="utf-8")

@@ -15,7 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from headish.bundles.heads import read_head, write_head
-from headish.bundles.records import BundleHeader, BundleKind, from_page
+from headish.bundles.pages import from_page
+from headish.bundles.records import BundleHeader, BundleKind
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.errors import InvalidBundle, RemoteTaken
 from headish.syncing.logs import hash_object

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from headish.bundles.heads import read_head, write_head
-from headish.bundles.records import from_page
+from headish.bundles.pages import from_page
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.errors import InvalidArgument, RemoteRolledBack, SigningFailed
 from headish.syncing import pulling

@@ -12,7 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from headish import Store, rewrite_bundle, verify_bundle
-from headish.bundles.records import BundleKind, from_page
+from headish.bundles.pages import from_page
+from headish.bundles.records import BundleKind
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.errors import InvalidArgument, InvalidBundle, NotSigned, SigningFailed
 from headish.store.keeping import bundles as keeping

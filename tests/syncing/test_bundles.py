@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from headish import Store, verify_bundle
-from headish.bundles.records import BUNDLE, BundleEnd, BundleHeader, BundleKind, SentName, TurnRecord, to_page
+from headish.bundles.pages import TurnRecord, to_page
+from headish.bundles.records import BUNDLE, BundleEnd, BundleHeader, BundleKind, SentName
 from headish.bundles.streams import BundleWriter
 from headish.content.frames import FrameWriter
 from headish.content.receipts import encode_receipt

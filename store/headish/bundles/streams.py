@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from headish.bundles.pages import TurnRecord, to_page
 from headish.bundles.records import (
     BUNDLE,
     FEATURES,
@@ -26,9 +27,7 @@ from headish.bundles.records import (
     SentName,
     SentRecord,
     SentSignature,
-    TurnRecord,
     check_listed,
-    to_page,
 )
 from headish.content.frames import FrameWriter, read_frames
 from headish.content.hashes import hash_payload

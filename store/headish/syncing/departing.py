@@ -8,7 +8,8 @@ from typing import NamedTuple, cast
 
 from msgspec.structs import astuple
 
-from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, TurnRecord, WireLeft, as_records, record_as_sent
+from headish.bundles.pages import TurnRecord, as_records
+from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, WireLeft, record_as_sent
 from headish.content.frames import FRAME_BYTES
 from headish.content.receipts import encode_receipt
 from headish.content.secrecy import find_shaped, has_shape, hide_secrets

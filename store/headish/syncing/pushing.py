@@ -11,7 +11,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
-from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature, TurnRecord
+from headish.bundles.pages import TurnRecord
+from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature
 from headish.bundles.streams import BundleWriter
 from headish.database.query import Connection
 from headish.errors import SecretsFound

@@ -7,7 +7,8 @@ from typing import BinaryIO
 
 from msgspec.structs import replace
 
-from headish.bundles.records import BundleKind, SentName, SentRecord, SentSignature, TurnRecord, WireLeft, from_page
+from headish.bundles.pages import TurnRecord, from_page
+from headish.bundles.records import BundleKind, SentName, SentRecord, SentSignature, WireLeft
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.hashes import hash_key
 from headish.content.receipts import encode_receipt

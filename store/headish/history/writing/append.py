@@ -24,10 +24,11 @@ from headish.history.writing.planning import (
     moves_once,
     stored_parents,
 )
+from headish.rows.adding import add_links, add_turns
 from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark
 from headish.rows.counters import SpaceNumbers, take_seq
 from headish.rows.payloads import add_payloads, refuse_barred, split_payload
-from headish.rows.turns import StoredTurn, add_links, add_turns, only_parent, tip_of
+from headish.rows.turns import StoredTurn, only_parent, tip_of
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
 from headish.values.turns import BLOCKS_TYPE

@@ -12,19 +12,20 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from headish.bundles.records import TurnRecord
+from headish.bundles.pages import TurnColumns, TurnRecord
 from headish.content.hashes import hash_key
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, ForeignConflict, InvalidBundle, MissingParents
 from headish.history.conversations.changing import gather_records
 from headish.history.tombstones import Tombstones
 from headish.history.writing.arriving import RecordProver, check_payloads
+from headish.rows.adding import TurnRows, add_links, add_rows
 from headish.rows.counters import has_barred, take_arrived
 from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin, add_arrival
 from headish.rows.elsewhere.sealed import TurnHere, has_between, placed_with
 from headish.rows.keys import turns_by_ids, turns_by_keys
 from headish.rows.payloads import add_payloads, barred_among, split_payload
-from headish.rows.turns import StoredTurn, add_links, add_placed_turns, tip_of
+from headish.rows.turns import StoredTurn, tip_of
 from headish.rows.upkeep.receipts import read_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
@@ -60,7 +61,7 @@ def missing_parents(connection: Connection, space: int, ids: Sequence[TurnId]) -
 
 
 def store_page(
-    connection: Connection, space: int, turns: Sequence[TurnRecord], sender: Sender, mint: Mint, limit_bytes: int
+    connection: Connection, space: int, turns: TurnColumns, sender: Sender, mint: Mint, limit_bytes: int
 ) -> PageStored:
     """Store the turns of a page that are not here yet. The space is locked.
 
@@ -69,7 +70,7 @@ def store_page(
     """
     page = _Page(connection, space, sender, mint)
     new = page.sift(turns)
-    if new:
+    if len(new):
         check_payloads(new, sender.file)
         page.store(new, limit_bytes)
     return PageStored(len(new), len(turns) - len(new))
@@ -85,12 +86,12 @@ class _Page:
         self._ends: dict[int, int] = {}
         self._continued: dict[Place, bool] = {}
 
-    def sift(self, turns: Sequence[TurnRecord]) -> list[TurnRecord]:
+    def sift(self, turns: TurnColumns) -> TurnColumns:
         """The turns that are not here yet. Raises: ForeignConflict, MissingParents, InvalidBundle."""
-        own = {each.id for each in turns}
+        own: set[TurnId] = {*turns.ids}
         if len(own) != len(turns):
             raise InvalidBundle(self._sender.file, "a page has a turn twice")
-        outside = set().union(*[each.parents for each in turns]) - own
+        outside = set().union(*turns.parents) - own
         # Ids are in order of time. Nearly always nothing was written here while the turns of a page were written
         # elsewhere; then none of them can be here, and none is looked up.
         ids = own | outside if own and has_between(*self._target, min(own), max(own)) else outside
@@ -99,63 +100,64 @@ class _Page:
         if missing:
             raise MissingParents(self._sender.file, tuple(missing))
         if own.isdisjoint(here):
-            return [*turns]
-        for turn in turns:
-            if turn.id in here and here[turn.id].seal != turn.seal:
-                raise ForeignConflict(turn.id)
-        return [each for each in turns if each.id not in here]
+            return turns
+        for id, seal in zip(turns.ids, turns.seals, strict=True):
+            if id in here and here[id].seal != seal:
+                raise ForeignConflict(id)
+        return TurnColumns.of([turns.record(at) for at, id in enumerate(turns.ids) if id not in here])
 
-    def store(self, new: Sequence[TurnRecord], limit_bytes: int) -> None:
+    def store(self, new: TurnColumns, limit_bytes: int) -> None:
         rows, payloads = self._prove_all(new, limit_bytes)
         given_bytes = sum([len(data) for data in payloads if data is not None])
-        roots, heads = self._count([each.parents for each in new])
+        roots, heads = self._count(new.parents)
         # After the proof: commit numbers are taken only when the whole page is known to be sound.
         last = take_arrived(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes)
         first = last - len(new) + 1
-        places, links = self._place_all(new, first)
+        links = self._place_all(rows, new, first)
         inline = [data and split_payload(data) for data in payloads]
-        beside = zip(new, payloads, inline, strict=True)
-        large = {each.hash: data for each, data, small in beside if data is not None and small is None}
+        beside = zip(new.hashes, payloads, inline, strict=True)
+        large = {hash: data for hash, data, small in beside if data is not None and small is None}
         add_payloads(*self._target, large)
-        add_placed_turns(*self._target, places, rows, inline)
+        add_rows(*self._target, rows, inline)
         add_links(*self._target, links)
         self._tombstones.write_receipts()
         self._note_arrivals(new, first)
-        gather_records(*self._target, [each.id for each in new])
+        gather_records(*self._target, new.ids)
 
-    def _note_arrivals(self, new: Sequence[TurnRecord], first: int) -> None:
+    def _note_arrivals(self, new: TurnColumns, first: int) -> None:
         """Record where the turns came from: one row for each run of turns of one origin."""
         origin = self._sender.origin
-        for foreign, run in groupby([each.foreign for each in new]):
+        for foreign, run in groupby(new.column("foreign")):
             last = first + len(list(run)) - 1
             add_arrival(*self._target, first, last, replace(origin, kind=STRANGER) if foreign else origin)
             first = last + 1
 
-    def _prove_all(
-        self, new: Sequence[TurnRecord], limit_bytes: int
-    ) -> tuple[list[StoredTurn], Sequence[bytes | None]]:
+    def _prove_all(self, new: TurnColumns, limit_bytes: int) -> tuple[TurnRows, Sequence[bytes | None]]:
         """The proven rows in order, without their places; and their payloads."""
-        proven = self._prove(new, limit_bytes)
-        payloads = [each.payload for each in new]
-        # Nearly no space bars anything: this saves a statement for each 64 turns.
-        hashes = [each.hash for each in new if each.payload is not None] if has_barred(*self._target) else []
-        barred = barred_among(*self._target, hashes)
-        # After the proof, because the seal covers the key that is left out now.
-        rows = self._shadow(proven)
-        if barred or self._sender.erased or None in payloads:
-            self._check_erased(new, proven)
-            for at, record in enumerate(new):
-                claimed = record.erased or self._sender.erased.get(record.id)
-                erased: Erasing | None = barred.get(record.hash) if claimed is None else claimed
-                if erased is not None:
-                    rows[at] = self._tombstones.take(self._without(record, rows[at], erased), erased)
-                    payloads[at] = None
-        return rows, payloads
-
-    def _prove(self, new: Sequence[TurnRecord], limit_bytes: int) -> list[StoredTurn]:
         # `sift` accepted parents anywhere on the page; they must come first, because a digest needs theirs.
         digests = {id: each.digest for id, each in self._here.items()}
-        return RecordProver(digests, self._sender.file, limit_bytes).prove(new)
+        rows = RecordProver(digests, self._sender.file, limit_bytes).prove_columns(new)
+        # Nearly no space bars anything: this saves a statement for each 64 turns.
+        said = zip(new.hashes, new.payloads, strict=True) if has_barred(*self._target) else ()
+        barred = barred_among(*self._target, [hash for hash, payload in said if payload is not None])
+        is_whole = not (barred or self._sender.erased or None in new.payloads)
+        if not is_whole:
+            self._check_erased(new, rows)
+        # After the proof, because the seal covers the key that is left out now.
+        self._shadow(rows)
+        return rows, new.payloads if is_whole else self._erase(new, rows, barred)
+
+    def _erase(self, new: TurnColumns, rows: TurnRows, barred: Mapping[bytes, int]) -> list[bytes | None]:
+        """Make tombstones of the rows that are erased. Returns the payloads that are left."""
+        payloads = [*new.payloads]
+        for at in range(len(new)):
+            record = new.record(at)
+            claimed = record.erased or self._sender.erased.get(record.id)
+            erased: Erasing | None = barred.get(record.hash) if claimed is None else claimed
+            if erased is not None:
+                rows.put(at, self._tombstones.take(self._without(record, rows.turn(at), erased), erased))
+                payloads[at] = None
+        return payloads
 
     def _without(self, record: TurnRecord, stored: StoredTurn, erased: Erasing) -> StoredTurn:
         """Remove from a turn that arrived whole what the erasure removed from it."""
@@ -166,29 +168,29 @@ class _Page:
         key = None if stored.key is None else hash_key(stored.key)
         return replace(stored, attributes=attributes, inherited=None, system=None, head=None, app=None, key=key)
 
-    def _check_erased(self, new: Sequence[TurnRecord], proven: Sequence[StoredTurn]) -> None:
-        for record, turn in zip(new, proven, strict=True):
-            if record.erased is None:
+    def _check_erased(self, new: TurnColumns, rows: TurnRows) -> None:
+        for at, erased in enumerate(new.column("erased")):
+            if erased is None:
                 continue
+            record = new.record(at)
             try:
-                lost_meta = self._tombstones.is_proven(turn, record.erased)
+                lost_meta = self._tombstones.is_proven(rows.turn(at), erased)
             except CorruptTurn as error:
                 raise InvalidBundle(self._sender.file, str(error)) from None
             if lost_meta != (record.left is not None):
                 raise InvalidBundle(self._sender.file, f"turn {record.id}: its receipt says otherwise what it lost")
 
-    def _shadow(self, proven: Sequence[StoredTurn]) -> list[StoredTurn]:
+    def _shadow(self, rows: TurnRows) -> None:
         """Remove the keys that other turns have from the rows; they stay under the seal (rule R45, shadowed keys)."""
-        keys = [each.key for each in proven if each.key is not None]
+        keys = [each for each in rows.columns["key"] if each is not None]
         if not keys:
-            return [*proven]
-        taken = set(turns_by_keys(*self._target, keys))
-        rows: list[StoredTurn] = []
-        for turn in proven:
-            rows.append(replace(turn, key=None) if turn.key in taken else turn)
-            if turn.key is not None:
-                taken.add(turn.key)
-        return rows
+            return
+        taken: set[bytes | None] = {*turns_by_keys(*self._target, keys)}
+        shadowed: list[bytes | None] = []
+        for key in rows.columns["key"]:
+            shadowed.append(None if key in taken else key)
+            taken.add(key)
+        rows.columns["key"] = shadowed
 
     def _find_receipt(self, erased: Erasing) -> Receipt | None:
         if isinstance(erased, int):
@@ -212,21 +214,21 @@ class _Page:
             self._ends[place.chain] = tip.pos
         return self._continued[place]
 
-    def _place_all(
-        self, new: Sequence[TurnRecord], first: int
-    ) -> tuple[list[tuple[int, int, int]], list[tuple[int, list[Place]]]]:
-        """The chain, position and commit number of each turn, and the links of the chains that they begin."""
+    def _place_all(self, rows: TurnRows, new: TurnColumns, first: int) -> list[tuple[int, list[Place]]]:
+        """Give each row its chain, position and commit number. Returns the links of the chains that they begin."""
         at: dict[TurnId, tuple[int, int]] = {id: each.place for id, each in self._here.items()}
-        placed: list[tuple[int, int, int]] = []
+        placed: list[tuple[int, int]] = []
         links: list[tuple[int, list[Place]]] = []
-        for seq, record in enumerate(new, first):
-            chain, pos = at[record.parents[0]] if len(record.parents) == 1 else (seq, -1)
+        for seq, (id, parents) in enumerate(zip(new.ids, new.parents, strict=True), first):
+            chain, pos = at[parents[0]] if len(parents) == 1 else (seq, -1)
             # `_count` has put the ends of continued chains into `_ends`, and this loop keeps them up to date.
             if self._ends.get(chain, -1) != pos:
                 chain, pos = seq, -1
-            if pos < 0 and record.parents:
-                links.append((seq, [Place(*at[each]) for each in record.parents]))
+            if pos < 0 and parents:
+                links.append((seq, [Place(*at[each]) for each in parents]))
             self._ends[chain] = pos + 1
-            at[record.id] = chain, pos + 1
-            placed.append((chain, pos + 1, seq))
-        return placed, links
+            at[id] = place = chain, pos + 1
+            placed.append(place)
+        chains, positions = zip(*placed, strict=True)
+        rows.columns |= {"chain": chains, "pos": positions, "seq": range(first, first + len(new))}
+        return links

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from headish.bundles.records import PAGE_TURNS, TurnRecord
+from headish.bundles.pages import TurnColumns, TurnRecord
+from headish.bundles.records import PAGE_TURNS
 from headish.content import strictjson
 from headish.content.encoding import DECODED_TOGETHER, decode_payload, decode_payloads
 from headish.content.frames import FRAME_BYTES
@@ -14,6 +13,7 @@ from headish.content.hashes import begin_digest, digest_behind, seal_beside, sea
 from headish.errors import CorruptTurn, InvalidBundle, InvalidContent, TooLarge
 from headish.history.reading.decode import read_attributes
 from headish.history.writing.proofs import copy_problems_of, derive_digest, derive_seal, mappings_of, record_problems
+from headish.rows.adding import TurnRows
 from headish.rows.turns import StoredTurn
 from headish.values.ids import TurnId, is_turn_id
 from headish.values.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES
@@ -30,19 +30,23 @@ _WORDS = slice(_ROLE, _ERASED)
 _UNKNOWN = b"", ""
 
 
-def check_payloads(turns: Sequence[TurnRecord], file: str) -> None:
+def check_payloads(turns: TurnColumns, file: str) -> None:
     """Check that each payload of blocks decodes, so that nothing unreadable is stored. Raises: InvalidBundle."""
     # By identity: a page has equal payloads once, as one object, which is decoded once.
-    distinct = {id(each.payload): each for each in turns if each.payload is not None and each.type != DOCUMENT}
+    distinct = {
+        id(payload): at
+        for at, (payload, type) in enumerate(zip(turns.payloads, turns.types, strict=True))
+        if payload is not None and type != DOCUMENT
+    }
     listed = [*distinct.values()]
     for start in range(0, len(listed), DECODED_TOGETHER):
         some = listed[start : start + DECODED_TOGETHER]
-        together = [each.payload or b"" for each in some]
+        together = [turns.payloads[at] for at in some]
         # Large payloads are decoded one by one, because joining them would take three times their memory; and so are
         # those of a portion in which one is not plain or not valid, to name the faulty turn.
         if sum(map(len, together)) > FRAME_BYTES or decode_payloads(together) is None:
-            for each in some:
-                _check_payload(each.payload or b"", each.id, file)
+            for at in some:
+                _check_payload(turns.payloads[at], turns.ids[at], file)
 
 
 def _check_payload(payload: bytes, turn: TurnId, file: str) -> None:
@@ -65,19 +69,22 @@ class RecordProver:
         self._sound: dict[tuple[object, ...], tuple[bytes, str]] = {}
 
     def prove(self, records: Sequence[TurnRecord]) -> list[StoredTurn]:
+        """Prove turns one by one, as ``prove_columns`` does."""
+        rows = self.prove_columns(TurnColumns.of(records))
+        return [rows.turn(at) for at in range(len(records))]
+
+    def prove_columns(self, turns: TurnColumns) -> TurnRows:
         """Make the rows of turns in order, without their places.
 
         Raises: as ``prove_record``; InvalidBundle if a turn continues one that was not proven before.
         """
-        if not records:
-            return []
-        columns = [*zip(*records, strict=True)]  # by columns: work per turn is what applying a bundle costs
-        careful: dict[int, StoredTurn] = {}
         digests: list[bytes] = []
+        keys: list[bytes | None] = [None] * len(turns)
+        superseded: list[TurnId | None] = [None] * len(turns)
         last: tuple[TurnId, ...] | None = None
         in_hex = ""
-        all_words = zip(*columns[_WORDS], strict=True)
-        for id, parents, payload, hash, seal, words in zip(*columns[:_ROLE], all_words, strict=True):
+        all_words = zip(*turns.all[_WORDS], strict=True)
+        for id, parents, payload, hash, seal, words in zip(*turns.all[:_ROLE], all_words, strict=True):
             before = (in_hex,) if parents == last else self._in_hex(parents)
             beginning, beside = self._sound.get(words, _UNKNOWN)
             digest: bytes | None = None
@@ -86,16 +93,14 @@ class RecordProver:
                 in_hex = digest.hex()
             # A turn that is not proven by the quick way is proven with care, which also finds the fault to name.
             if digest is None or seal_from(id, in_hex, beside, parents) != seal:
-                row = careful[len(digests)] = self._prove_carefully(records[len(digests)], words)
-                digest = row.digest
+                at = len(digests)
+                row = self._prove_carefully(turns.record(at), words)
+                digest, keys[at], superseded[at] = row.digest, row.key, row.supersedes
                 in_hex = digest.hex()
             last = (id,)
             self._digests[id] = digest
             digests.append(digest)
-        rows = [*_rows_of(columns, digests)]
-        for at, row in careful.items():
-            rows[at] = row
-        return rows
+        return _rows_of(turns, digests, keys, superseded)
 
     def _in_hex(self, parents: Sequence[TurnId]) -> list[str] | None:
         """The digests of turns in hex; None if one of them was not proven."""
@@ -120,15 +125,18 @@ class RecordProver:
         return row
 
 
-def _rows_of(columns: Sequence[Sequence[Any]], digests: Sequence[bytes]) -> Iterator[StoredTurn]:
-    """Make the rows of turns without ``system`` from the columns of their records."""
-    ids, _, _, hashes, seals, roles, types, content_types, caches, attributes, inherited, _, apps, heads, *_ = columns
+def _rows_of(
+    turns: TurnColumns, digests: list[bytes], keys: list[bytes | None], superseded: list[TurnId | None]
+) -> TurnRows:
+    ids, _, _, hashes, seals, roles, types, content_types, caches, attributes, inherited, system, apps, heads, *_ = (
+        turns.all
+    )
     flags = [1 if each else None for each in caches]
-    nowhere, none = repeat(NOWHERE), repeat(None)
-    return map(
-        StoredTurn, nowhere, nowhere, nowhere, ids, roles, types, content_types, flags, attributes, inherited, none,
-        digests, hashes, seals, heads, apps, none, none, none,
-    )  # fmt: skip
+    nowhere, not_erased = (NOWHERE,) * len(turns), (None,) * len(turns)
+    return TurnRows((
+        nowhere, nowhere, nowhere, ids, roles, types, content_types, flags, attributes, inherited, system,
+        digests, hashes, seals, heads, apps, not_erased, keys, superseded,
+    ))  # fmt: skip
 
 
 def prove_record(

@@ -26,6 +26,7 @@ from headish.history.reading.walk import leads_to
 from headish.history.signatures import as_sent, store_signatures
 from headish.history.tombstones import Tombstones
 from headish.history.writing.proofs import derive_digest, derive_seal
+from headish.rows.adding import add_links, add_turns
 from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_first, names_in
 from headish.rows.counters import take_seq
@@ -37,7 +38,7 @@ from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.places import parents_of_turns
 from headish.rows.threads.ranges import check_gapless, small_payloads, turns_of
 from headish.rows.threads.walks import read_links_of
-from headish.rows.turns import StoredTurn, add_links, add_turns, places_by_digest, tip_of, turn_at
+from headish.rows.turns import StoredTurn, places_by_digest, tip_of, turn_at
 from headish.rows.upkeep.receipts import read_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from headish.bundles.records import TurnRecord
+from headish.bundles.pages import TurnRecord
 from headish.content import strictjson
 from headish.content.hashes import begin_digest, digest_from, seal_turn
 from headish.errors import InvalidContent

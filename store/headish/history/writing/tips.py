@@ -16,10 +16,11 @@ from msgspec import Struct
 from headish.content.drafts import Draft
 from headish.database.query import Connection, Statement
 from headish.history.writing.append import Appended, Written, make_stored
+from headish.rows.adding import add_turn
 from headish.rows.bookmarks import Named, NameMove, move_on
 from headish.rows.counters import SpaceNumbers, take_behind, take_next
 from headish.rows.payloads import payload_statements, split_payload
-from headish.rows.turns import StoredTurn, add_turn
+from headish.rows.turns import StoredTurn
 from headish.values.grammar import Headish
 from headish.values.ids import Mint, TurnId
 from headish.values.limits import INLINE_BYTES

@@ -7,7 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from headish.bundles.records import BundleKind, TurnRecord, from_page
+from headish.bundles.pages import TurnColumns, read_page
+from headish.bundles.records import BundleKind
 from headish.bundles.streams import BundleReader
 from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
@@ -122,7 +123,7 @@ def _apply_parts(
         if kind in (BundleKind.NAMES, BundleKind.RECORDS) and reader.header.device is not None:
             raise InvalidBundle(reader.name, "it lies in a log and has names or records, which stand in its head")
         if kind is BundleKind.PAGE:
-            pages.add(from_page(value, reader.name))
+            pages.add(read_page(value, reader.name))
             continue
         pages.store()  # what comes behind them may speak of their turns
         if kind is BundleKind.SIGNATURES:
@@ -145,13 +146,13 @@ class _Pages:
 
     def __init__(self, target: SyncTarget, sender: Sender, progress: Progress | None) -> None:
         self._target, self._sender, self._progress = target, sender, progress
-        self._held: list[list[TurnRecord]] = []
+        self._held: list[TurnColumns] = []
         self._held_bytes = 0
         self.stored = self.known = 0
 
-    def add(self, page: list[TurnRecord]) -> None:
+    def add(self, page: TurnColumns) -> None:
         self._held.append(page)
-        self._held_bytes += sum([len(each.payload) for each in page if each.payload is not None])
+        self._held_bytes += page.size_bytes()
         if len(self._held) == PAGES_TOGETHER or self._held_bytes > BYTES_TOGETHER:
             self.store()
 
@@ -165,7 +166,7 @@ class _Pages:
         for page in held:
             self._store([page])
 
-    def _store(self, pages: Sequence[Sequence[TurnRecord]]) -> None:
+    def _store(self, pages: Sequence[TurnColumns]) -> None:
         kept = KeptIds(self._target.mint)
         space, limit_bytes = self._target.space, self._target.payload_limit_bytes
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from headish.bundles.records import BundleKind, TurnRecord, check_signature, from_page
+from headish.bundles.pages import TurnColumns, TurnRecord, from_page
+from headish.bundles.records import BundleKind, check_signature
 from headish.bundles.streams import BundleReader
 from headish.errors import InvalidBundle, MissingParents
 from headish.history.tombstones import as_erased
@@ -70,7 +71,7 @@ class _Checking:
             self._counts[kind] += len(value)
 
     def _take_page(self, page: Sequence[TurnRecord]) -> None:
-        check_payloads(page, self._path)
+        check_payloads(TurnColumns.of(page), self._path)
         for record in page:
             if record.id in self._seen:
                 raise InvalidBundle(self._path, f"it has turn {record.id} twice")

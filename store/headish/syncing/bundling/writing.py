@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
-from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature, TurnRecord
+from headish.bundles.pages import TurnRecord
+from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature
 from headish.bundles.streams import BundleWriter
 from headish.content.receipts import decode_receipt
 from headish.database.query import Connection

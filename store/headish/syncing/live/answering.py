@@ -39,7 +39,8 @@ from headish.bundles.live import (
     Wanted,
     Welcome,
 )
-from headish.bundles.records import PAGE_TURNS, SentName, TurnRecord
+from headish.bundles.pages import TurnRecord
+from headish.bundles.records import PAGE_TURNS, SentName
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidBundle, ReadOnly, RemoteUnavailable
 from headish.history.conversations.changing import write_arrived_record

@@ -13,7 +13,8 @@ from typing import Any, NoReturn, TypeVar
 from msgspec import Struct
 
 from headish.bundles.live import BODIES, KINDS, LIVE, Hello, LiveKind, LiveRefusal, Nothing, Welcome
-from headish.bundles.records import BundleHeader, BundleKind, TurnRecord
+from headish.bundles.pages import TurnRecord
+from headish.bundles.records import BundleHeader, BundleKind
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter, read_frames
 from headish.errors import HeadishError, InvalidBundle, RemoteRefused, RemoteUnavailable
