@@ -7,7 +7,7 @@ space; ``Store`` lists them. A part holds the space and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from headish.values.places import Place
     from headish.values.turns import Turn
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Headishes = str | Sequence[str]
 """One headish, or several that resolve as if one turn continued them all."""
@@ -116,6 +117,10 @@ class Space:
         except STUMBLING as error:
             self._find_damage(backend, error)
             raise
+
+    def _read_by(self, read: Callable[Concatenate[Connection, int, P], T], *given: P.args, **named: P.kwargs) -> T:
+        """``_read`` with a function that takes the connection, the number of the space, and what is given."""
+        return self._read(lambda connection: read(connection, self._number, *given, **named))
 
     def _write(
         self,

@@ -210,7 +210,7 @@ class Store(Space):
     def _left_undone(self) -> tuple[bool, bool]:
         """Whether any answer has not ended, and whether anything was ever erased; two booleans."""
         try:
-            return self._read(lambda connection: left_undone(connection, self._number))
+            return self._read_by(left_undone)
         except HeadishError:
             return True, False  # the recovery then fails in the same way, and logs why
 

@@ -316,7 +316,7 @@ def _check_asked(
     ptr_to_set = ptr
     if ptr_name is None and to is None:
         options = acting_options(space, headish) if headish else {}
-        ptr_name = space._read(lambda connection: choose_pointer(connection, space._number, options, None, model))
+        ptr_name = space._read_by(choose_pointer, options, None, model)
         if ptr_name is None:
             raise UnknownPointer(None)
         ptr_to_set = stored_name(ptr_name) if pointer_named(options) is None else None

@@ -30,8 +30,7 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
 
     def __getitem__(self, name: str) -> Pointer:
         """What a name points at. Raises: UnknownPointer (an InputError and a KeyError), InvalidName."""
-        space, encoded = self._space, check_name(name, KIND)
-        return space._read(lambda connection: find_pointer(connection, space._number, encoded))
+        return self._space._read_by(find_pointer, check_name(name, KIND))
 
     def __iter__(self) -> Iterator[str]:
         return (each.name for each in self.list())
@@ -109,8 +108,7 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
     @property
     def default(self) -> str | None:
         """The pointer of threads that have none; None if there is no default. ``set_default`` chooses it."""
-        space = self._space
-        return space._read(lambda connection: find_default(connection, space._number))
+        return self._space._read_by(find_default)
 
     @door()
     def set_default(self, name: str | None) -> None:
@@ -121,8 +119,7 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
         """
         space = self._space
         if name is not None:
-            encoded = check_name(name, KIND)
-            space._read(lambda connection: find_pointer(connection, space._number, encoded))
+            space._read_by(find_pointer, check_name(name, KIND))
         define(space, DEFAULT, DEFAULT_NAME, None if name is None else encode_default(name))
 
     def history(self, name: str) -> builtins.list[NamedPointer]:

@@ -232,7 +232,7 @@ def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
     stored = space._store(work)
     if isinstance(stored, Appended):
         return space._as_turn(stored)
-    return space._read(lambda connection: complete_turn(connection, space._number, stored, space._options_at))
+    return space._read_by(complete_turn, stored, space._options_at)
 
 
 def _behind(connection: Connection, space: Space, about: About, found: StoredStream | None) -> About:

@@ -187,7 +187,7 @@ def _stored(
         return None
     if budget is not None:
         return "a budget holds for what is sent, and not for what the server keeps"
-    stored = space._read(lambda connection: find_stored(connection, space._number, asked.pinned.turns))
+    stored = space._read_by(find_stored, asked.pinned.turns)
     if isinstance(stored, StoredResponse) and not _is_its_server(stored.reply, asked, base_url):
         return "the stored answer is kept by another server"
     return stored

@@ -24,8 +24,7 @@ class Tools(SpacePart, Mapping[str, ToolList]):
 
     def __getitem__(self, server: str) -> ToolList:
         """The tools of a server, as they were stored. Raises: UnknownServer (an InputError and a KeyError)."""
-        space, encoded = self._space, _check_server(server)
-        return space._read(lambda connection: find_tools(connection, space._number, encoded))
+        return self._space._read_by(find_tools, _check_server(server))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.list())

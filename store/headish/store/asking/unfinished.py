@@ -99,7 +99,7 @@ def _ask(space: Space, turn: Turn) -> Mapping[str, Any]:
     base_url, key_env, headers, cloud = reply.get("base_url"), reply.get("key_env"), {}, None
     if "ptr" in reply:
         name = check_name(reply["ptr"], "provider pointer")
-        pointer = space._read(lambda connection: find_pointer(connection, space._number, name))
+        pointer = space._read_by(find_pointer, name)
         base_url, key_env, headers = pointer.base_url, key_env or pointer.key_env, pointer.headers
         cloud = pointer.cloud
     return fetch_answer(

@@ -62,8 +62,7 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
             after = bytes(page[-1][0])
 
     def __len__(self) -> int:
-        space = self._space
-        return space._read(lambda connection: count_bookmarks(connection, space._number))
+        return self._space._read_by(count_bookmarks)
 
     @door()
     def list(
@@ -98,8 +97,7 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
 
         Cost: two statements for each 64 ids, however many names there are.
         """
-        space, listed = self._space, [known_id(each, "names") for each in ids]
-        names_by_turn = space._read(lambda connection: names_of_turns(connection, space._number, listed))
+        names_by_turn = self._space._read_by(names_of_turns, [known_id(each, "names") for each in ids])
         return {turn_id: [stored_name(name) for name in names] for turn_id, names in names_by_turn.items()}
 
     def set(self, name: str, headish: str, *, expect: str | Absent | None = None) -> Bookmark:
@@ -196,8 +194,7 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
         bookmark."""
         from headish.rows.moves import bookmark_history
 
-        space, encoded = self._space, check_name(name)
-        rows = space._read(lambda connection: bookmark_history(connection, space._number, encoded))
+        rows = self._space._read_by(bookmark_history, check_name(name))
         if not rows:
             raise UnknownBookmark(name, "there never was such a bookmark")
         what = f"the bookmark {name!r}"

@@ -14,12 +14,11 @@ from headish.content.forms.parts import Form
 from headish.content.forms.table import FORMS
 from headish.content.resending.answers import write_resent
 from headish.database.query import Connection
-from headish.errors import CorruptRecord, InvalidArgument, UnknownCall, shown
+from headish.errors import CorruptRecord, InvalidArgument, UnknownCall
 from headish.history.reading.decode import read_blocks, read_payload
 from headish.history.reading.order import arrange
 from headish.history.writing.lanes.lane import ANSWER_KEY, write_natives
 from headish.history.writing.lanes.naming import LAST
-from headish.rows.bookmarks import ALL
 from headish.rows.calls import StoredCall, find_call, list_calls, list_calls_of_lane
 from headish.rows.conversations import find_record
 from headish.rows.objects import find_object
@@ -27,6 +26,7 @@ from headish.rows.threads.ranges import turns_of
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.keeping.spooled import count_spooled
+from headish.store.paging import check_limit
 from headish.store.space import SpacePart
 from headish.values.checks.doors import door
 from headish.values.names import check_name
@@ -67,8 +67,7 @@ class Calls(SpacePart):
         Cost: one statement, or two.
         Raises: InvalidArgument, CorruptRecord.
         """
-        if not isinstance(limit, int) or not 0 < limit <= ALL:
-            raise InvalidArgument(f"limit is a number from 1 on, not {shown(limit)}")
+        check_limit(limit)
         number, behind = self._space._number, LAST if before is None else before
 
         def work(connection: Connection) -> builtins.list[StoredCall]:

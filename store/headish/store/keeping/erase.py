@@ -113,8 +113,7 @@ class Erasures(SpacePart):
 
     def __iter__(self) -> Iterator[Receipt]:
         """The receipts, oldest first, with those of scrubs, which removed erased bytes from the disk."""
-        space = self._space
-        return iter(space._read(lambda connection: _receipts(connection, space._number)))
+        return iter(self._space._read_by(_receipts))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -123,8 +122,7 @@ class Erasures(SpacePart):
         """The receipt of an erasure. Raises: UnknownErasure (an InputError and a KeyError)."""
         if type(number) is not int or not 0 < number <= COUNT_LIMIT:
             raise UnknownErasure(number)
-        space = self._space
-        receipt = space._read(lambda connection: read_receipt(connection, space._number, number))
+        receipt = self._space._read_by(read_receipt, number)
         if receipt is None:
             raise UnknownErasure(number)
         return receipt
@@ -136,8 +134,7 @@ class Erasures(SpacePart):
     @property
     def is_scrubbed(self) -> bool:
         """Whether all erased bytes are off the disk."""
-        space = self._space
-        return space._read(lambda connection: is_scrubbed(connection, space._number))
+        return self._space._read_by(is_scrubbed)
 
     def __repr__(self) -> str:
         return f"<Erasures of the space {self._space.space!r}>"
@@ -232,7 +229,7 @@ def _is_unscrubbed(space: Space) -> bool:
     if not space._backend.scrubs_itself:
         return False
     try:
-        return not space._read(lambda connection: is_scrubbed(connection, space._number))
+        return not space._read_by(is_scrubbed)
     except DatabaseError:
         return False  # the next verb that reads reports it
 

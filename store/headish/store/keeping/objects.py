@@ -9,8 +9,8 @@ from typing import Any
 
 from headish.database.query import Connection, Row
 from headish.errors import CorruptRecord, InvalidArgument, TooLarge, UnknownObject, shown
-from headish.rows.bookmarks import ALL
 from headish.rows.objects import Put, find_object, list_objects, object_is, put_object, remove_object
+from headish.store.paging import check_limit
 from headish.store.space import SpacePart
 from headish.values.checks.doors import COUNT_LIMIT, door
 from headish.values.names import Absent, stored_name
@@ -31,8 +31,7 @@ class Objects(SpacePart):
     @door()
     def get(self, kind: str, key: str) -> Object:
         """The object of a kind that has this key. Raises: UnknownObject (an InputError and a KeyError)."""
-        space, kind_and_key = self._space, (check_kind(kind), check_key(key))
-        row = space._read(lambda connection: find_object(connection, space._number, *kind_and_key))
+        row = self._space._read_by(find_object, check_kind(kind), check_key(key))
         if row is None:
             raise UnknownObject(kind, key)
         return read_object(row)
@@ -47,13 +46,10 @@ class Objects(SpacePart):
         Cost: one statement.
         Raises: InvalidArgument.
         """
-        if not isinstance(limit, int) or not 0 < limit <= ALL:
-            raise InvalidArgument(f"limit is a number from 1 on, not {shown(limit)}")
-        space, kind, begins = self._space, check_kind(kind), encode_key(prefix)
+        check_limit(limit)
+        kind, begins = check_kind(kind), encode_key(prefix)
         behind = b"" if after is None else encode_key(after)
-        rows = space._read(
-            lambda connection: list_objects(connection, space._number, kind, prefix=begins, after=behind, limit=limit)
-        )
+        rows = self._space._read_by(list_objects, kind, prefix=begins, after=behind, limit=limit)
         return [read_object(row) for row in rows]
 
     @door()

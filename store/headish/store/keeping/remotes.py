@@ -84,8 +84,7 @@ class Remotes(SpacePart):
     @door()
     def list(self) -> builtins.list[RemotePlace]:
         """The remotes, by name."""
-        space = self._space
-        return [describe(each) for each in space._read(lambda connection: read_remotes(connection, space._number))]
+        return [describe(each) for each in self._space._read_by(read_remotes)]
 
     @door()
     def remove(self, name: str) -> None:
@@ -153,7 +152,7 @@ class Remotes(SpacePart):
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
-        erasures = set(space._read(lambda connection: ids_of_erasures(connection, space._number)))
+        erasures = set(space._read_by(ids_of_erasures))
         invited = set(map(machine_of, remote.state.invited))
         return [
             describe_device(device, each, erasures, own=index == 0 and not remote.is_live, invited=device in invited)
@@ -168,8 +167,8 @@ class Remotes(SpacePart):
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
-        unsent = space._read(lambda connection: count_unsent(connection, space._number, remote))
-        diverged = space._read(lambda connection: find_diverged(connection, space._number, remote.name))
+        unsent = space._read_by(count_unsent, remote)
+        diverged = space._read_by(find_diverged, remote.name)
         run = find_run(space._database.target, space.space, name)
         return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged, run)
 
@@ -247,8 +246,7 @@ class Remotes(SpacePart):
     def bookmarks(self) -> builtins.list[Bookmark]:
         """The bookmarks of the devices of all remotes as they were when last read, named ``DEVICE/NAME``. Such a name
         is a headish, too, unless a bookmark here has it. Cost: one statement for each thousand."""
-        space = self._space
-        listed = space._read(lambda connection: list_remote_bookmarks(connection, space._number))
+        listed = self._space._read_by(list_remote_bookmarks)
         return [
             Bookmark(f"{stored_name(each.device)}/{stored_name(each.name)}", each.turn) for each in listed if each.turn
         ]
@@ -261,8 +259,7 @@ class Remotes(SpacePart):
         Cost: one statement, and up to six for each device.
         Raises: InvalidName.
         """
-        space, called = self._space, check_name(name)
-        return space._read(lambda connection: find_elsewhere(connection, space._number, called))
+        return self._space._read_by(find_elsewhere, check_name(name))
 
     @door()
     def not_reached(self) -> dict[str, tuple[str, ...]]:
@@ -272,9 +269,9 @@ class Remotes(SpacePart):
         A device is reached once its log says so: then none of its files there has the bytes.
         """
         space = self._space
-        remotes = space._read(lambda connection: read_remotes(connection, space._number))
+        remotes = space._read_by(read_remotes)
         unreached: dict[str, tuple[str, ...]] = {}
-        for receipt in space._read(lambda connection: ids_of_erasures(connection, space._number)):
+        for receipt in space._read_by(ids_of_erasures):
             lines = tuple(line for each in remotes if (line := tell_unreached(each, receipt)))
             if lines:
                 unreached[receipt] = lines
@@ -283,9 +280,7 @@ class Remotes(SpacePart):
     @door()
     def pending_erasures(self) -> builtins.list[Receipt]:
         """The erasures of other stores that nobody has confirmed here: those from remotes whose ``erasures`` is ask."""
-        space = self._space
-        notices = space._read(lambda connection: pending_notices(connection, space._number))
-        return [receipt for _, receipt in notices]
+        return [receipt for _, receipt in self._space._read_by(pending_notices)]
 
     @door()
     def erase_pending(self, ids: Collection[str] | None = None) -> int:

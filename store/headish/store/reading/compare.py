@@ -71,4 +71,4 @@ def diff(space: Space, first: str, second: str | None = None) -> Diff:
 
     parsed = parse_range(first)
     other = None if second is None else parse_headish(second)
-    return space._read(lambda connection: diff_branches(connection, space._number, parsed, other, space._options_at))
+    return space._read_by(diff_branches, parsed, other, space._options_at)

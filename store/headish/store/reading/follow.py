@@ -261,7 +261,7 @@ class _Reader:
         if isinstance(what, StoredTurn) and old is not None and new == Place(old.chain, old.pos + 1):
             return  # most turns continue the one that the name pointed to: no others were brought
         space = self._space
-        for segment in space._read(lambda connection: find_brought(connection, space._number, old, new)):
+        for segment in space._read_by(find_brought, old, new):
             for low in range(segment.low, segment.high + 1, PAGE):
                 part = Segment(segment.chain, low, min(segment.high, low + PAGE - 1))
                 turns = space._read(partial(read_brought, space=space._number, segment=part))
@@ -272,7 +272,7 @@ class _Reader:
     def _complete(self, stored: list[StoredTurn]) -> dict[int, Turn]:
         """The turns of rows by their commit numbers."""
         space = self._space
-        turns = space._read(lambda connection: complete_turns(connection, space._number, stored, space._options_at))
+        turns = space._read_by(complete_turns, stored, space._options_at)
         return dict(zip((each.seq for each in stored), turns, strict=True))
 
 

@@ -66,8 +66,7 @@ def contents(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, tuple[ContentB
     """
     from headish.history.reading.contents import read_contents  # late: who reads single turns needs none of it
 
-    listed = [known_id(each, "contents") for each in ids]
-    return space._read(lambda connection: read_contents(connection, space._number, listed))
+    return space._read_by(read_contents, [known_id(each, "contents") for each in ids])
 
 
 @door()
@@ -78,8 +77,7 @@ def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     Cost: two statements for each 64 turns, and one for each digest that several turns share.
     Raises: InvalidArgument for anything but an id.
     """
-    listed = [_known_id(each) for each in ids]
-    return space._read(lambda connection: make_handles(connection, space._number, listed))
+    return space._read_by(make_handles, [_known_id(each) for each in ids])
 
 
 def _known_id(given: object) -> TurnId:

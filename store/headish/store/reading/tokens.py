@@ -87,7 +87,7 @@ def fill_documents(space: Space, messages: Sequence[Message]) -> tuple[Message, 
     """Fill in the documents that messages refer to, read in a transaction of its own if there are any."""
     if not refer(messages):
         return tuple(messages)
-    return space._read(lambda connection: with_documents(connection, space._number, messages))
+    return space._read_by(with_documents, messages)
 
 
 def room_for_request(pointer: Pointer | None, max_tokens: object = None) -> int:

@@ -146,7 +146,7 @@ def _add_once(space: Space, draft: Draft, puts: Sequence[Put] = ()) -> Turn:
     stored = space._store(work)
     if isinstance(stored, Appended):
         return space._as_turn(stored)
-    return space._read(lambda connection: complete_turn(connection, space._number, stored, space._options_at))
+    return space._read_by(complete_turn, stored, space._options_at)
 
 
 def _read_document(

@@ -224,7 +224,7 @@ def _lay(space: Space, wanted: OverlayPlan, write: Write) -> Turn | None:
     limit_bytes = space._payload_limit_bytes
     laid = space._store(lambda connection, mint: lay(connection, space._number, wanted, write, limit_bytes, mint))
     if isinstance(laid, StoredTurn):
-        return space._read(lambda connection: complete_turn(connection, space._number, laid, space._options_at))
+        return space._read_by(complete_turn, laid, space._options_at)
     return None if laid is None else space._as_turn(laid)
 
 

@@ -26,7 +26,7 @@ from headish.values.results.sharing import Pulled, Pushed, Synced
 
 def find_remote(space: Space, name: str) -> OpenRemote:
     """Find a remote, with its present state. Raises: UnknownRemote."""
-    return space._read(lambda connection: read_remote(connection, space._number, name))
+    return space._read_by(read_remote, name)
 
 
 def push_to(

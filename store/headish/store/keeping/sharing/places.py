@@ -56,7 +56,7 @@ class Joining(NamedTuple):
 def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
     """``Remotes.add``."""
     label = _check_new(name, how)
-    remotes = space._read(lambda connection: read_remotes(connection, space._number))
+    remotes = space._read_by(read_remotes)
     if any(each.name == name.encode() for each in remotes):
         raise RemoteTaken(name, "there is one of this name: 'headish remote remove' it first")
     if is_database(url):
@@ -151,7 +151,7 @@ def _take_history(space: Space, name: str, url: str, added: RemotePlace) -> Clon
 
 
 def _is_begun(space: Space) -> bool:
-    return bool(space._read(lambda connection: read_counter(connection, space._number)).seq)
+    return bool(space._read_by(read_counter).seq)
 
 
 def remove_place(space: Space, name: str) -> None:
