@@ -327,6 +327,38 @@ def test_an_upstream_out_of_reach_is_told_in_the_words_of_its_api(tmp_path: Path
         assert [call.end.outcome for call in gateway.calls(4) if call.end] == ["unreachable"] * 4
 
 
+def test_why_an_upstream_gave_no_answer_is_told_in_one_line(tmp_path: Path) -> None:
+    """What aiohttp says quotes the whole answer with a mark below the place, or its own settings."""
+    event = b'data: {"id": "chatcmpl-1"}\n\n'
+    odd = {
+        event: "its answer is not valid HTTP (Bad status line)",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n": (
+            "its answer is not valid HTTP (Transfer-Encoding can't be present with Content-Length)"
+        ),
+        b"HTTP/1.1 200 OK\r\nno header\r\n\r\n": "its answer is not valid HTTP (Invalid header token)",
+    }
+    for sent, reason in odd.items():
+        with Upstream(lambda _, sent=sent: [sent]) as upstream, running(tmp_path / str(len(sent)), upstream) as gateway:
+            status, _, body = gateway.ask("/openai/v1/responses", b"{}")
+            assert (status, json.loads(body)["error"]["message"]) == (
+                502,
+                f"headish cannot reach {upstream.url}: {reason}",
+            )
+            [call] = gateway.calls(1)
+            assert call.end is not None
+            assert call.end.error == reason
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    with running(tmp_path / "closed", address) as gateway:
+        _, _, body = gateway.ask("/openai/v1/responses", b"{}")
+        assert json.loads(body)["error"]["message"] == f"headish cannot reach {address}: Connection refused"
+    with running(tmp_path / "name", "https://nosuch.invalid") as gateway:
+        _, _, body = gateway.ask("/openai/v1/responses", b"{}")
+        message = json.loads(body)["error"]["message"]
+        assert message.startswith("headish cannot reach https://nosuch.invalid: ")
+        assert "ssl:" not in message
+
+
 def test_nothing_is_tried_again(upstream: Upstream, gateway: Running) -> None:
     upstream.script = lambda _: [CUT]
     for method in ("POST", "GET"):

@@ -7,6 +7,7 @@ repeat. If one side goes away, the proxy ends the other at once.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
@@ -236,7 +237,7 @@ class _Exchange:
 
     def _break_off(self, error: Exception) -> web.StreamResponse:
         """Handle a failed upstream: report it if no answer has begun, else break the answer off as the upstream did."""
-        reason = self._keys.clean(str(error)) or type(error).__name__
+        reason = self._keys.clean(_explain(error)) or type(error).__name__
         if self._response is None:
             self._end("unreachable", reason)
             origin = self._passage.upstream.address.origin
@@ -261,6 +262,16 @@ class _Exchange:
                 error=error,
             )
         )
+
+
+def _explain(error: Exception) -> str:
+    """Why an upstream failed, in one line. aiohttp's own texts quote what came, addresses and its settings."""
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"its answer is not valid HTTP ({error.message.partition(':')[0]})"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        number = error.errno or 0  # negative: of a name that was not found
+        return os.strerror(number) if number > 0 else error.strerror or str(error)
+    return str(error)
 
 
 async def _to_client(writing: Awaitable[object]) -> None:
