@@ -13,7 +13,7 @@ from headish.bundles.heads import read_head, write_head
 from headish.bundles.pages import from_page
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.errors import InvalidArgument, RemoteRolledBack, SigningFailed
-from headish.syncing import pulling
+from headish.syncing import heads
 from headish.syncing.logs import hash_object
 from support.machines import Machine, bundles, machines, objects, state, url_of
 from support.signers import Keys, needs_keygen
@@ -107,8 +107,8 @@ class TestSignedBundles:
         for text in ("one", "two", "three"):
             desk.store.add_turn(text)
             desk.sync()
-        read, reading = pulling.read_trust, list[int]()
-        monkeypatch.setattr(pulling, "read_trust", lambda *given: reading.append(1) or read(*given))
+        read, reading = heads.read_trust, list[int]()
+        monkeypatch.setattr(heads, "read_trust", lambda *given: reading.append(1) or read(*given))
         assert _pull(laptop).signed == ("desk: anna@x",)
         assert len(reading) == 1
         assert _pull(laptop).stored == 0

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterator
+from functools import partial
 from itertools import count
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,88 +15,24 @@ from headish.errors import (
     HeadishError,
     InvalidBundle,
     MissingParents,
-    NotADevice,
     QuotaExceeded,
     RemoteRolledBack,
-    SigningFailed,
     TooLarge,
 )
-from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
-from headish.rows.elsewhere.remotes import forget_device
-from headish.signing.judging import TrustLists, read_trust
 from headish.syncing.bundling.applying import apply_bundle
-from headish.syncing.bundling.arriving import SyncTarget, tell_diverged, write_locked
-from headish.syncing.erasures import ErasuresThere, made_here
-from headish.syncing.logs import Logs, hash_object
+from headish.syncing.bundling.arriving import tell_diverged, write_locked
+from headish.syncing.erasures import made_here
+from headish.syncing.heads import LogReading, Pull, find_listed, note_signer, read_heads
+from headish.syncing.logs import hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records, name_of_device
-from headish.syncing.remotes import OpenRemote, SeenLog, read_remote, save_remote
-from headish.syncing.signers import BundleSigner, check_signed, find_signer, judge_head, keep_place
-from headish.values.names import stored_name
-from headish.values.results.sharing import ArrivedName, Pulled
+from headish.syncing.remotes import OpenRemote, read_remote
+from headish.syncing.signers import find_signer
+from headish.values.results.sharing import Applied, ArrivedName, Pulled
 
 NO_ROOM = (QuotaExceeded, TooLarge)
 NOT_STORED = (*NO_ROOM, ForeignConflict)
 """The errors that keep a sound page from being stored here. Other logs are read all the same, and a push still runs."""
-
-
-class Pull(NamedTuple):
-    """A running pull. ``gone`` is a device that is about to be taken out: nothing that is wrong with its log is an
-    error, and without a head the log is read as far as its bundles go."""
-
-    target: SyncTarget
-    logs: Logs
-    remote: OpenRemote
-    accept_rollback: bool
-    prune: bool
-    gone: str | None = None
-
-
-class _LogReading:
-    """The state of a running pull: how far each log was read, and what was found."""
-
-    def __init__(self, given: Pull) -> None:
-        self.given = given
-        self.anew = False
-        self.pulled = Pulled(stored_name(given.remote.name))
-        self.seen = dict(given.remote.state.seen)
-        self.went_back: dict[str, str] = {}
-        self.unreadable: dict[str, NotADevice] = {}
-        self.waiting: dict[str, str] = {}
-        self.refused: dict[str, HeadishError] = {}
-        self.heads: dict[str, LogHead] = {}
-        self.revoked = set(given.remote.state.revoked)
-        self.erasures = ErasuresThere(given.target, given.remote.settings.erasures)
-
-    @cached_property
-    def trust(self) -> TrustLists:
-        """The lists of signers, read once per pull, and only if something is signed. Raises: SigningFailed."""
-        return read_trust(None, None)
-
-    def save(self) -> None:
-        """Store how far every log was read, and continue with what is stored then."""
-        self.take(write_locked(self.given.target, self.write))
-
-    def keep_place(self) -> OpenRemote:
-        """Keep the id of the remote's place, and return the remote with it. Raises: InvalidBundle, RemoteTaken."""
-        target, logs, remote = self.given[:3]
-        settings = keep_place(target, logs, remote, make=False).settings
-        self.given = self.given._replace(remote=remote._replace(settings=settings))
-        return self.given.remote
-
-    def write(self, connection: Connection) -> OpenRemote:
-        """Store how far every log was read. Requires the lock of the space."""
-        base, space = self.given.remote, self.given.target.space
-        state = replace(base.state, seen=dict(self.seen), revoked=tuple(sorted(self.revoked)))
-        mine = base._replace(state=replace(state, anew=state.anew or self.anew))
-        return save_remote(connection, space, base, mine)
-
-    def take(self, remote: OpenRemote) -> None:
-        """Continue with the remote as it is stored now."""
-        self.given = self.given._replace(remote=remote)
-        self.seen, self.revoked = dict(remote.state.seen), set(remote.state.revoked)
-        # Another process may have taken a device out meanwhile: its log must not be read on.
-        self.heads = {device: head for device, head in self.heads.items() if device in self.seen}
 
 
 def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
@@ -108,17 +43,8 @@ def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
     Cost: if nothing is new, one request, and one for each device.
     Raises: RemoteUnavailable.
     """
-    reading = _LogReading(given)
-    devices = [each for each in given.logs.devices() if each != given.remote.settings.device]
-    for device in devices:
-        if device not in reading.revoked:
-            _read_head(reading, device)
-    # After all heads: any of them may name a device that was taken out.
-    _leave_out_revoked(reading, devices)
-    for device in sorted(reading.seen.keys() - set(devices)):
-        _went_back(reading, device, f"the log of {reading.seen[device].label} is gone")
-    if reading.anew:  # before anything is stored: the next push must send again what the lost logs had
-        reading.save()
+    reading = LogReading(given)
+    read_heads(reading)
     broken = _read_on(reading)
     while sum(_advance(reading, device) for device in sorted(reading.heads)):
         pass  # a bundle of one device may have waited for turns of another one
@@ -130,7 +56,7 @@ def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
     return replace(reading.pulled, waiting=waiting, erased=reading.erasures.count), _find_failure(reading)
 
 
-def _read_on(reading: _LogReading) -> dict[str, str]:
+def _read_on(reading: LogReading) -> dict[str, str]:
     """Let the log that is about to be removed be read up to its last bundle, if its head is broken or gone: no other
     log may have its turns. Returns what is wrong with it; empty if nothing is."""
     given, device = reading.given, reading.given.gone or ""
@@ -149,7 +75,7 @@ def _read_on(reading: _LogReading) -> dict[str, str]:
     return {device: f"{seen.label}: {told}"}
 
 
-def _find_failure(reading: _LogReading) -> HeadishError | None:
+def _find_failure(reading: LogReading) -> HeadishError | None:
     """Return why something was left out, as one error; None if nothing was."""
     reading.refused.pop(reading.given.gone or "", None)
     # First: if the key was changed, the logs of devices that were taken out are gone, too, and that is not a rollback.
@@ -160,114 +86,15 @@ def _find_failure(reading: _LogReading) -> HeadishError | None:
     return next(iter(reading.refused.values()), None)
 
 
-def _leave_out_revoked(reading: _LogReading, devices: Sequence[str]) -> None:
-    """Leave out the devices that another one has taken out; their turns are in the log of that other one.
-
-    A listed device that has no log and never had one here is not kept: somebody could list any number of them, and this
-    store's head repeats the list.
-    """
-    revoked = {each for head in reading.heads.values() for each in head.revoked}
-    revoked &= {*devices, *reading.seen} - reading.revoked
-    reading.revoked |= revoked
-    target, remote = reading.given.target, reading.given.remote.name
-    for label in [reading.seen[device].label.encode() for device in sorted(revoked & reading.seen.keys())]:
-        write_locked(target, partial(forget_device, space=target.space, remote=remote, device=label))
-    for device in revoked:
-        for listed in (reading.seen, reading.heads, reading.waiting, reading.refused):
-            listed.pop(device, None)
-    if revoked:
-        reading.save()
-
-
-def _read_head(reading: _LogReading, device: str) -> None:
-    given, seen = reading.given, reading.seen.get(device)
-    try:
-        head = given.logs.head(device)
-    except InvalidBundle as error:
-        reading.waiting[device] = str(error)
-        # An error only if this log was read with the present key before: then the remote has another key now, or
-        # somebody wrote in its place. Otherwise the device has not confirmed a new key yet, and the pull waits for it.
-        if seen is not None and isinstance(error, NotADevice) and seen.key == given.logs.fingerprint:
-            reading.unreadable[device] = error
-        return
-    if head is None:
-        if seen is not None:
-            _went_back(reading, device, f"the log of {seen.label} has no head any more")
-        return
-    label = _label(reading, device, head.label)
-    if not _is_signed(reading, device, label, head):
-        return
-    if seen is not None:
-        at, was = (head.generation, head.number), (seen.generation, seen.number)
-        # The serial shows an older head with other names and the same bundles.
-        if at < was or (at == was and head.hash.hex() != seen.hash) or head.serial < seen.serial:
-            reason = f"the log of {seen.label} was at bundle {seen.number} and is at {head.number}"
-            if at == was and head.serial < seen.serial:
-                reason = f"the log of {seen.label} had said its names {seen.serial} times, and has {head.serial} times"
-            if not _went_back(reading, device, reason):
-                return
-            seen = None
-    if seen is None:
-        _begin(reading, device, SeenLog(label, head.generation))
-    elif seen.generation < head.generation:
-        reading.seen[device] = SeenLog(label, head.generation, serial=seen.serial, resent=seen.resent)
-    reading.heads[device] = head
-
-
-def _begin(reading: _LogReading, device: str, log: SeenLog) -> None:
-    """Begin to read a log that is new here, or one that lost something or was gone.
-
-    Turns that came from a lost log may be in no log any more. ``resent`` marks them, so that this store's own log gets
-    them when it is written anew. The names last seen under this label belong to another device, and are forgotten.
-    """
-    given, target = reading.given, reading.given.target
-    resent = target.backend.read(lambda connection: read_counter(connection, target.space)).seq
-    reading.seen[device] = replace(log, resent=resent)
-    label = log.label.encode()
-    write_locked(target, lambda connection: forget_device(connection, target.space, given.remote.name, label))
-
-
-def _went_back(reading: _LogReading, device: str, told: str) -> bool:
-    """Note a log that ends before the point where it was last read. Returns whether to read it as it is now."""
-    if reading.given.accept_rollback:
-        reading.seen.pop(device, None)
-        reading.anew = True
-        return True
-    reading.went_back[device] = told
-    return False
-
-
-def _label(reading: _LogReading, device: str, wanted: str) -> str:
-    """The label of a device here: the one that it gives itself, with a number if another device has that label."""
-    seen = reading.seen.get(device)
-    if seen is not None and seen.label:
-        return seen.label
-    labels = {each.label for each in reading.seen.values()} | {reading.given.remote.settings.label}
-    number = 1
-    label = wanted
-    while label in labels:
-        number += 1
-        label = f"{wanted}-{number}"
-    return label
-
-
-def _advance(reading: _LogReading, device: str) -> bool:
+def _advance(reading: LogReading, device: str) -> bool:
     """Store the new bundles of a log, as far as they have arrived. Returns whether there were any."""
     moved = False
     if device not in reading.heads or reading.seen[device].generation != reading.heads[device].generation:
         return False
     for number, data in _new_bundles(reading, device):
-        seen, given = reading.seen[device], reading.given
+        seen = reading.seen[device]
         try:
-            bundle = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
-            if bundle.header.signed or given.remote.settings.require_signed:
-                # The signature is at the end, and no turn may be stored before it is judged: so it is read twice.
-                whole = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
-                _note_signer(reading, seen.label, _find_signer(reading, whole.name, partial(find_signer, whole)))
-            kind = PLAIN if given.logs.key is None else OWN
-            origin = ArrivalOrigin(kind, given.remote.name, device, seen.label.encode())
-            reading.erasures.come_from(origin)
-            applied = apply_bundle(given.target, bundle, origin, erasures=reading.erasures)
+            applied = _apply(reading, device, number, data)
         except (MissingParents, InvalidBundle) as error:
             reading.waiting[device] = f"{seen.label}: {error}"
             return moved
@@ -285,6 +112,21 @@ def _advance(reading: _LogReading, device: str) -> bool:
     return moved
 
 
+def _apply(reading: LogReading, device: str, number: int, data: bytes) -> Applied:
+    """Store a bundle of a log, once its signature is judged."""
+    seen, given = reading.seen[device], reading.given
+    read = partial(given.logs.read, device, seen.generation, number, data, bytes.fromhex(seen.hash))
+    bundle = read()
+    if bundle.header.signed or given.remote.settings.require_signed:
+        # The signature is at the end, and no turn may be stored before it is judged: so it is read twice.
+        whole = read()
+        note_signer(reading, seen.label, find_listed(reading, whole.name, partial(find_signer, whole)))
+    kind = PLAIN if given.logs.key is None else OWN
+    origin = ArrivalOrigin(kind, given.remote.name, device, seen.label.encode())
+    reading.erasures.come_from(origin)
+    return apply_bundle(given.target, bundle, origin, erasures=reading.erasures)
+
+
 def _told_of(label: str, error: HeadishError) -> HeadishError:
     """Return the refusal, naming the device whose turns exceed the quota."""
     if not isinstance(error, QuotaExceeded):
@@ -292,44 +134,7 @@ def _told_of(label: str, error: HeadishError) -> HeadishError:
     return QuotaExceeded(error.what, error.limit, error.used, error.more, label)
 
 
-def _is_signed(reading: _LogReading, device: str, label: str, head: LogHead) -> bool:
-    """Whether a head is signed as the remote's settings require. If not, its device waits and nothing in the head
-    counts: neither the end of the log, nor its names, nor the devices taken out."""
-    if head.signature is None and not reading.given.remote.settings.require_signed:
-        return True
-    name = "the head of its log"
-    try:
-        remote = reading.given.remote if head.signature is None else reading.keep_place()
-        signer = _find_signer(reading, name, partial(judge_head, head, name, remote))
-    except InvalidBundle as error:
-        reading.waiting[device] = f"{label}: {error}"
-        return False
-    seen = reading.seen.get(device)
-    if seen is None or seen.serial < head.serial:  # the signer of a head that was read before has been reported
-        _note_signer(reading, label, signer)
-    return True
-
-
-def _find_signer(reading: _LogReading, name: str, find: Callable[[TrustLists], BundleSigner]) -> BundleSigner:
-    """Find who signed a head or a bundle, before anything of it is stored. Raises: InvalidBundle for a bad signature,
-    NotSigned if a listed signer is required."""
-    try:
-        signer = find(reading.trust)
-    except SigningFailed as error:
-        # A machine without ssh-keygen still pulls; a required signature then counts as missing.
-        signer = BundleSigner(None, f"not checked: {error}")
-    if reading.given.remote.settings.require_signed:
-        check_signed(name, signer)
-    return signer
-
-
-def _note_signer(reading: _LogReading, label: str, signer: BundleSigner) -> None:
-    if signer.told:
-        signed = dict.fromkeys((*reading.pulled.signed, f"{label}: {signer.told}"))
-        reading.pulled = replace(reading.pulled, signed=tuple(signed))
-
-
-def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes]]:
+def _new_bundles(reading: LogReading, device: str) -> Iterator[tuple[int, bytes]]:
     head, seen = reading.heads[device], reading.seen[device]
     reading.waiting.pop(device, None)
     reading.refused.pop(device, None)
@@ -345,7 +150,7 @@ def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes
         yield number, data
 
 
-def _meet(reading: _LogReading, device: str, head: LogHead) -> None:
+def _meet(reading: LogReading, device: str, head: LogHead) -> None:
     """Merge the names and records of conversations of a device whose turns are all here."""
     given, seen = reading.given, reading.seen[device]
     met = Met(given.remote.name, seen.label.encode(), given.remote.settings.names, given.prune)

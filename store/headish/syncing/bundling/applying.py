@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from enum import IntEnum
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, Protocol
 
 from headish.bundles.pages import TurnColumns, read_page
 from headish.bundles.records import BundleKind
@@ -89,52 +90,58 @@ def apply_bundle(
     check_required(target, reader)
     policy = erasures or _ErasuresHere(target)
     pages = _Pages(target, Sender(reader.name, origin, policy.find, policy.erased), progress)
+    parts = _Parts(target, reader, origin, policy, pages)
     try:
-        said = _apply_parts(target, reader, origin, policy, pages)
+        parts.take_all()
     finally:
         pages.store()  # those before the break
     # Arriving turns leave ``@`` where it is. In a space that had no turn, it begins at the last one.
     write_locked(target, partial(begin_latest, space=target.space))
-    return Applied(pages.stored, pages.known, tuple(said.names), said.records, said.signatures)
+    return Applied(pages.stored, pages.known, tuple(parts.names), parts.records, parts.signatures)
 
 
-class _BesideTurns(NamedTuple):
-    """What a bundle brought beside turns."""
+class _Parts:
+    """Takes the parts of a bundle as they come: its turns go to ``pages``. ``names``, ``records`` and ``signatures``
+    are what it brought beside turns."""
 
-    names: Sequence[ArrivedName]
-    records: int
-    signatures: int
+    def __init__(
+        self, target: SyncTarget, reader: BundleReader, origin: ArrivalOrigin, policy: ErasurePolicy, pages: _Pages
+    ) -> None:
+        self._target, self._reader, self._origin, self._policy, self._pages = target, reader, origin, policy, pages
+        self._receipts: list[Receipt] = []
+        self.names: list[ArrivedName] = []
+        self.records = self.signatures = 0
 
+    def take_all(self) -> None:
+        for kind, value in self._reader.parts():
+            if kind is BundleKind.RECEIPT:
+                self._receipts.append(read_sent_receipt(value, self._reader.name))
+                continue
+            self._take_receipts()
+            if kind is BundleKind.PAGE:
+                self._pages.add(read_page(value, self._reader.name))
+            else:
+                self._take_beside(kind, value)
+        self._take_receipts()  # of a bundle of receipts alone
 
-def _apply_parts(
-    target: SyncTarget, reader: BundleReader, origin: ArrivalOrigin, policy: ErasurePolicy, pages: _Pages
-) -> _BesideTurns:
-    receipts: list[Receipt] = []
-    records = signatures = 0
-    names: list[ArrivedName] = []
-    for kind, value in reader.parts():
-        if kind is BundleKind.RECEIPT:
-            receipts.append(read_sent_receipt(value, reader.name))
-            continue
-        if receipts:  # receipts come first in a bundle, so all have been read
-            policy.take(receipts)
-            receipts = []
+    def _take_receipts(self) -> None:
+        """Take all receipts: they come first in a bundle."""
+        if self._receipts:
+            self._policy.take(self._receipts)
+            self._receipts = []
+
+    def _take_beside(self, kind: IntEnum, value: Any) -> None:
+        target, reader = self._target, self._reader
         # In a bundle they would pass by the remote's pattern of names and the merge of a head (``meeting``).
         if kind in (BundleKind.NAMES, BundleKind.RECORDS) and reader.header.device is not None:
             raise InvalidBundle(reader.name, "it lies in a log and has names or records, which stand in its head")
-        if kind is BundleKind.PAGE:
-            pages.add(read_page(value, reader.name))
-            continue
-        pages.store()  # what comes behind them may speak of their turns
+        self._pages.store()  # what comes behind them may speak of their turns
         if kind is BundleKind.SIGNATURES:
-            signatures += store_arrived_signatures(target, value, reader.name, origin.bringer)
+            self.signatures += store_arrived_signatures(target, value, reader.name, self._origin.bringer)
         elif kind is BundleKind.NAMES:
-            names = settle_names(target, value)
+            self.names = settle_names(target, value)
         elif kind is BundleKind.RECORDS:
-            records = write_locked(target, partial(settle_records, space=target.space, records=value))
-    if receipts:  # a bundle of receipts alone
-        policy.take(receipts)
-    return _BesideTurns(names, records, signatures)
+            self.records = write_locked(target, partial(settle_records, space=target.space, records=value))
 
 
 class _Pages:

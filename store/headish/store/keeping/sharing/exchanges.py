@@ -10,6 +10,7 @@ from headish.remotes.commands import Pipes
 from headish.store.keeping.erase import scrub_arrived
 from headish.store.keeping.sharing.live import CALLER, answer, talking, target_of
 from headish.store.space import Space
+from headish.syncing.heads import Pull
 from headish.syncing.joining import check_key, renew_key
 from headish.syncing.live.answering import Doorkeeper
 from headish.syncing.live.conversation import LiveSync
@@ -18,7 +19,7 @@ from headish.syncing.live.sending import LivePush, send_all
 from headish.syncing.live.taking import take_all
 from headish.syncing.logs import logs_of
 from headish.syncing.own_log import Push
-from headish.syncing.pulling import NO_ROOM, NOT_STORED, Pull, pull
+from headish.syncing.pulling import NO_ROOM, NOT_STORED, pull
 from headish.syncing.pushing import push
 from headish.syncing.remotes import OpenRemote, read_remote
 from headish.values.results.sharing import Pulled, Pushed, Synced
