@@ -13,7 +13,7 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument, InvalidConfig, InvalidImport, TooLarge
-from headish.imports import source_files
+from headish.imports import archives, source_files
 from headish.tools.servers.config import read_config
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli import options
@@ -112,7 +112,7 @@ def test_standard_input_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -
 def test_a_stream_that_an_import_reads_twice_is_kept_up_to_a_limit(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_files, "STREAM_LIMIT_BYTES", 5_000_000)
+    monkeypatch.setattr(archives, "STREAM_LIMIT_BYTES", 5_000_000)
     with pytest.raises(InvalidImport, match="it has more than 5,000,000 bytes; import it as a file"):
         store.import_file(io.BufferedReader(Endless()), "v0.1")  # type: ignore[arg-type]
 

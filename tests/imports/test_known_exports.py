@@ -29,8 +29,8 @@ GROWN = conversation("m", "The moon", *(node(*each) for each in (
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """The conversations that were decoded."""
     seen: list[bytes] = []
-    decode = json_arrays.decode
-    monkeypatch.setattr(json_arrays, "decode", lambda data: (seen.append(data), decode(data))[1])
+    decode = json_arrays.decode_noted
+    monkeypatch.setattr(json_arrays, "decode_noted", lambda data, *told: (seen.append(data), decode(data, *told))[1])
     return seen
 
 

@@ -16,7 +16,7 @@ from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, NamedTuple, cast
 
 from headish.errors import InvalidImport
-from headish.imports.unpacking import HARMLESS_BYTES, RATIO_LIMIT, Allowance, unpacked
+from headish.imports.unpacking import HARMLESS_BYTES, RATIO_LIMIT, Allowance, peek, unpacked
 from headish.values.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
 
 CHUNK_BYTES = 1024 * 1024
@@ -124,6 +124,20 @@ class Archive:
         return data if len(data) <= limit_bytes else None
 
 
+def spooled(file: BinaryIO, name: str, way_out: str) -> BinaryIO:
+    """Copy a file to memory or an unnamed temporary file. Raises: InvalidImport with a way out if it is too large."""
+    spool = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))  # noqa: SIM115, the caller closes it
+    size_bytes = 0
+    while chunk := file.read(CHUNK_BYTES):
+        size_bytes += len(chunk)
+        if size_bytes > STREAM_LIMIT_BYTES:
+            spool.close()
+            raise InvalidImport(name, None, f"it has more than {STREAM_LIMIT_BYTES:,} bytes; {way_out}")
+        spool.write(chunk)
+    spool.seek(0)
+    return spool
+
+
 class ExportFile(NamedTuple):
     """A file of conversations, its name, and the archive that holds it."""
 
@@ -138,9 +152,7 @@ def open_matching(file: BinaryIO, name: str, pattern: re.Pattern[str]) -> Genera
 
     Raises: InvalidImport.
     """
-    beginning = file.read(len(ZIP))
-    file.seek(0)
-    if beginning != ZIP:
+    if peek(file, len(ZIP)) != ZIP:
         yield ExportFile(file, name, None)
         return
     yield from _matching(Archive(file, name), name, pattern, inner=True)
@@ -162,19 +174,8 @@ def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: b
 def _spooled(archive: Archive, member: str, name: str) -> BinaryIO:
     """Copy an inner archive to memory or an unnamed temporary file: its list of members is at its end, so reading it
     takes a seek."""
-    spool = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))  # noqa: SIM115, the caller closes it
-    size_bytes = 0
     with archive.open(member) as file:
-        while chunk := file.read(CHUNK_BYTES):
-            size_bytes += len(chunk)
-            if size_bytes > STREAM_LIMIT_BYTES:
-                spool.close()
-                raise InvalidImport(
-                    name, None, f"it has more than {STREAM_LIMIT_BYTES:,} bytes; unpack the outer archive"
-                )
-            spool.write(chunk)
-    spool.seek(0)
-    return spool
+        return spooled(file, name, "unpack the outer archive")
 
 
 class _UnpackedMember(io.RawIOBase):

@@ -14,10 +14,12 @@ from typing import Any
 import msgspec
 
 from headish.content.secrecy import find_secret
+from headish.imports.notes import ImportNotes
 from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.names import RESERVED, new_refusal
 from headish.values.shapes import heal
 
+HEALED = "lone surrogates became U+FFFD"
 HIDDEN = "<hidden: it looked like a key>"
 """In angle brackets, because ``secrecy`` does not take a text in them for a key."""
 NAME_CHARACTERS = 48
@@ -46,6 +48,14 @@ def decode(data: bytes) -> tuple[Any, bool]:
         raise NotJson("it is nested too deep") from None
     except ValueError as error:
         raise NotJson(f"it is not JSON: {error}") from None
+
+
+def decode_noted(data: bytes, notes: ImportNotes, where: str) -> Any:
+    """``decode``, and note a replaced surrogate. Raises: NotJson."""
+    value, healed = decode(data)
+    if healed:
+        notes.change(where, HEALED)
+    return value
 
 
 def without_secrets(meta: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from headish.errors import InvalidImport
-from headish.imports.archives import CHUNK_BYTES, SPOOLED_BYTES
+from headish.imports.archives import CHUNK_BYTES, spooled
 from headish.imports.unpacking import unpacked
 from headish.values.checks.files import open_regular
 from headish.values.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
@@ -41,15 +40,7 @@ class SourceFile:
         name = str(getattr(self._source, "name", "the input"))
         if not self._rewindable or self._source.seekable():
             return self._source, name
-        self._own = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))  # noqa: SIM115, __exit__ closes it
-        size_bytes = 0
-        while chunk := self._source.read(CHUNK_BYTES):
-            size_bytes += len(chunk)
-            if size_bytes > STREAM_LIMIT_BYTES:
-                self._own.close()
-                raise InvalidImport(name, None, f"it has more than {STREAM_LIMIT_BYTES:,} bytes; import it as a file")
-            self._own.write(chunk)
-        self._own.seek(0)
+        self._own = spooled(self._source, name, "import it as a file")
         return self._own, name
 
     def __exit__(self, *_: object) -> None:

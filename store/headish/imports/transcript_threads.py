@@ -34,6 +34,7 @@ from headish.imports.readers.format_checks import UTF16, check_fits, is_utf16
 from headish.imports.readers.transcripts import Outline, drafts_from, outline
 from headish.imports.registry import READERS, list_formats
 from headish.imports.source_files import Progress, SourceFile
+from headish.imports.unpacking import peek
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn, turn_at
 from headish.transcripts import detect
@@ -164,9 +165,7 @@ def detect_file(file: BinaryIO, name: str) -> str:
 
     Raises: InvalidTranscript (E-PARSE-DETECT); InvalidImport for an archive or a database of an unknown kind.
     """
-    place = file.tell()
-    beginning = file.read(DETECTED_BYTES)
-    file.seek(place)
+    beginning = peek(file, DETECTED_BYTES)
     if is_utf16(beginning):
         raise InvalidTranscript("E-PARSE-ENCODING", None, UTF16, 1, 1)
     format = detect_conversations(file, beginning, name)

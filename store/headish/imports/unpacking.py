@@ -23,6 +23,14 @@ _BUFFER_BYTES = 1024 * 1024
 _BITE_BYTES = 256
 
 
+def peek(file: BinaryIO, size: int) -> bytes:
+    """Return the next bytes of a file, which stays where it is."""
+    place = file.tell()
+    data = file.read(size)
+    file.seek(place)
+    return data
+
+
 class Allowance:
     """How many bytes an archive may still unpack to. Members that are harmless one by one may be a bomb together."""
 
@@ -48,12 +56,9 @@ def unpacked(file: BinaryIO, name: str, took: Callable[[int, str], None] = lambd
     """
     if not file.seekable():
         return file
-    begin = file.tell()
-    beginning = file.read(len(ZSTD))
-    file.seek(begin)
-    return (
-        file if beginning != ZSTD else cast(BinaryIO, io.BufferedReader(_UnpackedFile(file, name, took), _BUFFER_BYTES))
-    )
+    if peek(file, len(ZSTD)) != ZSTD:
+        return file
+    return cast(BinaryIO, io.BufferedReader(_UnpackedFile(file, name, took), _BUFFER_BYTES))
 
 
 class _UnpackedFile(io.RawIOBase):

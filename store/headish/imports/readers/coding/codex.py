@@ -32,6 +32,10 @@ Blocks = Sequence[Any]
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENVELOPE = ("timestamp", "type", "payload")
 _FACTS = ("cwd", "originator", "cli_version", "source", "model_provider", "git", "forked_from_id")
+_COUNTS = {
+    "input_tokens": "input_tokens", "output_tokens": "output_tokens",
+    "cache_read_input_tokens": "cached_input_tokens", "reasoning_tokens": "reasoning_output_tokens",
+}  # fmt: skip
 _CONTEXT = re.compile(r"\s*(?:<[a-z_]+>|# AGENTS\.md instructions)")
 """How messages begin that the program writes in the user's name: the surroundings, the instructions of a project."""
 
@@ -155,17 +159,8 @@ class _Rollout:
         last = self.nodes[self._path[-1]] if self._path else None
         if not isinstance(usage, Mapping) or last is None or last.reply is None or "usage" in last.reply:
             return
-        names = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens")
-        counts = {name: usage[name] for name in names if type(usage.get(name)) is int}
-        # OpenAI counts cached tokens as input as well; headish's counts are disjoint.
-        cached = counts.get("cached_input_tokens", 0)
-        counted = {
-            "input_tokens": max(0, counts.get("input_tokens", 0) - cached),
-            "output_tokens": counts.get("output_tokens", 0),
-            "cache_read_input_tokens": cached,
-            "reasoning_tokens": counts.get("reasoning_output_tokens", 0),
-        }
-        self.nodes[self._path[-1]] = replace(last, reply={**last.reply, "usage": counted})
+        counts = {own: usage[name] if type(usage.get(name)) is int else 0 for own, name in _COUNTS.items()}
+        self.nodes[self._path[-1]] = replace(last, reply={**last.reply, "usage": shapes.token_counts(counts)})
 
     def hold_back(self) -> None:
         """Leave out the last item of an answer whose tokens are not counted yet."""

@@ -23,11 +23,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.content import strictjson
-from headish.imports.cleaning import NotJson, decode
+from headish.imports.cleaning import NotJson, decode_noted
 from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.json_records import read_records
+from headish.imports.source_files import BOM
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.limits import IMPORT_LINE_BYTES
 
@@ -68,12 +69,10 @@ def _read_whole(given: ImportSource) -> Any:
     if len(data) > IMPORT_LINE_BYTES:
         return None
     try:
-        value, healed = decode(data.removeprefix(b"\xef\xbb\xbf"))
+        # A session whose first line alone is written is whole as well, and reads the same either way.
+        value = decode_noted(data.removeprefix(BOM), given.notes, "")
     except NotJson:
         return None
-    # A session whose first line alone is written gets here as well, and reads the same either way.
-    if healed:
-        given.notes.change("", "lone surrogates became U+FFFD")
     if given.progress:
         given.progress(len(data))
     return value

@@ -15,6 +15,7 @@ from headish.imports.detection import PARQUET
 from headish.imports.reader import ImportSource
 from headish.imports.readers.shared.json_arrays import read_items
 from headish.imports.readers.shared.json_records import read_records
+from headish.imports.unpacking import peek
 from headish.values.shapes import heal
 
 BATCH_ROWS = 32
@@ -29,9 +30,7 @@ def read_rows(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
     Raises: InvalidImport for a file that is none of these.
     """
-    begin = given.file.tell()
-    beginning = given.file.read(1024)
-    given.file.seek(begin)
+    beginning = peek(given.file, 1024)
     if beginning.startswith(PARQUET):
         yield from _read_parquet(given)
     elif _LIST.match(beginning):

@@ -23,6 +23,7 @@ from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource
 from headish.imports.readers.shared.json_arrays import split_items
 from headish.imports.source_files import LONG_LINE, read_lines
+from headish.imports.unpacking import peek
 from headish.values.caches import plausible_cache
 from headish.values.ids import as_turn_id
 from headish.values.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
@@ -127,10 +128,7 @@ def _read_records(given: ImportSource) -> Iterator[tuple[str, dict[str, Any] | N
 
 
 def _is_list(given: ImportSource) -> bool:
-    begin = given.file.tell()
-    beginning = given.file.read(CHUNK_BYTES)
-    given.file.seek(begin)
-    return beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    return peek(given.file, CHUNK_BYTES).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
 def _read_lines(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:

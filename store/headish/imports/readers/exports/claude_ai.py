@@ -25,6 +25,7 @@ from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared import make
+from headish.imports.readers.shared.branching import cut
 from headish.imports.readers.shared.json_arrays import read_items
 from headish.imports.readers.shared.make import Block
 from headish.values import shapes
@@ -86,56 +87,35 @@ def _nodes(record: Mapping[str, Any], messages: Sequence[Any], where: str, notes
         files, parts = _files(message), _parts(message)
         if not files and not parts:
             notes.leave_out(place, "empty message")
-        nodes += _pieces(
-            SourceMessage(
-                id=id, parent=None if parent == _ROOT else parent, role=role,
-                said_at=message.get("created_at"), meta=_meta(message), where=place,
-                reply=_reply(record, message) if role == "assistant" else None,
-            ),
-            [*files, *parts], len(files), (record.get("uuid"), message.get("uuid")), notes,
+        node = SourceMessage(
+            id=id, parent=None if parent == _ROOT else parent, role=role, content=[*files, *parts] or None,
+            said_at=message.get("created_at"), meta=_meta(message), where=place,
+            reply=_reply(record, message) if role == "assistant" else None,
         )  # fmt: skip
+        pieces = _pieces(node, record.get("uuid"), message.get("uuid"))
+        nodes += [_read(piece, 0 if at else len(files), notes) for at, piece in enumerate(pieces)]
     return nodes
 
 
-def _pieces(
-    node: SourceMessage, parts: list[Any], files: int, ids: tuple[Any, Any], notes: ImportNotes
-) -> list[SourceMessage]:
-    """Split a message into turns. An answer holds the results of its calls; each run of them becomes a tool's turn.
+def _pieces(node: SourceMessage, conversation: Any, uuid: Any) -> list[SourceMessage]:
+    """Split an answer, which holds the results of its calls; each run of them becomes a tool's turn."""
 
-    What continues the message continues the last piece. The first piece has the message's key, the others ``KEY/2`` and
-    on. The first of its parts are ``files``, which are blocks already.
-    """
-    conversation, id = ids
-    runs: list[list[Any]] = []
-    for part in parts:
-        if node.role == "assistant" and runs and _is_result(part) != _is_result(runs[-1][-1]):
-            runs.append([part])
-        elif runs:
-            runs[-1].append(part)
-        else:
-            runs = [[part]]
-    pieces: list[SourceMessage] = []
-    for number, run in enumerate(runs, 1):
-        is_tool = node.role == "assistant" and _is_result(run[-1])
-        own = id if number == 1 or not isinstance(id, str) else f"{id}/{number}"
-        piece = replace(
-            node, id=node.id if number == len(runs) else f"{node.id}/{number}",
-            parent=node.parent if number == 1 else f"{node.id}/{number - 1}", key=make_key(FORMAT, conversation, own),
-            role="tool" if is_tool else node.role, reply=None if is_tool else node.reply,
-            meta=node.meta if number == 1 else {"uuid": id, "piece": number},
-        )  # fmt: skip
-        pieces.append(_read(piece, run, files if number == 1 else 0, notes))
-    return pieces or [node]  # an empty message, which others may continue
+    def key_of(id: str) -> str | None:
+        return make_key(FORMAT, conversation, id) if shapes.name(uuid) else None
+
+    node = replace(node, key=make_key(FORMAT, conversation, uuid))
+    return cut(node, node.content or (), key_of, {"uuid": uuid}) if node.role == "assistant" else [node]
 
 
-def _read(piece: SourceMessage, run: list[Any], files: int, notes: ImportNotes) -> SourceMessage:
-    """Return a piece with headish's own blocks."""
+def _read(piece: SourceMessage, files: int, notes: ImportNotes) -> SourceMessage:
+    """Return a piece with headish's own blocks. The first of its parts are ``files``, which are blocks already."""
+    run = list(piece.content or ())
     if files == len(run):
-        return replace(piece, content=run)
+        return piece
     entry = {"role": "assistant" if piece.role == "assistant" else "user", "content": run[files:]}
     message = read_native(ANTHROPIC, entry, notes, piece.where)
     if message is None:
-        return piece
+        return replace(piece, content=None)
     blocks = [_named(block) for block in message.blocks]
     # With files before them, the blocks no longer are the message that the form describes.
     return replace(piece, content=[*run[:files], *blocks], form=None if files else message.form)
@@ -145,10 +125,6 @@ def _named(block: ContentBlock) -> ContentBlock:
     """Set the name of a result's tool: the export has it, Anthropic's API does not."""
     name = block.opaque.get(ANTHROPIC, {}).get("name") if isinstance(block, ToolResult) else None
     return replace(block, name=name) if isinstance(name, str) else block
-
-
-def _is_result(part: Any) -> bool:
-    return isinstance(part, Mapping) and part.get("type") == "tool_result"
 
 
 def _files(message: Mapping[str, Any]) -> list[Block]:

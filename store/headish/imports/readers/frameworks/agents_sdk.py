@@ -19,7 +19,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.errors import InvalidImport
-from headish.imports.cleaning import NotJson, decode
+from headish.imports.cleaning import NotJson, decode_noted
 from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
@@ -117,12 +117,10 @@ class _AgentsSession:
         try:
             [row, *_] = self._foreign.rows(self._table, self._columns, id=number, session_id=self._id)
             data = row["message_data"]
-            item, healed = decode(data if isinstance(data, bytes) else str(data).encode())
+            item = decode_noted(data if isinstance(data, bytes) else str(data).encode(), self._notes, where)
         except (NotJson, TooLargeValue, ValueError) as error:
             self._notes.break_off(where, str(error))
             return None
-        if healed:
-            self._notes.change(where, "lone surrogates became U+FFFD")
         if not isinstance(item, Mapping):
             self._notes.break_off(where, "an item is a JSON object")
             return None
@@ -162,14 +160,12 @@ class _AgentsSession:
 
 def _usage(row: Row) -> dict[str, int]:
     inside, outside = _load(row.get("input_tokens_details")), _load(row.get("output_tokens_details"))
-    cached, reasoned = inside.get("cached_tokens"), outside.get("reasoning_tokens")
-    cached = cached if type(cached) is int else 0
+    cached = inside.get("cached_tokens")
     counts = {
-        "input_tokens": row["input_tokens"],
-        "output_tokens": row["output_tokens"],
-        "cache_read_input_tokens": cached,
-        "reasoning_tokens": reasoned,
-    }
+        "input_tokens": row["input_tokens"], "output_tokens": row["output_tokens"],
+        "cache_read_input_tokens": cached if type(cached) is int else 0,
+        "reasoning_tokens": outside.get("reasoning_tokens"),
+    }  # fmt: skip
     return shapes.token_counts(counts)
 
 

@@ -27,7 +27,7 @@ from headish.content.drafts import Draft, make_document_draft
 from headish.content.facts import plausible_time
 from headish.errors import HeadishError
 from headish.imports.building import about_of
-from headish.imports.cleaning import NotJson, decode, without_secrets
+from headish.imports.cleaning import NotJson, decode_noted, without_secrets
 from headish.imports.drafting import draft_node
 from headish.imports.imported import ImportedConversation, ImportedTree, make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
@@ -198,13 +198,10 @@ class _FrameExport:
         if meta.get("content_type") != "application/json":
             return data.decode(errors="replace")
         try:
-            value, healed = decode(data) if data else ([], False)
+            return decode_noted(data, self._notes, where) if data else []
         except NotJson as error:
             self._notes.break_off(where, f"its payload cannot be read: {error}")
             return None
-        if healed:
-            self._notes.change(where, "lone surrogates became U+FFFD")
-        return value
 
     def _payload(self, hash: Any) -> bytes:
         """Return the payload of a frame, empty for one without a hash. Raises: OSError, ValueError."""

@@ -18,10 +18,11 @@ from typing import Any
 
 from headish.errors import InvalidImport
 from headish.imports.archives import ZIP, Archive
-from headish.imports.cleaning import NotJson, decode
+from headish.imports.cleaning import NotJson, decode_noted
 from headish.imports.reader import ImportSource, SourceConversation
 from headish.imports.readers.services.inspect_samples import InspectSample
 from headish.imports.readers.shared.json_records import read_values
+from headish.imports.unpacking import peek
 from headish.values import shapes
 from headish.values.limits import IMPORT_LINE_BYTES
 
@@ -37,9 +38,8 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
 
     Raises: InvalidImport for an archive or JSON that cannot be read. A log in JSON is held in memory as a whole.
     """
-    beginning = given.file.read(len(ZIP))
-    given.file.seek(0)
-    for where, header, sample in _of_archive(given) if beginning == ZIP else _of_json(given):
+    is_archive = peek(given.file, len(ZIP)) == ZIP
+    for where, header, sample in _of_archive(given) if is_archive else _of_json(given):
         if not isinstance(sample, Mapping) or not isinstance(sample.get("messages"), list):
             given.notes.break_off(where, "a sample is an object with `messages`")
             continue
@@ -65,15 +65,12 @@ def _member(given: ImportSource, archive: Archive, member: str) -> Any:
             data = file.read(IMPORT_LINE_BYTES + 1)
         if len(data) > IMPORT_LINE_BYTES:
             raise NotJson(f"it is longer than {IMPORT_LINE_BYTES:,} bytes")
-        value, healed = decode(data)
+        return decode_noted(data, given.notes, member)
     except (NotJson, InvalidImport) as error:
         if isinstance(error, InvalidImport) and ("the extra" in error.reason or "its archive" in error.reason):
             raise  # no further member can be unpacked either: the extra is missing, or the allowance is used up
         given.notes.break_off(member, str(error))
         return None
-    if healed:
-        given.notes.change(member, "lone surrogates became U+FFFD")
-    return value
 
 
 def _of_json(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any], Any]]:

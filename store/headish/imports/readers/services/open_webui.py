@@ -23,6 +23,7 @@ from headish.imports.readers.shared import make
 from headish.imports.readers.shared.branching import cut
 from headish.imports.readers.shared.databases import SQLITE, ForeignFile, TooLargeValue, opened
 from headish.imports.readers.shared.json_records import milliseconds, read_values
+from headish.imports.unpacking import peek
 from headish.values import shapes
 
 FORMAT = "open-webui"
@@ -38,9 +39,7 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
 
     Raises: InvalidImport for a file that is neither, or is damaged.
     """
-    beginning = given.file.read(len(SQLITE))
-    given.file.seek(0)
-    records = _of_database(given) if beginning == SQLITE else read_values(given)
+    records = _of_database(given) if peek(given.file, len(SQLITE)) == SQLITE else read_values(given)
     for where, record in records:
         chat = _Chat.of(record, where, given)
         if chat is not None:

@@ -7,6 +7,7 @@ one path; where they differ, a branch begins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -63,41 +64,38 @@ class MessagePaths:
         return id
 
 
-Block = Mapping[str, Any]
-
-
-def cut(node: SourceMessage, blocks: Sequence[Block], key_of: Callable[[str], str | None]) -> list[SourceMessage]:
+def cut(
+    node: SourceMessage, blocks: Sequence[Any], key_of: Callable[[str], str | None], named: Mapping[str, Any] = {}
+) -> list[SourceMessage]:
     """Split a message into turns, each continuing the one before: one for each run of results, or of anything else.
 
     The last turn has the message's id, so that what continues the message continues it; the first has its key, the
-    others ``ID/2`` and on.
+    others ``ID/2`` and on. ``named`` is how the meta of those names the message.
     """
-    runs: list[list[Block]] = []
-    for block in blocks:
-        if runs and (block["type"] == "tool_result") == (runs[-1][-1]["type"] == "tool_result"):
-            runs[-1].append(block)
-        else:
-            runs.append([block])
+    runs = [list(run) for _, run in groupby(blocks, _is_result)]
     if len(runs) < 2:
         return [_as_tool(replace(node, content=list(blocks) or None), runs)]
     pieces: list[SourceMessage] = []
     # An answer may end with results, which have no reply: the counts belong to the turn before them.
-    counted = len(runs) - (runs[-1][-1]["type"] == "tool_result")
+    counted = len(runs) - _is_result(runs[-1][-1])
     for number, run in enumerate(runs, 1):
         piece = replace(
             node, id=node.id if number == len(runs) else f"{node.id}/{number}", content=run,
             parent=node.parent if number == 1 else f"{node.id}/{number - 1}",
             key=node.key if number == 1 else key_of(f"{node.id}/{number}"),
-            meta=node.meta if number == 1 else {"id": node.id, "piece": number},
+            meta=node.meta if number == 1 else {**(named or {"id": node.id}), "piece": number},
             reply=node.reply if number == counted else _uncounted(node.reply),
         )  # fmt: skip
         pieces.append(_as_tool(piece, [run]))
     return pieces
 
 
-def _as_tool(node: SourceMessage, runs: Sequence[Sequence[Block]]) -> SourceMessage:
-    is_tool = bool(runs) and runs[0][-1]["type"] == "tool_result"
-    return replace(node, role="tool", reply=None, hidden=node.hidden) if is_tool else node
+def _as_tool(node: SourceMessage, runs: Sequence[Sequence[Any]]) -> SourceMessage:
+    return replace(node, role="tool", reply=None) if runs and _is_result(runs[0][-1]) else node
+
+
+def _is_result(block: Any) -> bool:
+    return isinstance(block, Mapping) and block.get("type") == "tool_result"
 
 
 def _uncounted(reply: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES
-from headish.imports.cleaning import NotJson, decode
+from headish.imports.cleaning import NotJson, decode_noted
 from headish.imports.keeping.known import ExportMemory
 from headish.imports.notes import ImportNotes
 from headish.imports.source_files import Progress, read_lines
@@ -61,12 +61,10 @@ def read_items(
         if known is not None and known.skip(data):
             continue
         try:
-            value, healed = decode(data)
+            value = decode_noted(data, notes, where)
         except NotJson as error:
             notes.break_off(where, str(error))
             continue
-        if healed:
-            notes.change(where, "lone surrogates became U+FFFD")
         inner = value.get("conversations") if unwrap and isinstance(value, dict) else None
         # The bytes that were hashed hold many conversations, so they identify none.
         if isinstance(inner, list):

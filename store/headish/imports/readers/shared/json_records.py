@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from headish.content.strictjson import is_sound
 from headish.imports.archives import CHUNK_BYTES
-from headish.imports.cleaning import NotJson, decode
+from headish.imports.cleaning import HEALED, NotJson, decode
 from headish.imports.reader import ImportSource
 from headish.imports.readers.shared.json_arrays import read_items
 from headish.imports.source_files import LONG_LINE, read_lines
@@ -77,7 +77,7 @@ def _decoded_lines(given: ImportSource, *, grows: bool) -> Iterator[tuple[int, A
                 given.notes.leave_out(where, "half-written last line")
             continue
         if healed:
-            given.notes.change(where, "lone surrogates became U+FFFD")
+            given.notes.change(where, HEALED)
         yield number, value, not healed and is_sound(line, value)
 
 
