@@ -85,6 +85,18 @@ class TestShow:
                       "    (document notes.txt · text/plain · 9 bytes)\n    one\n    two\n"):  # fmt: skip
             assert words in shown
 
+    def test_a_name_that_a_model_gave_cannot_look_like_lines_of_the_command(self, headish: Command) -> None:
+        name = "get\rx\nkkkkkk user [main]"
+        call = {"type": "tool_use", "id": "c", "name": name, "input": {}}
+        result = {"type": "tool_result", "tool_use_id": "c", "name": name, "content": []}
+        file = {"type": "document", "name": "a\nb", "source": {"type": "base64", "media_type": "a/b", "data": ""}}
+        headish("add", json.dumps([call]), "--json-blocks", "--role", "assistant", "-b", "m")
+        headish("add", json.dumps([result]), "--json-blocks", "--role", "tool", "-c", "m")
+        headish("add", json.dumps([file]), "--json-blocks", "-c", "m")
+        shown = headish("show", "m~2", "m~1", "m").out
+        for line in ("(call get x kkkkkk user [main])", "(result of get x kkkkkk user [main])", "(document a b · a/b"):
+            assert f"\n    {line}" in shown, line
+
 
 class TestNeighbours:
     def test_heads_and_children_are_lists_of_turns(self, talked: Command) -> None:

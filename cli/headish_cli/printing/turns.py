@@ -88,11 +88,11 @@ def block_lines(block: ContentBlock) -> Iterator[str]:
             yield "(thinking)"
             yield from text.splitlines()
         case blocks.ToolUse(name=name):
-            yield f"(call {name})"
+            yield f"(call {one_line(name, None)})"
             yield from _arguments(block)
         case blocks.ToolResult(name=name, content=content):
             failed = ", failed" if block.is_error else ""
-            yield f"(result{' of ' + name if name else ''}{failed})"
+            yield f"(result{' of ' + one_line(name, None) if name else ''}{failed})"
             for part in content:
                 yield from block_lines(part)
         case blocks.Document():
@@ -100,7 +100,7 @@ def block_lines(block: ContentBlock) -> Iterator[str]:
         case blocks.Erased():
             yield f"({block})"
         case _:
-            yield f"({blocks.kind_of(block)})"
+            yield f"({one_line(blocks.kind_of(block), None)})"
             yield from _pretty(blocks.to_mapping(block))
 
 
@@ -114,7 +114,7 @@ def _document_lines(document: ContentBlock) -> Iterator[str]:
     media_type, data = getattr(source, "media_type", None) or "document", getattr(source, "data", None)
     # Base64 has four characters for three bytes; decoding megabytes for their number would be a waste.
     size = counted(len(data) * 3 // 4, "byte") if isinstance(data, str) else getattr(source, "url", None) or ""
-    yield f"(document {' · '.join(str(each) for each in (name, media_type, size) if each)})"
+    yield f"(document {' · '.join(one_line(str(each), None) for each in (name, media_type, size) if each)})"
     if isinstance(data, str) and media_type.startswith("text/"):
         try:
             yield from b64decode(data).decode().splitlines()
