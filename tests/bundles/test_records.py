@@ -42,17 +42,17 @@ NEXT = TURN._replace(id=SECOND, parents=(FIRST,), role="assistant", cache=True, 
 def write(key: bytes | None = None) -> bytes:
     file = BytesIO()
     writer = BundleWriter(file, BundleHeader(made_at=1), key)
-    writer.page([TURN, NEXT], "cursor")
+    writer.page(TurnColumns.of([TURN, NEXT]), "cursor")
     writer.end([SentName(b"main", SECOND, b"d" * 32)])
     return file.getvalue()
 
 
 def test_a_page_says_a_payload_once_and_a_parent_by_its_place() -> None:
-    page = to_page([TURN, NEXT], None)
+    page = to_page(TurnColumns.of([TURN, NEXT]), None)
     assert page.payloads == (PAYLOAD,)
     assert [each.parents for each in page.turns] == [(), (0,)]
     assert from_page(page, "x") == [TURN, NEXT]
-    assert to_page([NEXT], None).turns[0].parents == (FIRST,)
+    assert to_page(TurnColumns.of([NEXT]), None).turns[0].parents == (FIRST,)
 
 
 def test_the_frames_are_those_of_the_reference() -> None:
@@ -111,7 +111,7 @@ def test_a_head_comes_back_and_is_no_bundle() -> None:
 
 def test_a_frame_that_lists_more_than_any_that_is_written_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headish.bundles.streams.RECEIPTS_LIMIT_BYTES", 10)
-    one = to_page([TURN], None).turns[0]
+    one = to_page(TurnColumns.of([TURN]), None).turns[0]
     name, record = SentName(b"", "", b""), (b"", 0, 0, b"")
     cases: dict[str, tuple[BundleKind, object, str]] = {
         "payloads": (BundleKind.PAGE, WirePage((b"",) * 501, (one,)), "length <= 500"),
@@ -136,7 +136,7 @@ def test_a_frame_that_lists_more_than_any_that_is_written_is_refused(monkeypatch
 
 
 def test_turns_that_share_a_large_payload_are_counted_each() -> None:
-    one = to_page([TURN], None).turns[0]
+    one = to_page(TurnColumns.of([TURN]), None).turns[0]
     shared = WirePage((b"x" * 1024 * 1024,), (one,) * 201)
     with pytest.raises(InvalidBundle, match="the turns of a page have 210,763,776 bytes"):
         from_page(shared, "x")
@@ -151,7 +151,7 @@ def test_two_halves_of_a_payload_do_not_pass_for_two_payloads() -> None:
 
 @pytest.mark.parametrize("place", [1, 2, -1, 10**18])
 def test_a_turn_continues_only_what_stands_before_it(place: int) -> None:
-    page = to_page([TURN, NEXT], None)
+    page = to_page(TurnColumns.of([TURN, NEXT]), None)
     broken = replace(page, turns=(page.turns[0], replace(page.turns[1], parents=(place,))))
     with pytest.raises(InvalidBundle, match="continues what does not stand before it"):
         from_page(broken, "x")
@@ -164,7 +164,7 @@ def test_an_end_that_counts_other_turns_or_receipts_is_refused(end: BundleEnd) -
         writer = FrameWriter(file, BUNDLE)
         writer.write(BundleKind.HEADER, BundleHeader())
         writer.write(BundleKind.RECEIPT, b"{}")
-        writer.write(BundleKind.PAGE, to_page([TURN, NEXT], None))
+        writer.write(BundleKind.PAGE, to_page(TurnColumns.of([TURN, NEXT]), None))
         writer.write(BundleKind.END, end)
         list(BundleReader(BytesIO(file.getvalue()), "x").parts())
 
@@ -229,17 +229,17 @@ def test_what_no_reader_would_take_is_not_written(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(TooLarge, match="the receipts of a bundle"):
         writer.receipt(b"x")
     with pytest.raises(TooLarge, match="a frame"):
-        writer.page([TURN._replace(app=b"x" * 1000)])
+        writer.page(TurnColumns.of([TURN._replace(app=b"x" * 1000)]))
 
 
 def test_whose_a_turn_is_goes_with_it() -> None:
-    assert from_page(to_page([TURN._replace(foreign=True), NEXT], None), "x")[0].foreign
+    assert from_page(to_page(TurnColumns.of([TURN._replace(foreign=True), NEXT]), None), "x")[0].foreign
 
 
 @pytest.mark.parametrize("column", ["payload", "attributes", "inherited", "system", "app", "head"])
 def test_a_key_is_found_in_each_column_that_leaves(column: str) -> None:
     key = b"sk-" + b"a1B2c3D4e5F6g7H8i9J0"
-    assert [*find_keys([TURN, NEXT._replace(**{column: key}), TURN])] == [SECOND]
+    assert [*find_keys(TurnColumns.of([TURN, NEXT._replace(**{column: key}), TURN]))] == [SECOND]
 
 
 def test_words_that_were_checked_once_are_checked_again_where_one_is_another() -> None:
@@ -298,4 +298,4 @@ class _Sealed:
 
 
 def test_a_page_without_turns_is_one() -> None:
-    assert from_page(to_page([], None), "x") == []
+    assert from_page(to_page(TurnColumns.of([]), None), "x") == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from headish import Store, verify_bundle
-from headish.bundles.pages import from_page, to_page
+from headish.bundles.pages import read_page, to_page
 from headish.bundles.records import BundleKind
 from headish.bundles.streams import BundleReader
 
@@ -50,7 +50,7 @@ def test_it_is_written_with_the_same_bodies() -> None:
     reader = BundleReader(BytesIO(DATA), "x")
     assert reader.header.made_at == EXPECTED["made_at"]
     values = [reader.header, *(value for _, value in reader.parts())]
-    values[1] = to_page(from_page(values[1], "x"), None)
+    values[1] = to_page(read_page(values[1], "x"), None)
     bodies = list(_bodies(DATA))
     assert [kind for kind, _ in bodies] == [BundleKind.HEADER, BundleKind.PAGE, BundleKind.NAMES, BundleKind.END]
     assert [zlib.decompress(body) for _, body in bodies[:-1]] == [msgspec.msgpack.encode(each) for each in values]

@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from headish.bundles.heads import read_head, write_head
-from headish.bundles.pages import from_page
+from headish.bundles.pages import read_page
 from headish.bundles.records import BundleHeader, BundleKind
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.errors import InvalidBundle, RemoteTaken
@@ -269,7 +269,7 @@ def _as_another(signed: Path, place: Path) -> bytes:
         header = BundleReader(file, "a").header
     with signed.open("rb") as file:
         reader = BundleReader(file, "a")
-        pages = [from_page(value, "a") for kind, value in reader.parts() if kind is BundleKind.PAGE]
+        pages = [read_page(value, "a") for kind, value in reader.parts() if kind is BundleKind.PAGE]
     written = BytesIO()
     writer = BundleWriter(written, header)
     for page in pages:

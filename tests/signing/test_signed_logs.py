@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from headish.bundles.heads import read_head, write_head
-from headish.bundles.pages import from_page
+from headish.bundles.pages import read_page
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.errors import InvalidArgument, RemoteRolledBack, SigningFailed
 from headish.syncing import heads
@@ -234,7 +234,7 @@ def _forge(bundle: Path, place: Path, signature: bytes) -> None:
     """Put a receipt into a bundle that somebody signed, and have the head name it."""
     with bundle.open("rb") as file:
         reader = BundleReader(file, "a")
-        pages = [from_page(page, "a") for _, page in reader.parts()]
+        pages = [read_page(page, "a") for _, page in reader.parts()]
     with bundle.open("wb") as file:
         writer = BundleWriter(file, reader.header)
         writer.receipt(b"{}")

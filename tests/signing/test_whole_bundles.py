@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from headish import Store, rewrite_bundle, verify_bundle
-from headish.bundles.pages import from_page
+from headish.bundles.pages import read_page
 from headish.bundles.records import BundleKind
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.errors import InvalidArgument, InvalidBundle, NotSigned, SigningFailed
@@ -71,7 +71,7 @@ class TestABundleThatIsSignedAsAWhole:
             with open(tmp_path / "same header", "w+b") as file:
                 writer = BundleWriter(file, reader.header)
                 for _, page in parts:
-                    writer.page(list(from_page(page, "it")))
+                    writer.page(read_page(page, "it"))
                 writer.finish(lambda _: reader.signature)
                 file.seek(0)
                 others.append(file.read())
@@ -102,7 +102,7 @@ class TestABundleThatIsSignedAsAWhole:
             def change(writer: BundleWriter, parts: list[Any], sign: Any) -> None:
                 for kind, value in parts:
                     if kind is BundleKind.PAGE:
-                        writer.page(list(from_page(value, "it")))
+                        writer.page(read_page(value, "it"))
                 found = dict(parts)
                 writer.end(names(found[BundleKind.NAMES]), records(found[BundleKind.RECORDS]), (), sign)
 

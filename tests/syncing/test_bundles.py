@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headish import Store, verify_bundle
-from headish.bundles.pages import TurnRecord, to_page
+from headish.bundles.pages import TurnColumns, TurnRecord, to_page
 from headish.bundles.records import BUNDLE, BundleEnd, BundleHeader, BundleKind, SentName
 from headish.bundles.streams import BundleWriter
 from headish.content.frames import FrameWriter
@@ -176,7 +176,7 @@ class TestThereAndBack:
             with (tmp_path / name).open("wb") as file:
                 writer = BundleWriter(file, BundleHeader())
                 writer.receipt(encode_receipt(receipt))
-                writer.page([record._replace(**changes)])
+                writer.page(TurnColumns.of([record._replace(**changes)]))
                 writer.end()
             for refuse in (verify_bundle, there.bundles.apply):
                 with pytest.raises(InvalidBundle, match="lost its meta, and still has some"):
@@ -263,7 +263,7 @@ class TestRefused:
             with (tmp_path / "a").open("wb") as file:
                 writer = BundleWriter(file, BundleHeader())
                 for page in pages:
-                    writer.page(page)
+                    writer.page(TurnColumns.of(page))
                 writer.end()
             counted.clear()
             there.bundles.apply(tmp_path / "a")
@@ -336,13 +336,17 @@ class TestRefused:
 
         def check(name: str) -> None:
             turns, words = cases[name]
-            _write(tmp_path / name, lambda frames: frames.write(BundleKind.PAGE, to_page(turns, None)), len(turns))
+            _write(
+                tmp_path / name,
+                lambda frames: frames.write(BundleKind.PAGE, to_page(TurnColumns.of(turns), None)),
+                len(turns),
+            )
             with pytest.raises(InvalidBundle, match=words):
                 store.bundles.apply(tmp_path / name)
 
         assert failing(cases, check) == {}
         assert store.stats().turns == 0
-        _write(tmp_path / "good", lambda frames: frames.write(BundleKind.PAGE, to_page(good, None)), 2)
+        _write(tmp_path / "good", lambda frames: frames.write(BundleKind.PAGE, to_page(TurnColumns.of(good), None)), 2)
         assert store.bundles.apply(tmp_path / "good").stored == 2
 
     def test_numbers_that_no_store_reaches_store_nothing(self, store: Store, tmp_path: Path) -> None:
@@ -450,7 +454,7 @@ class TestRefused:
         names = [SentName(each, turn.id, b"") for each in (b"..", b"\x1b[2J", b"\xff", b"fine")]
         with (tmp_path / "b").open("wb") as file:
             writer = BundleWriter(file, BundleHeader())
-            writer.page([record])
+            writer.page(TurnColumns.of([record]))
             writer.end(names)
         outcomes = [each.outcome for each in there.bundles.apply(tmp_path / "b").names]
         assert outcomes == ["refused", "refused", "refused", "made"]
@@ -466,7 +470,7 @@ class TestRefused:
         [record] = _records(here, tmp_path)
         with (tmp_path / "b").open("wb") as file:
             writer = BundleWriter(file, BundleHeader())
-            writer.page([record])
+            writer.page(TurnColumns.of([record]))
             writer.end([SentName(each.encode(), turn.id, b"") for each in (*hidden, "topic/main", "question")])
         outcomes = [each.outcome for each in there.bundles.apply(tmp_path / "b").names]
         assert outcomes == ["refused"] * 5 + ["made"] * 2
@@ -515,7 +519,7 @@ class TestRefused:
             with (tmp_path / name).open("wb") as file:
                 writer = BundleWriter(file, BundleHeader())
                 for page in pages[name]:
-                    writer.page(page)
+                    writer.page(TurnColumns.of(page))
                 writer.end()
             with pytest.raises(InvalidBundle, match=r"twice|no receipt lists it so"):
                 verify_bundle(tmp_path / name)
@@ -524,7 +528,7 @@ class TestRefused:
 
 
 def test_a_page_without_turns_stores_nothing(tmp_path: Path) -> None:
-    _write(tmp_path / "x", lambda frames: frames.write(BundleKind.PAGE, to_page([], None)), 0)
+    _write(tmp_path / "x", lambda frames: frames.write(BundleKind.PAGE, to_page(TurnColumns.of([]), None)), 0)
     with Store.open(tmp_path / "there.db") as store:
         assert store.bundles.apply(tmp_path / "x").stored == 0
 
@@ -535,7 +539,7 @@ def _records(store: Store, folder: Path) -> list[TurnRecord]:
 
     def read(connection: Any) -> list[TurnRecord]:
         last = read_counter(connection, store._number).seq
-        return [each for page in Departing(connection, store._number).since(Span(0, last)) for each in page]
+        return [each for page in Departing(connection, store._number).since(Span(0, last)) for each in page.records()]
 
     return store._backend.read(read)
 

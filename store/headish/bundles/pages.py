@@ -59,19 +59,22 @@ class TurnColumns:
     def record(self, at: int) -> TurnRecord:
         return TurnRecord(*[each[at] for each in self.all])
 
+    def records(self) -> list[TurnRecord]:
+        return [*map(TurnRecord._make, zip(*self.all, strict=True))]
+
+    def part(self, begin: int, payloads: Sequence[bytes | None]) -> TurnColumns:
+        """The turns from an index on, with these payloads, one for each."""
+        ids, parents, _, *others = [each[begin : begin + len(payloads)] for each in self.all]
+        return TurnColumns((ids, parents, payloads, *others))
+
     def size_bytes(self) -> int:
         """The bytes of all payloads."""
         return sum([len(each) for each in self.payloads if each is not None])
 
 
-def as_records(*columns: Iterable[Any]) -> list[TurnRecord]:
-    """Make records from columns in the order of the fields. Making them one by one takes three times as long."""
-    return [*map(TurnRecord._make, zip(*columns, strict=True))]
-
-
-def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:
+def to_page(turns: TurnColumns, cursor: str | None) -> WirePage:
     """Make a page of turns. It has equal payloads once."""
-    ids, parents, contents, hashes, *others = zip(*turns, strict=True) if turns else ((),) * 4
+    ids, parents, contents, hashes, *others = turns.all
     places = {id: place for place, id in enumerate(ids)}
     payloads = {hash: payload for hash, payload in zip(hashes, contents, strict=True) if payload is not None}
     index_of = {hash: place for place, hash in enumerate(payloads)}
@@ -90,7 +93,7 @@ def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:
 
 def from_page(page: WirePage, file: str) -> list[TurnRecord]:
     """Read the turns of a page. Raises: InvalidBundle."""
-    return as_records(*read_page(page, file).all)
+    return read_page(page, file).records()
 
 
 def read_page(page: WirePage, file: str) -> TurnColumns:

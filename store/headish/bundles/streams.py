@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from headish.bundles.pages import TurnRecord, to_page
+from headish.bundles.pages import TurnColumns, to_page
 from headish.bundles.records import (
     BUNDLE,
     FEATURES,
@@ -65,11 +65,11 @@ class BundleWriter:
         self._covered.append(hash_payload(receipt))
         self.receipts += 1
 
-    def page(self, turns: Sequence[TurnRecord], cursor: str | None = None) -> None:
+    def page(self, turns: TurnColumns, cursor: str | None = None) -> None:
         """Append turns, parents before children, and the sender's cursor after them."""
         self._frames.write(BundleKind.PAGE, to_page(turns, cursor))
         self.turns += len(turns)
-        self._covered += [each.seal for each in turns]
+        self._covered += turns.seals
 
     def end(
         self,

@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 
 from msgspec.structs import astuple
 
-from headish.bundles.pages import TurnRecord, as_records
+from headish.bundles.pages import TurnColumns
 from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, WireLeft, record_as_sent
 from headish.content.frames import FRAME_BYTES
 from headish.content.receipts import encode_receipt
@@ -37,8 +37,8 @@ from headish.values.turns import DOCUMENT
 
 NAMES_READ = 1000
 _SEQ, _ID = StoredTurn.__struct_fields__.index("seq"), StoredTurn.__struct_fields__.index("id")
-# Nearly every turn has nothing in these five columns: one comparison spares looking through them.
-_NOTHING = (None,) * 5
+_BESIDE = ("attributes", "inherited", "system", "app", "head")
+"""The columns beside the payload in which a key may be."""
 
 
 class Span(NamedTuple):
@@ -65,19 +65,19 @@ class Departing:
         self._receipts: dict[int, Receipt] = {}
         self._referred: dict[TurnId, None] = {}
 
-    def since(self, span: Span) -> Iterator[list[TurnRecord]]:
+    def since(self, span: Span) -> Iterator[TurnColumns]:
         """The turns of a span in pages, in commit order. Raises: CorruptTurn."""
         for rows in self._rows_of(span):
             yield from self._in_pages(rows)
 
-    def picked(self, seqs: Sequence[int]) -> Iterator[list[TurnRecord]]:
+    def picked(self, seqs: Sequence[int]) -> Iterator[TurnColumns]:
         """The turns with these ascending commit numbers, in pages, in that order. Raises: CorruptTurn."""
         for start in range(0, len(seqs), PAGE_TURNS):
             yield from self._in_pages(spoken_with(*self._source, seqs[start : start + PAGE_TURNS]))
 
-    def receipts_of(self, pages: Iterable[Sequence[TurnRecord]]) -> list[bytes]:
+    def receipts_of(self, pages: Iterable[TurnColumns]) -> list[bytes]:
         """The receipts of the erased turns in pages, as they are stored."""
-        receipt_ids = {each.erased for page in pages for each in page}
+        receipt_ids = set().union(*[page.column("erased") for page in pages])
         return [encode_receipt(each) for each in self._receipts.values() if each.id in receipt_ids]
 
     def required_by(self, span: Span, spoken_of: Iterable[TurnId]) -> list[TurnId]:
@@ -106,7 +106,7 @@ class Departing:
         skipped = arrived_with([each for each in arrivals if _is_from(each, span)], (row[_SEQ] for row in rows))
         return [row for row in rows if row[_SEQ] not in skipped]
 
-    def leading_to(self, ends: Sequence[Place]) -> Iterator[list[TurnRecord]]:
+    def leading_to(self, ends: Sequence[Place]) -> Iterator[TurnColumns]:
         """The turns that lead to ``ends``, in walk order, and the documents that they refer to, unless a document
         continues a turn that is not sent. Raises: CorruptTurn."""
         sent: set[TurnId] = set()
@@ -117,7 +117,7 @@ class Departing:
             yield page
         yield from self._documents(sent, alone=False)
 
-    def _documents(self, sent: set[TurnId], *, alone: bool) -> Iterator[list[TurnRecord]]:
+    def _documents(self, sent: set[TurnId], *, alone: bool) -> Iterator[TurnColumns]:
         """The documents that sent turns refer to: with ``alone`` those that continue nothing, else those that continue
         sent turns only."""
         referred = turns_by_ids(*self._source, [each for each in self._referred if each not in sent])
@@ -128,7 +128,7 @@ class Departing:
             if not before if alone else sent.issuperset(before):
                 yield from self._walk([stored.place], sent)
 
-    def _walk(self, ends: Sequence[Place], sent: set[TurnId]) -> Iterator[list[TurnRecord]]:
+    def _walk(self, ends: Sequence[Place], sent: set[TurnId]) -> Iterator[TurnColumns]:
         for segment in arrange(ends, read_links_of(*self._source, ends)):
             for low in range(segment.low, segment.high + 1, PAGE_TURNS):
                 part = Segment(segment.chain, low, min(segment.high, low + PAGE_TURNS - 1))
@@ -141,33 +141,33 @@ class Departing:
                     self._note_documents(page)
                     yield page
 
-    def _note_documents(self, page: Sequence[TurnRecord]) -> None:
-        for each in page:
-            if each.payload is not None and each.type != DOCUMENT and (referred := referred_by(each.payload)):
+    def _note_documents(self, page: TurnColumns) -> None:
+        for payload, type in zip(page.payloads, page.types, strict=True):
+            if payload is not None and type != DOCUMENT and (referred := referred_by(payload)):
                 self._referred |= dict.fromkeys(referred)
 
-    def _in_pages(self, rows: Sequence[Row]) -> Iterator[list[TurnRecord]]:
-        """Records in pages of about ``FRAME_BYTES``; a larger payload is in a page of its own."""
-        page: list[TurnRecord] = []
-        size = 0
-        for at, record in enumerate(self._records_of(rows) if rows else ()):
-            payload = record.payload
-            if payload is None and record.erased is None:
+    def _in_pages(self, rows: Sequence[Row]) -> Iterator[TurnColumns]:
+        """Pages of about ``FRAME_BYTES``; a larger payload is in a page of its own."""
+        if not rows:
+            return
+        turns = self._columns_of(rows)
+        begin = size = 0
+        payloads: list[bytes | None] = []
+        for at, (payload, erased) in enumerate(zip(turns.payloads, turns.column("erased"), strict=True)):
+            if payload is None and erased is None:
                 payload = self._read_large(rows[at])
-                record = record._replace(payload=payload)
             length = len(payload or b"")
-            if size + length > FRAME_BYTES and page:
+            if size + length > FRAME_BYTES and payloads:
                 self.reached = rows[at - 1][_SEQ]  # before the yield: the reader may stop there
-                yield page
-                page, size = [], 0
-            page.append(record)
+                yield turns.part(begin, payloads)
+                begin, size, payloads = at, 0, []
+            payloads.append(payload)
             size += length
-        if page:
-            self.reached = rows[-1][_SEQ]
-            yield page
+        self.reached = rows[-1][_SEQ]
+        yield turns.part(begin, payloads)
 
-    def _records_of(self, rows: Sequence[Row]) -> list[TurnRecord]:
-        """Rows as records, without the large payloads. It works by columns, so that no Python code runs per turn."""
+    def _columns_of(self, rows: Sequence[Row]) -> TurnColumns:
+        """Rows as turns, without the large payloads."""
         (
             chains, positions, seqs, ids, roles, types, content_types, caches, attributes, inherited, systems, digests,
             hashes, seals, heads, apps, erasures, keys, superseded, payloads,
@@ -179,11 +179,13 @@ class Departing:
                 receipt = self._receipt(number, ids[at])
                 receipts[at] = receipt.id
                 left[at] = WireLeft(digests[at], keys[at], superseded[at]) if receipt.meta else None
-        return as_records(
-            ids, self._parents_of(ids, [*zip(chains, positions, strict=True)]), payloads, hashes, seals, roles, types,
-            content_types, map(bool, caches), attributes, inherited, systems, apps, heads, receipts, left,
-            map(self._foreign_among(seqs).__contains__, seqs),
-        )  # fmt: skip
+        parents = self._parents_of(ids, [*zip(chains, positions, strict=True)])
+        is_cached = [*map(bool, caches)]
+        is_foreign = [*map(self._foreign_among(seqs).__contains__, seqs)]
+        return TurnColumns((
+            ids, parents, payloads, hashes, seals, roles, types, content_types, is_cached, attributes, inherited,
+            systems, apps, heads, receipts, left, is_foreign,
+        ))  # fmt: skip
 
     def _parents_of(self, ids: Sequence[TurnId], places: Sequence[tuple[int, int]]) -> list[tuple[TurnId, ...]]:
         """The parents of each turn. Most turns follow one that is read with them; one statement finds the others'."""
@@ -223,14 +225,14 @@ class Departing:
         return self._receipts[number]
 
 
-def take_pages(pages: Iterable[list[TurnRecord]], limit_bytes: int) -> tuple[list[list[TurnRecord]], bool]:
+def take_pages(pages: Iterable[TurnColumns], limit_bytes: int) -> tuple[list[TurnColumns], bool]:
     """Take pages until their payloads exceed ``limit_bytes`` together. Returns them, the exceeding one included, and
     whether the limit was exceeded."""
-    taken: list[list[TurnRecord]] = []
+    taken: list[TurnColumns] = []
     size = 0
     for page in pages:
         taken.append(page)
-        size += sum(len(each.payload or b"") for each in page)
+        size += page.size_bytes()
         if size > limit_bytes:
             return taken, True
     return taken, False
@@ -261,16 +263,21 @@ def all_records(connection: Connection, space: int) -> list[SentRecord]:
     return records
 
 
-def find_keys(turns: Sequence[TurnRecord]) -> list[TurnId]:
+def find_keys(turns: TurnColumns) -> list[TurnId]:
     """The ids of the turns whose content or record contains text with the shape of a key.
 
     Cost: one search over the texts of all turns together.
     """
-    with_key = {turns[place].id for place in find_shaped([turn.payload or b"" for turn in turns])}
-    # Fields 9 to 13 (``attributes`` to ``head``) are the rest of the record, in which a key may be, too.
-    beside = [(turn.id, each) for turn in turns if turn[9:14] != _NOTHING for each in turn[9:14] if each]
+    with_key = {turns.ids[place] for place in find_shaped([each or b"" for each in turns.payloads])}
+    beside = [
+        (id, each)
+        for column in map(turns.column, _BESIDE)
+        if column.count(None) < len(turns)
+        for id, each in zip(turns.ids, column, strict=True)
+        if each
+    ]
     with_key |= {beside[place][0] for place in find_shaped([each for _, each in beside])}
-    return [turn.id for turn in turns if turn.id in with_key] if with_key else []
+    return [id for id in turns.ids if id in with_key] if with_key else []
 
 
 def find_said_keys(names: Iterable[SentName], records: Iterable[SentRecord]) -> Iterator[str]:
@@ -283,9 +290,9 @@ def find_said_keys(names: Iterable[SentName], records: Iterable[SentRecord]) -> 
             yield hide_secrets(stored_name(record.subject))
 
 
-def keeps_path(turn: TurnRecord) -> bool:
-    """Whether a document records its path on the machine that stored it."""
-    return turn.system is not None and b'"original_path"' in turn.system
+def count_paths(turns: TurnColumns) -> int:
+    """The number of documents that record their path on the machine that stored them."""
+    return sum([b'"original_path"' in each for each in turns.column("system") if each is not None])
 
 
 def _holds_key(data: bytes) -> bool:

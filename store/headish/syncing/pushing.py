@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
-from headish.bundles.pages import TurnRecord
+from headish.bundles.pages import TurnColumns
 from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature
 from headish.bundles.streams import BundleWriter
 from headish.database.query import Connection
@@ -54,7 +54,7 @@ class _Gathered(NamedTuple):
 
     header: BundleHeader
     receipts: Sequence[bytes]
-    pages: Sequence[Sequence[TurnRecord]]
+    pages: Sequence[TurnColumns]
     signatures: Sequence[SentSignature]
     end: Position
     signed: int
@@ -171,8 +171,8 @@ def _gather(connection: Connection, space: int, remote: OpenRemote) -> _Gathered
     signatures = _signatures_behind(connection, space, remote) if high == end.seq else []
     if not pages and not receipts and not signatures:  # only names moved, or the new turns came from this remote
         return _read_said(connection, space)
-    inside = {each.id for page in pages for each in page}
-    outside = dict.fromkeys(parent for page in pages for each in page for parent in each.parents)
+    inside = {id for page in pages for id in page.ids}
+    outside = dict.fromkeys(id for page in pages for parents in page.parents for id in parents)
     outside |= dict.fromkeys(TurnId(each.turn) for each in signatures)
     own = remote.state.own
     header = BundleHeader(

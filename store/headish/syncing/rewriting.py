@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from msgspec.structs import replace
 
-from headish.bundles.pages import TurnRecord, from_page
+from headish.bundles.pages import TurnColumns, TurnRecord, from_page
 from headish.bundles.records import BundleKind, SentName, SentRecord, SentSignature, WireLeft
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.hashes import hash_key
@@ -73,7 +73,7 @@ class Rewriting:
                 rewritten = [self._without(record, reader.name) for record in page]
                 # ``is``: ``_without`` returns the record itself unless it took something.
                 erased += sum(now is not before for now, before in zip(rewritten, page, strict=True))
-                writer.page(rewritten, value.cursor)
+                writer.page(TurnColumns.of(rewritten), value.cursor)
             elif kind is BundleKind.NAMES:
                 names = [each for each in value if each.turn not in self._gone]
                 # The record of a conversation is found by its name, which goes with the name.

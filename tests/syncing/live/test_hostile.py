@@ -35,6 +35,7 @@ from headish.bundles.live import (
     Wanted,
     Welcome,
 )
+from headish.bundles.pages import TurnColumns
 from headish.bundles.records import SentRecord
 from headish.content.frames import FrameWriter
 from headish.errors import (
@@ -232,7 +233,7 @@ class TestACaller:
     def test_that_sends_what_it_altered(self, ends: Ends) -> None:
         desk, box = ends
         pages = pages_of(desk.store, 1)
-        altered = [[each._replace(role="system") for each in page] for page in pages]
+        altered = [TurnColumns.of([each._replace(role="system") for each in page.records()]) for page in pages]
 
         def work(wire: Wire) -> None:
             greeted(wire)

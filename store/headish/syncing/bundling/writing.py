@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
-from headish.bundles.pages import TurnRecord
+from headish.bundles.pages import TurnColumns
 from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature
 from headish.bundles.streams import BundleWriter
 from headish.content.receipts import decode_receipt
@@ -18,7 +18,7 @@ from headish.rows.signatures import all_signatures, signatures_of
 from headish.rows.threads.ranges import ids_of_ranges
 from headish.rows.threads.walks import read_links_of
 from headish.rows.upkeep.receipts import all_receipts
-from headish.syncing.departing import Departing, Span, all_names, all_records, find_keys, find_said_keys, keeps_path
+from headish.syncing.departing import Departing, Span, all_names, all_records, count_paths, find_keys, find_said_keys
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.places import Place
@@ -62,10 +62,10 @@ class _Scanned:
         self.paths = 0
         self._progress = progress
 
-    def through(self, pages: Iterator[list[TurnRecord]]) -> Iterator[list[TurnRecord]]:
+    def through(self, pages: Iterator[TurnColumns]) -> Iterator[TurnColumns]:
         for page in pages:
             self.keys += find_keys(page)
-            self.paths += sum([keeps_path(each) for each in page if each.system is not None])
+            self.paths += count_paths(page)
             yield page
             if self._progress:
                 self._progress(len(page))
@@ -134,7 +134,7 @@ def write_part(
     signatures: list[SentSignature] = []
     for page in scanned.through(departing.leading_to(part.ends)):
         writer.page(page)
-        signatures += map(as_sent, signatures_of(connection, space, [each.id for each in page]))
+        signatures += map(as_sent, signatures_of(connection, space, page.ids))
     return _list(writer, end, scanned, part.names, part.records, signatures)
 
 

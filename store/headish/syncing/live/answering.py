@@ -39,7 +39,7 @@ from headish.bundles.live import (
     Wanted,
     Welcome,
 )
-from headish.bundles.pages import TurnRecord
+from headish.bundles.pages import TurnColumns
 from headish.bundles.records import PAGE_TURNS, SentName
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidBundle, ReadOnly, RemoteUnavailable
@@ -232,7 +232,7 @@ class Answering:
         return self._target.backend.read(lambda connection: str(find_end(connection, space).cursor))
 
 
-def read_pages(connection: Connection, space: int, seqs: Sequence[int]) -> tuple[list[bytes], list[list[TurnRecord]]]:
+def read_pages(connection: Connection, space: int, seqs: Sequence[int]) -> tuple[list[bytes], list[TurnColumns]]:
     """Return the receipts of the erased turns, and pages with the first of the given turns, of about ``BATCH_BYTES``.
 
     Raises: CorruptTurn.

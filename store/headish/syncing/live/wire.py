@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import IntEnum
 from typing import Any, NoReturn, TypeVar
@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 from msgspec import Struct
 
 from headish.bundles.live import BODIES, KINDS, LIVE, Hello, LiveKind, LiveRefusal, Nothing, Welcome
-from headish.bundles.pages import TurnRecord
+from headish.bundles.pages import TurnColumns
 from headish.bundles.records import BundleHeader, BundleKind
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter, read_frames
@@ -71,7 +71,7 @@ class Talk(ABC):
         self.send(question)
         return self.receive(answer)
 
-    def send_bundle(self, receipts: Iterable[bytes], pages: Iterable[Sequence[TurnRecord]]) -> int:
+    def send_bundle(self, receipts: Iterable[bytes], pages: Iterable[TurnColumns]) -> int:
         """Send receipts and turns as a bundle. Returns how many turns it has."""
         with self._saying() as frames:
             writer = BundleWriter(frames, BundleHeader())
