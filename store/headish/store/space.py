@@ -225,10 +225,14 @@ class Space:
             lambda connection: work(connection, [find_place(connection, self._number, each) for each in parsed])
         )
 
-    def _as_turn(self, appended: Appended) -> Turn:
-        from headish.history.reading.decode import make_turn
+    def _as_turn(self, stored: Appended | StoredTurn) -> Turn:
+        """The turn that was stored now, or the one that was found stored before."""
+        from headish.history.reading.decode import complete_turn, make_turn
+        from headish.history.writing.append import Appended
 
-        return make_turn(appended.turn, appended.continues, self._options_at)
+        if isinstance(stored, Appended):
+            return make_turn(stored.turn, stored.continues, self._options_at)
+        return self._read_by(complete_turn, stored, self._options_at)
 
     def _check_writable(self) -> None:
         """Refuse a read-only store before a verb reads, calls or runs anything. Raises: ReadOnly, Closed."""

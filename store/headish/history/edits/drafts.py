@@ -6,21 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headish.content import encoding, strictjson
 from headish.content.drafts import Draft
 from headish.content.encoding import Content
 from headish.content.facts import Facts
 from headish.content.forms.parts import without_form
-from headish.content.hashes import DigestFields, hash_payload
+from headish.content.hashes import hash_payload
 from headish.errors import InvalidArgument, TooLarge
 from headish.history.reading.decode import read_blocks, read_mapping
+from headish.history.writing.keys import said_by
 from headish.rows.turns import StoredTurn
 from headish.values.blocks import ContentBlock, Text
 from headish.values.ids import TurnId, time_of
 from headish.values.places import Place
 from headish.values.times import milliseconds_of
-from headish.values.turns import BLOCKS_TYPE, DOCUMENT, reply_of, said_of
+from headish.values.turns import DOCUMENT, reply_of, said_of
 
 Edit = Content | bytes
 """The new content of an edit: text, blocks, or the bytes of a document."""
@@ -113,18 +115,6 @@ def copied_draft(
     return _draft(stored, payload, continues, system, facts, attributes)
 
 
-def said_of_turn(stored: StoredTurn, hash: bytes, attributes: bytes | None = None) -> DigestFields:
-    """The digest fields of a stored turn, with the hash of another payload."""
-    return DigestFields(
-        role=stored.role,
-        hash=hash,
-        type=stored.type,
-        content_type=stored.content_type or BLOCKS_TYPE,
-        document_name=read_mapping(stored, "system").get("document_name") if stored.type is not None else None,
-        attributes=attributes or stored.attributes,
-    )
-
-
 def text_blocks(blocks: Sequence[ContentBlock], turn_id: TurnId) -> tuple[int, int]:
     """The range of the text blocks of a turn: the index of the first, and the index after the last.
 
@@ -167,7 +157,7 @@ def _draft(
 ) -> Draft:
     return Draft(
         payload=payload,
-        said=said_of_turn(stored, hash_payload(payload), attributes),
+        said=replace(said_by(stored), hash=hash_payload(payload), attributes=attributes or stored.attributes),
         continues=tuple(continues),
         moves=False,  # the last draft of an edit moves the name, and only that one
         cache=bool(stored.cache),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
@@ -237,7 +236,7 @@ def _names_nobody(space: Space, headishes: list[TurnId], given: Mapping[str, Any
     if given.keys() & {"to", "ptr"} or pointer_named(acting_options(space, headishes)) is not None:
         return False
     model = given.get("model")
-    return model is None or space._read(partial(pointer_as_model, space=space._number, model=model)) is None
+    return model is None or space._read_by(pointer_as_model, model) is None
 
 
 def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, options: CallOptions) -> Answer:
@@ -298,7 +297,7 @@ def _limits_of(space: Space, asked: Request) -> Mapping[str, float]:
     if asked.ptr is None:
         return {}
     try:
-        return space._read(partial(find_pointer, space=space._number, name=asked.ptr.encode())).timeouts
+        return space._read_by(find_pointer, asked.ptr.encode()).timeouts
     # The pointer was removed after the request was made; the request itself still holds.
     except UnknownPointer:
         return {}
@@ -321,9 +320,9 @@ def _check_asked(
             raise UnknownPointer(None)
         ptr_to_set = stored_name(ptr_name) if pointer_named(options) is None else None
     if ptr_name is not None:
-        space._read(partial(find_pointer, space=space._number, name=ptr_name))
+        space._read_by(find_pointer, ptr_name)
     for server in servers or ():
-        space._read(partial(find_tools, space=space._number, server=check_name(server, "server")))
+        space._read_by(find_tools, check_name(server, "server"))
     return ptr_to_set
 
 

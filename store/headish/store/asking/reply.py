@@ -13,7 +13,6 @@ from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import InputError, InvalidArgument, UnknownStream, Unrepresentable
 from headish.history.definitions import pointer_named, tools_served
-from headish.history.reading.decode import complete_turn
 from headish.history.reading.options import fold_options
 from headish.history.reading.walk import walk_inherited
 from headish.history.writing.append import Appended, Written
@@ -229,10 +228,7 @@ def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
             streams.close_stream(connection, space._number, locked.id, FINISHED, appended.turn.id)
         return appended
 
-    stored = space._store(work)
-    if isinstance(stored, Appended):
-        return space._as_turn(stored)
-    return space._read_by(complete_turn, stored, space._options_at)
+    return space._as_turn(space._store(work))
 
 
 def _behind(connection: Connection, space: Space, about: About, found: StoredStream | None) -> About:

@@ -112,8 +112,7 @@ class Streams(SpacePart):
         return tuple(recovered)
 
     def _open(self) -> builtins.list[StoredStream]:
-        space = self._space
-        return space._read(lambda connection: streams.open_streams(connection, space._number))
+        return self._space._read_by(streams.open_streams)
 
     def _recover(self, found: StoredStream, *, force: bool) -> Turn | None:
         """Make the turn of a stream whose writer is gone; return None if another process was quicker, or if the writer
@@ -121,7 +120,7 @@ class Streams(SpacePart):
         from headish.store.answers.reading import decode_stream, fitting_draft, read_stream  # late: rarely needed
 
         space = self._space
-        chunks = space._read(lambda connection: streams.journal_of(connection, space._number, found.id))
+        chunks = space._read_by(streams.journal_of, found.id)
         about, events = decode_stream(found, chunks)
         reply = with_own_names(space, about, read_stream(about, events))
         draft = fitting_draft(about, reply, space._payload_limit_bytes)

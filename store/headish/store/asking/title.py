@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from headish.content.excerpts import one_line
@@ -33,7 +32,7 @@ def ask_title(space: Space, headish: str = "@", *, ptr: str) -> str:
     Raises: UnknownTurn, UnknownPointer; CallError; InvalidReply for an answer without a text.
     """
     name = check_name(ptr, "provider pointer")
-    pointer = space._read(partial(find_pointer, space=space._number, name=name))
+    pointer = space._read_by(find_pointer, name)
     recent = [message for _, message in messages(space, headish, limit=TURNS_SHOWN)]
     excerpt = "\n\n".join(f"{each.role}: {each.text[:CHARACTERS_SHOWN]}" for each in recent if each.text)
     question = Message(role="user", content=(Text(ASKED + excerpt),))

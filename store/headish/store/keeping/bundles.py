@@ -76,8 +76,7 @@ class Bundles(SpacePart):
             raise InvalidArgument("a key signs: give sign=True, too")
         target = os.fspath(path)
         with whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as file:
-            sent = self._space._read(partial(_write, space=self._space._number, file=file, cursor=cursor, asked=parsed,
-                                             progress=progress, signed=sign))  # fmt: skip
+            sent = self._space._read_by(_write, file=file, cursor=cursor, asked=parsed, progress=progress, signed=sign)
             if (sent.keys or sent.said) and not allow_secrets:
                 raise self._secrets(sent)
             # Outside of the transaction: a person may have to touch a key.

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator
 from copy import copy
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -170,7 +169,7 @@ def _follow(
     reader = _Reader(space, wanted, cursor)
     pause, is_live, last_yield = SHORTEST_PAUSE, False, time.monotonic()
     while True:
-        page = space._read(partial(read_page, space=space._number, after=reader.at))
+        page = space._read_by(read_page, reader.at)
         for change in reader.changes(page):
             yield change
             pause, last_yield = SHORTEST_PAUSE, time.monotonic()
@@ -264,7 +263,7 @@ class _Reader:
         for segment in space._read_by(find_brought, old, new):
             for low in range(segment.low, segment.high + 1, PAGE):
                 part = Segment(segment.chain, low, min(segment.high, low + PAGE - 1))
-                turns = space._read(partial(read_brought, space=space._number, segment=part))
+                turns = space._read_by(read_brought, part)
                 others = [each for each in turns if not isinstance(what, StoredTurn) or each.seq != what.seq]
                 for turn in self._complete(others).values():
                     yield TurnChange(str(at.cursor), turn.time, turn)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -122,13 +121,13 @@ def verify_all(backend: Backend, progress: Progress | None = None) -> dict[str, 
 def _all_replies(space: Space) -> Iterator[CountedReply]:
     """Yield the space's replies, a page at a time; an answer that grew between two imports comes in its last
     version."""
-    halves = space._read(partial(outgrown_in_space, space=space._number))
+    halves = space._read_by(outgrown_in_space)
     seq: int | None = 0
     while seq is not None:
-        page, seq = space._read(partial(read_page, space=space._number, seq=seq))
+        page, seq = space._read_by(read_page, seq=seq)
         yield from (each for each in page if each.id not in halves)
     # Some programs learn the usage of an answer later, when its turn cannot change any more: it is in an object.
     after: bytes | None = b""
     while after is not None:
-        page, after = space._read(partial(read_later_page, space=space._number, after=after))
+        page, after = space._read_by(read_later_page, after=after)
         yield from page

@@ -11,7 +11,6 @@ from headish.content.drafts import DocumentOptions, Draft, TurnOptions, make_doc
 from headish.content.encoding import Content
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, TooLarge, shown
-from headish.history.reading.decode import complete_turn
 from headish.history.writing.append import Appended, Written, append_batch, append_behind
 from headish.history.writing.tips import NOTHING, End, Left, append_remembered, is_plain, remember
 from headish.rows.counters import SpaceNumbers
@@ -143,10 +142,7 @@ def _add_once(space: Space, draft: Draft, puts: Sequence[Put] = ()) -> Turn:
             put_object(connection, space._number, put)
         return stored
 
-    stored = space._store(work)
-    if isinstance(stored, Appended):
-        return space._as_turn(stored)
-    return space._read_by(complete_turn, stored, space._options_at)
+    return space._as_turn(space._store(work))
 
 
 def _read_document(

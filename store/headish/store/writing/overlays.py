@@ -11,10 +11,8 @@ from headish.errors import CallError, InvalidArgument, InvalidReply, SummaryFail
 from headish.history.definitions import find_pointer
 from headish.history.overlays.covering import put_in_place, read_covered
 from headish.history.overlays.laying import Blocks, Covering, OverlayPlan, Write, find_covered, lay
-from headish.history.reading.decode import complete_turn
 from headish.history.windows.states import HIDE, KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
 from headish.history.windows.view import SeenThread
-from headish.rows.turns import StoredTurn
 from headish.store.call_options import CallOptions
 from headish.store.reading.tokens import Count, max_tokens_of, measure_thread, room_for_request
 from headish.store.space import Space
@@ -223,8 +221,6 @@ def _lay(space: Space, wanted: OverlayPlan, write: Write) -> Turn | None:
     space._check_writable()
     limit_bytes = space._payload_limit_bytes
     laid = space._store(lambda connection, mint: lay(connection, space._number, wanted, write, limit_bytes, mint))
-    if isinstance(laid, StoredTurn):
-        return space._read_by(complete_turn, laid, space._options_at)
     return None if laid is None else space._as_turn(laid)
 
 
