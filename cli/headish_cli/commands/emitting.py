@@ -46,11 +46,9 @@ DROPPED = "the transcript does not say so"
 @click.option("--tight", is_flag=True, help="v0.1: no line break before <|im_end|> where headish writes a message.")
 @click.option("--bos", default="[BOS]", help="v0.1: the base model's token for the beginning.")
 @click.option("--eos", default="[EOS]", help="v0.1: the base model's token for the end.")
-@click.option(
-    "--branches",
-    is_flag=True,
-    help="In a page for people, show the other branches and the bookmarks too. As JSON, each branch is a line.",
-)
+@click.option("--branches", is_flag=True,
+              help="In a page for people, show the other branches and the bookmarks too. As JSON, each branch is a "
+                   "line.")  # fmt: skip
 @click.option("--raw", is_flag=True, help="In a transcript, every turn as it was stored, whatever overlays say.")
 @click.option("--title", metavar="TEXT", help="The title of a page for people, in place of the conversation's.")
 @click.option("--debug", is_flag=True, help="In a page for people, show hidden messages too.")

@@ -14,7 +14,7 @@ import msgspec
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row, Statement
 from headish.rows.counters import take_change
-from headish.rows.payloads import WANTED, in_portions
+from headish.rows.payloads import WANTED, look_up
 from headish.rows.turns import StoredTurn
 from headish.values.places import Place
 
@@ -68,13 +68,12 @@ FIND_SOME = Query(
 
 def find_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Named]:
     """Look up names; those that do not exist are left out. Cost: one statement for each ``LOOKED_UP`` names."""
-    # Nearly every append has one name: ``in_portions`` would bind it 64 times.
+    # Nearly every append has one name: ``look_up`` would bind it 64 times.
     if len(names) == 1:
         [name] = names
         named = find_named(connection, space, name)
         return {} if named is None else {name: named}
-    portions = in_portions(sorted(names))
-    rows = [row for portion in portions for row in connection.rows(FIND_SOME, space=space, **portion)]
+    rows = look_up(connection, FIND_SOME, space, sorted(names))
     return {name: Named(Place(chain, pos), move, end) for name, chain, pos, move, end in rows}
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from headish.content.hashes import seal_call
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import WANTED, in_portions
+from headish.rows.payloads import WANTED, in_portions, look_up
 from headish.values.ids import TurnId
 
 _COLUMNS = "id, milliseconds, client, session, lane, tip, answer, response, data"
@@ -59,8 +59,7 @@ KNOWN = Query("calls that are stored", f"SELECT id FROM call WHERE space = :spac
 
 def known_calls(connection: Connection, space: int, ids: Iterable[str]) -> set[str]:
     """The ids among these that calls of the space have. Cost: one statement for each 64 ids."""
-    listed = [TurnId(each) for each in ids]  # ids of calls are made like those of turns
-    return {row[0] for portion in in_portions(listed) for row in connection.rows(KNOWN, space=space, **portion)}
+    return {row[0] for row in look_up(connection, KNOWN, space, ids)}
 
 
 BY_RESPONSE = Query(

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 from headish.content.hashes import seal_entry, seal_record
 from headish.database.query import Connection, Query, Row
 from headish.rows.counters import take_change
-from headish.rows.payloads import WANTED, in_portions
+from headish.rows.payloads import WANTED, look_up
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -84,7 +84,7 @@ FIND_SOME = Query(
 
 def find_records(connection: Connection, space: int, subjects: Iterable[bytes]) -> dict[bytes, StoredRecord]:
     """The records of conversations, by subject; those without one are left out. Cost: one statement for each 64."""
-    rows = [row for portion in in_portions(subjects) for row in connection.rows(FIND_SOME, space=space, **portion)]
+    rows = look_up(connection, FIND_SOME, space, subjects)
     return {record.subject: record for record in map(_read, rows) if record is not None}
 
 
@@ -127,8 +127,7 @@ def records_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -
 
     Cost: one statement for each 64 keys.
     """
-    rows = [row for portion in in_portions(keys) for row in connection.rows(BY_KEYS, space=space, **portion)]
-    return [(bytes(key), bytes(data)) for key, data in rows]
+    return [(bytes(key), bytes(data)) for key, data in look_up(connection, BY_KEYS, space, keys)]
 
 
 BELOW_KEY = Query(

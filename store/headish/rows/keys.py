@@ -12,7 +12,7 @@ import msgspec
 
 from headish.content.hashes import hash_key
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import PORTION, WANTED, in_portions
+from headish.rows.payloads import PORTION, WANTED, in_portions, look_up
 from headish.rows.threads.places import as_list
 from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.ids import TurnId
@@ -81,7 +81,7 @@ IDS = Query("ids that are known", f"SELECT id FROM turn WHERE space = :space AND
 
 def known_ids(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
     """The ids that turns have, among these. Cost: one statement for each ``LOOKED_UP`` ids."""
-    return {row[0] for portion in in_portions(ids) for row in connection.rows(IDS, space=space, **portion)}
+    return {row[0] for row in look_up(connection, IDS, space, ids)}
 
 
 BY_IDS = Query(
@@ -159,8 +159,7 @@ def digests_around(connection: Connection, space: int, ids: Iterable[TurnId]) ->
 
     Cost: one statement for each 64 ids.
     """
-    rows = [row for portion in in_portions(ids) for row in connection.rows(AROUND, space=space, **portion)]
-    return {row[0]: NearDigests(*row[1:]) for row in rows}
+    return {row[0]: NearDigests(*row[1:]) for row in look_up(connection, AROUND, space, ids)}
 
 
 TWINS = Query(
@@ -216,4 +215,4 @@ LOGGED = Query(
 
 def names_with_log(connection: Connection, space: int, names: Iterable[bytes]) -> set[bytes]:
     """The names among these that a bookmark has or had. Cost: one statement for each 64 names."""
-    return {row[0] for portion in in_portions(names) for row in connection.rows(LOGGED, space=space, **portion)}
+    return {row[0] for row in look_up(connection, LOGGED, space, names)}

@@ -4,7 +4,7 @@ R28, small payloads)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from headish.database.query import Connection, Query, Row, Statement
 from headish.errors import BarredContent
@@ -92,8 +92,7 @@ def refuse_barred(connection: Connection, space: int, hashes: Iterable[bytes]) -
 def barred_among(connection: Connection, space: int, hashes: Iterable[bytes]) -> dict[bytes, int]:
     """The barred ones among the addresses, each with the number of the erasure. Cost: as ``refuse_barred``."""
     # This covers small payloads, too: one has no row in this table until an erasure bars it.
-    portions = in_portions(dict.fromkeys(hashes))
-    rows = [row for portion in portions for row in connection.rows(BARRED_AMONG, space=space, **portion)]
+    rows = look_up(connection, BARRED_AMONG, space, dict.fromkeys(hashes))
     return {bytes(hash): int(erased) for hash, erased in rows}
 
 
@@ -118,11 +117,7 @@ SMALL_PAYLOADS = Query(
 def small_payloads_of(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, bytes]:
     """The payloads of those turns that have them in their own row, by id. Cost: one statement for each ``LOOKED_UP``
     ids."""
-    return {
-        row[0]: row[1]
-        for portion in in_portions(ids)
-        for row in connection.rows(SMALL_PAYLOADS, space=space, **portion)
-    }
+    return {row[0]: row[1] for row in look_up(connection, SMALL_PAYLOADS, space, ids)}
 
 
 def in_portions(keys: Iterable[T], filler: T | None = None) -> Iterator[dict[str, T]]:
@@ -136,6 +131,14 @@ def in_portions(keys: Iterable[T], filler: T | None = None) -> Iterator[dict[str
         # Always the same number of parameters, so that a database prepares and plans the statement only once.
         portion += [portion[-1] if filler is None else filler] * (LOOKED_UP - len(portion))
         yield dict(zip(PORTION, portion, strict=True))
+
+
+def look_up(
+    connection: Connection, query: Query, space: int, keys: Iterable[Any], filler: bytes | None = None
+) -> Iterator[Row]:
+    """The rows that a query finds by keys. Cost: one statement for each ``LOOKED_UP`` keys."""
+    for portion in in_portions(keys, filler):
+        yield from connection.rows(query, space=space, **portion)
 
 
 PAYLOADS_AFTER = Query(

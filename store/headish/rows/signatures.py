@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from headish.content.hashes import seal_signature
 from headish.database.query import Connection, Query
-from headish.rows.payloads import WANTED, in_portions
+from headish.rows.payloads import WANTED, in_portions, look_up
 from headish.values.ids import TurnId
 
 
@@ -50,8 +50,7 @@ OF_TURNS = Query("signatures of turns", f"SELECT {_COLUMNS} FROM signature WHERE
 
 def signatures_of(connection: Connection, space: int, turns: Iterable[TurnId]) -> list[StoredSignature]:
     """The signatures of turns, in the order of their numbers. Cost: one statement for each 64 turns."""
-    portions = in_portions(dict.fromkeys(turns))
-    rows = [row for portion in portions for row in connection.rows(OF_TURNS, space=space, **portion)]
+    rows = look_up(connection, OF_TURNS, space, dict.fromkeys(turns))
     return sorted(map(StoredSignature._make, rows))
 
 

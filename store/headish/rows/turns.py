@@ -9,7 +9,7 @@ import msgspec
 
 from headish.database.query import Connection, Query, Row
 from headish.errors import CorruptTurn
-from headish.rows.payloads import PORTION, in_portions
+from headish.rows.payloads import PORTION, in_portions, look_up
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -173,9 +173,7 @@ BY_DIGEST = Query(
 
 def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]) -> list[StoredTurn]:
     """All turns with one of the digests, in commit order. One statement for each ``LOOKED_UP`` digests."""
-    rows: list[Row] = []
-    for portion in in_portions(digests, filler=NO_DIGEST):
-        rows += connection.rows(BY_DIGEST, space=space, **portion)
+    rows = look_up(connection, BY_DIGEST, space, digests, filler=NO_DIGEST)
     by_seq = {turn.seq: turn for turn in read_turns(row for row in rows if row[0] is not None)}
     return [by_seq[seq] for seq in sorted(by_seq)]
 

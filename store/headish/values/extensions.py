@@ -38,13 +38,9 @@ def list_extensions(group: str) -> list[str]:
 
 def find_extension(group: str, name: str) -> Extension | None:
     """The entry point of a name; None if there is none. If several packages bring it, the first by name wins."""
-    return min((each for each in _extensions(group) if each.name == name), key=_package_of, default=None)
+    return min((each for each in _extensions(group) if each.name == name), key=lambda each: each.package, default=None)
 
 
 def _extensions(group: str) -> Iterator[Extension]:
     for entry in entry_points(group=group):
         yield Extension(group, entry.name, entry.dist.name if entry.dist is not None else entry.value, entry)
-
-
-def _package_of(extension: Extension) -> str:
-    return extension.package

@@ -17,14 +17,12 @@ from headish.history.searching.checking import check_index
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.payloads import payloads_after
 from headish.values.results.reports import Problem, Report
-from headish.verify.arrivals import check_arrivals, check_remotes
 from headish.verify.beside import check_conversations, check_objects, check_record_log
 from headish.verify.bookmarks import check_bookmarks
-from headish.verify.calls import check_calls
 from headish.verify.changes import check_changes, check_names
 from headish.verify.erasures import check_receipts
 from headish.verify.providers import check_providers
-from headish.verify.signatures import check_signatures
+from headish.verify.sealed import check_arrivals, check_calls, check_remotes, check_signatures
 from headish.verify.turns import check_completeness, check_turns
 from headish.verify.types import check_types
 

@@ -41,12 +41,8 @@ def backup_command(settings: GlobalOptions, dest: str, one_space: bool, quick: b
 @click.argument("target", type=PLACE)
 @click.option("--only", metavar="SPACE", help="Restore this space of the file alone.")
 @click.option("--as", "to", metavar="NAME", help="Give the space of --only this name.")
-@click.option(
-    "--erasures",
-    type=PLACE,
-    metavar="FILE",
-    help="Erase again what these receipts list, of 'headish erasures --export'.",
-)
+@click.option("--erasures", type=PLACE, metavar="FILE",
+              help="Erase again what these receipts list, of 'headish erasures --export'.")  # fmt: skip
 @json_option
 def restore_command(
     file: str, target: str, only: str | None, to: str | None, erasures: str | None, as_json: bool

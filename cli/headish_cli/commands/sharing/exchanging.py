@@ -38,11 +38,8 @@ rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a
 @click.command("push")
 @name_argument
 @click.option("--delete", is_flag=True, help="Remove bookmarks at a live remote that were removed here.")
-@click.option(
-    "--force-with-lease",
-    metavar="HEADISH",
-    help="Move bookmarks of a live remote that went apart, if they are at this turn there.",
-)
+@click.option("--force-with-lease", metavar="HEADISH",
+              help="Move bookmarks of a live remote that went apart, if they are at this turn there.")  # fmt: skip
 @create_option
 @secrets_option
 @rollback_option

@@ -1,4 +1,4 @@
-"""Read pages of the feed: turns and other changes in commit order.
+"""Read pages of the feed: turns and other changes in commit order; and the turns that a moved name brought.
 
 A change records the ``seq`` that the space had then, so it comes after the turn with that number and before the next
 one.
@@ -12,8 +12,12 @@ from typing import NamedTuple
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, CorruptTurn
 from headish.history.feeds.cursors import Position, check_reached, find_reached, resume
+from headish.history.reading.order import arrange, without
+from headish.rows.threads.ranges import check_gapless, turns_of
+from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.changes import Numbered, changes_between, turns_between
+from headish.values.places import Place, Segment
 
 PAGE = 500
 """The most turns, and the most other changes, that a page reads."""
@@ -114,3 +118,26 @@ def _first_missing(numbers: list[int], low: int, high: int) -> int | None:
     return next(
         (each for each, number in zip(expected, numbers, strict=False) if each != number), low + 1 + len(numbers)
     )
+
+
+def find_brought(connection: Connection, space: int, old: Place | None, new: Place) -> list[Segment]:
+    """The ranges of turns that a move brought, in walk order: those that lead to the new place of its name, but not to
+    the old one; none if the name moved back.
+
+    Cost: none if both places are in one chain, otherwise two statements for each place; the database takes one step per
+    fork.
+    """
+    if old is not None and old.chain == new.chain:
+        return [Segment(new.chain, old.pos + 1, new.pos)] if old.pos < new.pos else []
+    return without(_leading(connection, space, new), _leading(connection, space, old))
+
+
+def read_brought(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
+    """The turns of a range. Raises: CorruptTurn if one is missing."""
+    turns = turns_of(connection, space, segment)
+    check_gapless(segment, turns)
+    return turns
+
+
+def _leading(connection: Connection, space: int, place: Place | None) -> list[Segment]:
+    return [] if place is None else arrange([place], read_links_of(connection, space, [place]))

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import WANTED, in_portions
+from headish.rows.payloads import WANTED, look_up
 from headish.values.ids import TurnId
 from headish.values.limits import PREVIEW_BYTES
 from headish.values.places import Place
@@ -213,9 +213,7 @@ def spoken_before(connection: Connection, space: int, ids: Iterable[TurnId]) -> 
 
     An id that only system or developer turns lead to has no entry. Cost: one statement for each 64 ids.
     """
-    portions = in_portions(ids)
-    rows = [row for portion in portions for row in connection.rows(SPOKEN_BEFORE, space=space, **portion)]
-    return {row[0]: ListedTurn(*row[1:]) for row in rows}
+    return {row[0]: ListedTurn(*row[1:]) for row in look_up(connection, SPOKEN_BEFORE, space, ids)}
 
 
 def _flag(wanted: bool | None) -> int:

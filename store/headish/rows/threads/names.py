@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import WANTED, in_portions
+from headish.rows.payloads import WANTED, look_up
 from headish.rows.threads.places import TREE, WANTED_SEGMENTS, on_each, portions
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
@@ -78,7 +78,7 @@ def names_of_turns(connection: Connection, space: int, ids: Iterable[TurnId]) ->
 
     Cost: two statements for each ``LOOKED_UP`` ids.
     """
-    rows = [row for portion in in_portions(ids) for row in connection.rows(PLACES_OF, space=space, **portion)]
+    rows = look_up(connection, PLACES_OF, space, ids)
     places = {Place(chain, pos): turn_id for turn_id, chain, pos in rows}
     names = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
     return {turn_id: names[place] for place, turn_id in places.items() if place in names}

@@ -9,7 +9,7 @@ import msgspec
 from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
 from headish.rows.counters import ERASED
-from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP, WANTED, in_portions
+from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP, WANTED, look_up
 from headish.rows.threads.places import LISTED, WANTED_PLACES, WANTED_SEGMENTS, as_list, on_each, portions
 from headish.rows.threads.ranges import check_gapless, of_range
 from headish.rows.turns import T_COLUMNS, StoredTurn
@@ -114,8 +114,8 @@ def places_saying(connection: Connection, space: int, hashes: Iterable[bytes]) -
     # No index has the addresses, because each append would pay for it, and erasing is rare. So each statement reads
     # the whole space, and beyond one portion a single pass in pages is cheaper.
     if len(wanted) <= LOOKED_UP:
-        rows = [row for portion in in_portions(wanted) for row in connection.rows(SAYING, space=space, **portion)]
-        return [(Place(chain, pos), hash) for _, chain, pos, hash in sorted(rows)]
+        found = sorted(look_up(connection, SAYING, space, wanted))
+        return [(Place(chain, pos), hash) for _, chain, pos, hash in found]
     places: list[tuple[Place, bytes]] = []
     seq = 0
     while rows := list(connection.rows(ALL_SAYING, space=space, seq=seq, limit=PAGE_PLACES)):
@@ -132,11 +132,8 @@ COUNT_DEFINED = Query(
 
 def count_defined(connection: Connection, space: int, hashes: Iterable[bytes]) -> dict[bytes, int]:
     """The number of definitions, past ones included, that have each of these addresses."""
-    return {
-        hash: int(count)
-        for portion in in_portions(dict.fromkeys(hashes))
-        for hash, count in connection.rows(COUNT_DEFINED, space=space, **portion)
-    }
+    rows = look_up(connection, COUNT_DEFINED, space, dict.fromkeys(hashes))
+    return {hash: int(count) for hash, count in rows}
 
 
 LINKS_INTO = Query(
@@ -214,9 +211,7 @@ COUNT_LIVING = Query(
 
 def count_living(connection: Connection, space: int, ids: Iterable[TurnId]) -> int:
     """The number of these turns that the space has and has not erased. Cost: one statement for each 64 ids."""
-    return sum(
-        int(row[0]) for portion in in_portions(ids) for row in connection.rows(COUNT_LIVING, space=space, **portion)
-    )
+    return sum(int(row[0]) for row in look_up(connection, COUNT_LIVING, space, ids))
 
 
 # No index has the chains of the log, so it is read once for all of them.

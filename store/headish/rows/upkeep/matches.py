@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import WANTED, in_portions
+from headish.rows.payloads import WANTED, in_portions, look_up
 from headish.rows.threads.places import LISTED, as_list
 from headish.rows.turns import T_COLUMNS, StoredTurn
 from headish.rows.upkeep.searches import LAST, ROWS_OF_SPACE
@@ -155,8 +155,7 @@ def sources_at(connection: Connection, space: int, seqs: Iterable[int]) -> list[
 
     Cost: one statement for each ``LOOKED_UP`` numbers.
     """
-    rows = [row for portion in in_portions(seqs) for row in connection.rows(AT, space=space, **portion)]
-    return sorted(map(SearchedTurn._make, rows), reverse=True)
+    return sorted(map(SearchedTurn._make, look_up(connection, AT, space, seqs)), reverse=True)
 
 
 # ``earlier`` is materialized before it is compared: under a policy, PostgreSQL uses no index for a condition that

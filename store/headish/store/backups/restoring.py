@@ -179,15 +179,11 @@ def _finish(backend: Backend, space: int, mark: str, name: str, counts: Counts, 
 
 
 def _verify(backend: Backend, space: int, mark: str, name: str) -> None:
-    problems = [each for each in verify_space(backend, space).problems if not _is_the_mark(each.what, mark)]
+    # Before the mark is removed, so that nobody opens an unverified space: ``verify_space`` lists the mark.
+    problems = [each for each in verify_space(backend, space).problems if each.what != f"its state is {mark!r}"]
     if problems:
         examples = "; ".join(f"{each.subject}: {each.what}" for each in problems[:PROBLEMS_SHOWN])
         raise InvalidBackup(name, f"what was put back does not verify ({len(problems)} problems): {examples}")
-
-
-def _is_the_mark(what: str, mark: str) -> bool:
-    # Verified before the mark is removed, so that nobody opens an unverified space: ``verify_space`` lists the mark.
-    return what == f"its state is {mark!r}"
 
 
 def _counts(value: Any, file: str) -> Counts:

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from headish.errors import CorruptRecord, InvalidArgument, shown
-from headish.history.feeds.brought import find_brought, read_brought
 from headish.history.feeds.cursors import Cursor, Position, find_end, find_start, parse_cursor, resume
-from headish.history.feeds.pages import PAGE, FeedPage, read_page
+from headish.history.feeds.pages import PAGE, FeedPage, find_brought, read_brought, read_page
 from headish.history.feeds.waiting import Awaited
 from headish.history.reading.decode import complete_turns, read_time
 from headish.rows.turns import StoredTurn

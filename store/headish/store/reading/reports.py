@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -36,10 +36,7 @@ def usage(space: Space, headish: Headishes | None = "@", *, by: str | None = Non
     replies of the space.
     Raises: InvalidArgument; CorruptTurn.
     """
-    if headish is None:
-        return count_usage(_all_replies(space), by)
-    replies = space._read_from(headish, lambda connection, places: read_replies(connection, space._number, places))
-    return count_usage(replies, by)
+    return count_usage(_replies(space, headish), by)
 
 
 @door()
@@ -65,10 +62,7 @@ def cost(
 
     table = read_prices(prices)
     begins, ends = read_moment(since, "since"), read_moment(until, "until", ends=True)
-    if headish is None:
-        return count_costs(_all_replies(space), table, by, begins, ends)
-    replies = space._read_from(headish, lambda connection, places: read_replies(connection, space._number, places))
-    return count_costs(replies, table, by, begins, ends)
+    return count_costs(_replies(space, headish), table, by, begins, ends)
 
 
 @door()
@@ -116,6 +110,12 @@ def verify_all(backend: Backend, progress: Progress | None = None) -> dict[str, 
         label = f"{name} ({number})" if name in reports else name
         reports[label] = verify_space(backend.within(number), number, progress)
     return reports
+
+
+def _replies(space: Space, headish: Headishes | None) -> Iterable[CountedReply]:
+    if headish is None:
+        return _all_replies(space)
+    return space._read_from(headish, lambda connection, places: read_replies(connection, space._number, places))
 
 
 def _all_replies(space: Space) -> Iterator[CountedReply]:
