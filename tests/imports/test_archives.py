@@ -14,8 +14,8 @@ import pytest
 from headish import Store
 from headish.errors import InvalidImport
 from headish.imports import detection
-from headish.imports.notes import ImportNotes
 from headish.imports.readers.shared import json_arrays
+from support.sources import as_source
 
 
 def export(id: str, text: str) -> str:
@@ -49,7 +49,7 @@ def test_what_stands_around_items_is_not_held(around: str) -> None:
     file: Any = io.BytesIO(data)
     tracemalloc.start()
     try:
-        items = [value for _, value in json_arrays.read_items(file, "it", ImportNotes("it"), unwrap=False)]
+        items = [value for _, value in json_arrays.read_items(as_source(file), unwrap=False)]
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -16,10 +16,10 @@ from headish.content import secrecy
 from headish.errors import InvalidArgument, InvalidImport
 from headish.imports import archives, drafting
 from headish.imports.archives import Archive
-from headish.imports.notes import ImportNotes
 from headish.imports.readers.shared import json_arrays
 from support.insides import unchanged
 from support.places import Place
+from support.sources import as_source
 
 
 def text(*parts: Any) -> dict[str, Any]:
@@ -336,7 +336,7 @@ class TestLargeAndBroken:
         data = json.dumps(items).encode()
         for chunk in (1, 2, 3, 5, 11, 64, 10_000):
             monkeypatch.setattr(json_arrays, "CHUNK_BYTES", chunk)
-            cut = json_arrays.split_items(io.BytesIO(data), "x", ImportNotes("x"), None)
+            cut = json_arrays.split_items(as_source(io.BytesIO(data)))
             assert [json.loads(each or b"") for each in cut] == items
 
     def test_memory_holds_one_conversation(self, store: Store) -> None:

@@ -21,6 +21,7 @@ from imports.test_chatgpt import as_json, conversation, node, text
 from imports.test_claude_code import answer, line, session
 from imports.test_gemini_cli import META, say
 from support.counting import calls
+from support.sources import as_source
 
 
 def is_linear(make: Callable[[int], Callable[[], object]]) -> bool:
@@ -145,18 +146,14 @@ def test_an_item_that_is_too_large_costs_itself(monkeypatch: pytest.MonkeyPatch)
     large = {"a": ['x"]}' * 20, {"b": [[]] * 40}, "\\" * 7]}
     data = json.dumps([{"n": 1}, large, "y" * 300, [large], {"n": 2}]).encode()
     told: list[str] = []
-    items = list(
-        json_arrays.read_items(
-            io.BytesIO(data), "it", ImportNotes("it", lambda note: told.append(str(note))), unwrap=False
-        )
-    )
+    items = list(json_arrays.read_items(as_source(io.BytesIO(data), lambda note: told.append(str(note))), unwrap=False))
     assert items == [("record 1", {"n": 1}), ("record 4", {"n": 2})]
     assert told == [f"it, record {number}: broken: it is longer than 100 bytes" for number in (2, 3)]
     for end in range(20, len(data) - 1, 40):
         with pytest.raises(InvalidImport, match="ends in the middle"):
-            list(json_arrays.read_items(io.BytesIO(data[:end]), "it", ImportNotes("it")))
+            list(json_arrays.read_items(as_source(io.BytesIO(data[:end]))))
     with pytest.raises(InvalidImport, match="one value in it is longer"):
-        list(json_arrays.read_items(io.BytesIO(json.dumps(large).encode()), "it", ImportNotes("it")))
+        list(json_arrays.read_items(as_source(io.BytesIO(json.dumps(large).encode()))))
 
 
 def test_small_items_behind_a_large_one_do_not_copy_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +167,7 @@ def test_small_items_behind_a_large_one_do_not_copy_what_is_read(monkeypatch: py
         cut(scan, at)
 
     monkeypatch.setattr(json_arrays._ArrayScan, "_cut", counted)
-    assert len(list(json_arrays.read_items(io.BytesIO(data), "it", ImportNotes("it"), unwrap=False))) == 2001
+    assert len(list(json_arrays.read_items(as_source(io.BytesIO(data)), unwrap=False))) == 2001
     assert copied < 5 * len(data)
 
 

@@ -10,12 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from headish.imports.notes import ImportNotes
-from headish.imports.reader import ImportSource
 from headish.imports.registry import find_reader, read_trees
-from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from imports.test_chatgpt import TIDES
 from imports.test_claude_ai import BREAD
+from support.sources import as_source
 
 FILE_BYTES = 14 * 1024 * 1024
 HELD_BYTES = 6 * 1024 * 1024
@@ -67,7 +65,7 @@ def as_lines(record: Any) -> Endless:
 )
 def test_what_is_held_is_a_conversation(format: str, make: Callable[[Any], Endless], record: Any) -> None:
     file = cast(Any, Peekable(make(record)))
-    given = ImportSource(file, None, "conversations.json", ImportNotes("conversations.json"), PAYLOAD_LIMIT_BYTES)
+    given = as_source(file, name="conversations.json")
     tracemalloc.start()
     try:
         count = sum(len(tree.drafts) > 0 for tree in read_trees(find_reader(format), given))

@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import BinaryIO
 
 from headish.errors import InvalidImport
-from headish.imports.archives import ZIP, Archive, ExportFile, open_matching
+from headish.imports.archives import ZIP, Archive, open_matching
 from headish.imports.reader import ImportSource
 
 SQLITE, PARQUET = b"SQLite format 3\0", b"PAR1"
@@ -59,12 +59,15 @@ _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
 """Marks in the first lines of a log."""
 
 
-def open_exports(given: ImportSource) -> Iterator[ExportFile]:
-    """Yield the files of an export, as ``open_matching``. Raises: InvalidImport if an archive has none."""
-    opened = None
-    for opened in open_matching(given.file, given.name, EXPORTS):
-        yield opened
-    if opened is None:
+def open_exports(given: ImportSource) -> Iterator[tuple[ImportSource, Archive | None]]:
+    """Yield the files of an export, each with the archive that holds it. Raises: InvalidImport if an archive has
+    none."""
+    name = None
+    for file, name, archive in open_matching(given.file, given.name, EXPORTS):
+        # Members are counted unpacked, so they would pass the size of the archive.
+        progress = given.progress if archive is None else None
+        yield given._replace(file=file, name=name, notes=given.notes.of(name), progress=progress), archive
+    if name is None:
         raise InvalidImport(given.name, None, _NO_EXPORT)
 
 

@@ -48,18 +48,19 @@ class ImportSource(NamedTuple):
         grown versions)."""
         return self.path is not None and is_running(self.path)
 
-    def remember(self, notes: ImportNotes, archive: Archive | None) -> ExportMemory | None:
-        """Return the memory of known conversations, prepared for the export's next file; None if nothing is
+    def remember(self, archive: Archive | None) -> ExportMemory | None:
+        """Return the memory of known conversations, prepared for this file of an export; None if nothing is
         remembered."""
         if self.known is not None:
-            self.known.begin(notes, archive)
+            self.known.begin(self.notes, archive)
         return self.known
 
-    def met(self, tree: ImportedTree) -> ImportedTree:
-        """Remember a conversation that was read, and return it unchanged."""
-        if self.known is not None:
-            self.known.met(tree)
-        return tree
+    def met(self, tree: ImportedTree | None) -> Iterator[ImportedTree]:
+        """Remember a conversation that was read, and yield it; nothing for one in which nobody says anything."""
+        if tree is not None:
+            if self.known is not None:
+                self.known.met(tree)
+            yield tree
 
 
 class SourceMessage(Struct, frozen=True, kw_only=True, gc=False):

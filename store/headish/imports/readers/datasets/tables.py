@@ -34,10 +34,7 @@ def read_rows(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if beginning.startswith(PARQUET):
         yield from _read_parquet(given)
     elif _LIST.match(beginning):
-        items = read_items(
-            given.file, given.name, given.notes, given.progress, unwrap=False, has_rows=not _FLAT.match(beginning)
-        )
-        for where, row in items:
+        for where, row in read_items(given, unwrap=False, has_rows=not _FLAT.match(beginning)):
             if isinstance(row, Mapping):
                 yield where, row
             elif isinstance(row, list) and row and all(isinstance(each, Mapping) for each in row):

@@ -139,7 +139,7 @@ def _read_lines(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:
 def _read_list(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:
     """Yield the records of a list, each decoded by itself: a number that cannot be kept costs only its record."""
     reason = f"it is longer than {IMPORT_LINE_BYTES:,} bytes"
-    for number, item in enumerate(split_items(given.file, given.name, given.notes, given.progress), 1):
+    for number, item in enumerate(split_items(given), 1):
         yield f"record {number}", item, reason
 
 

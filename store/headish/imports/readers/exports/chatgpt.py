@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
 from headish.imports.building import build_tree
 from headish.imports.detection import open_exports
 from headish.imports.imported import ImportedTree, make_key
@@ -39,19 +37,15 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
 
     Raises: InvalidImport for an archive or JSON that cannot be read.
     """
-    for file, name, archive in open_exports(given):
-        notes = given.notes.of(name)
+    for inner, archive in open_exports(given):
         assets = Assets(archive, given.limit_bytes)
-        # Members are counted unpacked, so they would pass the size of the archive.
-        progress = given.progress if archive is None else None
-        for where, record in read_items(file, name, notes, progress, known=given.remember(notes, archive)):
+        for where, record in read_items(inner, known=inner.remember(archive)):
             mapping = shapes.record(record).get("mapping")
-            if not isinstance(mapping, dict):
-                notes.break_off(where, "a conversation is an object with a `mapping`")
-                continue
-            tree = _ChatGPTConversation(record, mapping, where, notes, assets).tree(given.limit_bytes)
-            if tree is not None:
-                yield given.met(tree)
+            if isinstance(mapping, dict):
+                talk = _ChatGPTConversation(record, mapping, where, inner.notes, assets)
+                yield from inner.met(talk.tree(given.limit_bytes))
+            else:
+                inner.notes.break_off(where, "a conversation is an object with a `mapping`")
 
 
 class _ChatGPTConversation:
@@ -65,7 +59,6 @@ class _ChatGPTConversation:
 
     def tree(self, limit_bytes: int) -> ImportedTree | None:
         """Return the conversation as drafts."""
-        nodes = [self._node(str(id), node) for id, node in self._mapping.items()]
         record = self._record
         title, tip = record.get("title"), record.get("current_node")
         app = {key: value for key, value in record.items() if key not in _TALK and value not in (None, [], {})}
@@ -75,8 +68,9 @@ class _ChatGPTConversation:
             tip=tip if isinstance(tip, str) else None, tags=[FORMAT, *([gizmo] if isinstance(gizmo, str) else [])],
             archived=record.get("is_archived") is True, pinned=record.get("is_starred") is True,
             app={FORMAT: app} if app else {}, edits=True,
+            messages=[self._node(str(id), node) for id, node in self._mapping.items()],
         )  # fmt: skip
-        return build_tree(replace(talk, messages=nodes), self._notes, limit_bytes)
+        return build_tree(talk, self._notes, limit_bytes)
 
     def _node(self, id: str, node: Any) -> SourceMessage:
         where = f"{self._where}, message {id}"

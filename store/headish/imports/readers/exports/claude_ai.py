@@ -44,27 +44,23 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
 
     Raises: InvalidImport for an archive or JSON that cannot be read.
     """
-    for file, name, archive in open_exports(given):
-        notes = given.notes.of(name)
-        progress = given.progress if archive is None else None
-        for where, record in read_items(file, name, notes, progress, known=given.remember(notes, archive)):
+    for inner, archive in open_exports(given):
+        for where, record in read_items(inner, known=inner.remember(archive)):
             messages = record.get("chat_messages", record.get("messages")) if isinstance(record, Mapping) else None
-            if not isinstance(messages, list):
-                notes.break_off(where, "a conversation is an object with `chat_messages`")
-                continue
-            talk = replace(_talk(record), messages=_nodes(record, messages, where, notes))
-            tree = build_tree(talk, notes, given.limit_bytes)
-            if tree is not None:
-                yield given.met(tree)
+            if isinstance(messages, list):
+                talk = _talk(record, _nodes(record, messages, where, inner.notes))
+                yield from inner.met(build_tree(talk, inner.notes, given.limit_bytes))
+            else:
+                inner.notes.break_off(where, "a conversation is an object with `chat_messages`")
 
 
-def _talk(record: Mapping[str, Any]) -> SourceConversation:
+def _talk(record: Mapping[str, Any], messages: Sequence[SourceMessage]) -> SourceConversation:
     tip, project = record.get("current_leaf_message_uuid"), record.get("project_uuid")
     app = {key: value for key, value in record.items() if key not in _TALK and value not in (None, "", [], {})}
     return SourceConversation(
         format=FORMAT, id=shapes.name(record.get("uuid")), title=shapes.name(record.get("name")), tip=shapes.name(tip),
         tags=[FORMAT, *([project] if isinstance(project, str) else [])], pinned=record.get("is_starred") is True,
-        app={FORMAT: app} if app else {}, edits=True,
+        app={FORMAT: app} if app else {}, edits=True, messages=messages,
     )  # fmt: skip
 
 

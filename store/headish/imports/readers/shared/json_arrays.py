@@ -15,7 +15,7 @@ from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode_noted
 from headish.imports.keeping.known import ExportMemory
-from headish.imports.notes import ImportNotes
+from headish.imports.reader import ImportSource
 from headish.imports.source_files import Progress, read_lines
 from headish.values.limits import IMPORT_LINE_BYTES
 
@@ -35,14 +35,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_items(
-    file: BinaryIO,
-    name: str,
-    notes: ImportNotes,
-    progress: Progress | None = None,
-    *,
-    unwrap: bool = True,
-    has_rows: bool = False,
-    known: ExportMemory | None = None,
+    given: ImportSource, *, unwrap: bool = True, has_rows: bool = False, known: ExportMemory | None = None
 ) -> Iterator[tuple[str, Any]]:
     """Yield the items of an array with their places (``record 3``). An object that holds a list ``conversations`` gives
     its items (``unwrap``); any other object is the item itself.
@@ -53,17 +46,17 @@ def read_items(
     Raises: InvalidImport for a file that is neither an array nor an object, ends early, or is one object that is too
     large.
     """
-    for number, data in enumerate(split_items(file, name, notes, progress, has_rows=has_rows), 1):
+    for number, data in enumerate(split_items(given, has_rows=has_rows), 1):
         where = f"record {number}"
         if data is None:
-            notes.break_off(where, f"it is longer than {IMPORT_LINE_BYTES:,} bytes")
+            given.notes.break_off(where, f"it is longer than {IMPORT_LINE_BYTES:,} bytes")
             continue
         if known is not None and known.skip(data):
             continue
         try:
-            value = decode_noted(data, notes, where)
+            value = decode_noted(data, given.notes, where)
         except NotJson as error:
-            notes.break_off(where, str(error))
+            given.notes.break_off(where, str(error))
             continue
         inner = value.get("conversations") if unwrap and isinstance(value, dict) else None
         # The bytes that were hashed hold many conversations, so they identify none.
@@ -75,17 +68,16 @@ def read_items(
             yield where, value
 
 
-def split_items(
-    file: BinaryIO, name: str, notes: ImportNotes, progress: Progress | None, *, has_rows: bool = False
-) -> Iterator[bytes | None]:
+def split_items(given: ImportSource, *, has_rows: bool = False) -> Iterator[bytes | None]:
     """Yield the bytes of each item: everything between two brackets of the first depth. None for one that is too large.
 
     ``has_rows``: objects that follow one another are rows. From one on that does not end, each line at the left margin
     begins a row, so that the broken one costs only itself.
     Raises: InvalidImport, as ``read_items``.
     """
+    file, name = given.file, given.name
     begin = file.tell() if has_rows else 0
-    scan = _ArrayScan(file, name, progress)
+    scan = _ArrayScan(file, name, given.progress)
     first = scan.begin()
     if first not in (b"{", b"["):
         raise InvalidImport(name, None, "it is neither a JSON array nor an object")
@@ -111,7 +103,7 @@ def split_items(
             return
         first = scan.next_value()
     if scan.passed_over:
-        notes.break_off("", "its array holds values that are neither objects nor arrays")
+        given.notes.break_off("", "its array holds values that are neither objects nor arrays")
 
 
 _GOES_ON = re.compile(rb"[ \t\r\n}\]]")

@@ -49,7 +49,7 @@ def read_values(given: ImportSource) -> Iterator[tuple[str, Any]]:
     A value that is not JSON is noted as broken. Raises: InvalidImport.
     """
     if not _is_lines(given):
-        yield from read_items(given.file, given.name, given.notes, given.progress)
+        yield from read_items(given)
         return
     for number, value, _ in _decoded_lines(given, grows=False):
         yield f"line {number}", value
