@@ -68,15 +68,9 @@ class ThreadImport:
         self._read, self._store, self._space, self._limit_bytes = read, store, space, limit_bytes
 
     def run(
-        self,
-        file: BinaryIO,
-        name: str,
-        format: str,
-        names: ThreadNaming,
-        keep_raw: bool,
-        progress: Progress | None,
+        self, file: BinaryIO, name: str, format: str, names: ThreadNaming, keep_raw: bool, progress: Progress | None,
         settings: dict[str, Any],
-    ) -> Imported:
+    ) -> Imported:  # fmt: skip
         """Import one file, which must be rewindable, after the turn that it ``continues``.
 
         Raises: InvalidTranscript, InvalidImport, InvalidName, BookmarkTaken; UnknownTurn.
@@ -120,15 +114,9 @@ class ThreadImport:
         return done
 
     def _name_tip(
-        self,
-        connection: Connection,
-        _mint: Mint,
-        tip: Place,
-        name: bytes | None,
-        explicit: bool,
-        force: bool,
+        self, connection: Connection, _mint: Mint, tip: Place, name: bytes | None, explicit: bool, force: bool,
         done: tuple[int, int],
-    ) -> Imported:
+    ) -> Imported:  # fmt: skip
         """Set or move the bookmark that the caller asked for; one made of the file's name only if it is free (rule R2,
         one name moves)."""
         stored = turn_at(connection, self._space, tip)

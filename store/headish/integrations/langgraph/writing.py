@@ -82,15 +82,9 @@ class StoredCheckpoint(NamedTuple):
 
 
 def plan_checkpoint(
-    lane: ThreadLane,
-    checkpoint: Mapping[str, Any],
-    metadata: Any,
-    parent: str | None,
-    new_versions: Mapping[str, Any],
-    known: KnownLane | None,
-    serde: SaverSerde,
-    limit_bytes: int,
-) -> CheckpointPlan:
+    lane: ThreadLane, checkpoint: Mapping[str, Any], metadata: Any, parent: str | None, new_versions: Mapping[str, Any],
+    known: KnownLane | None, serde: SaverSerde, limit_bytes: int,
+) -> CheckpointPlan:  # fmt: skip
     """Plan what to store of a checkpoint. Raises: what the serializer raises; TooLarge."""
     values, rest = checkpoint["channel_values"], {k: v for k, v in checkpoint.items() if k not in _APART}
     before = (known and known.refs(parent)) or {}

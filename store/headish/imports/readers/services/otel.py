@@ -189,15 +189,9 @@ class _TracedConversation:
         return self._paths.follow(before, fingerprint([said.role, said.blocks]), lambda: [node])
 
     def _answer(
-        self,
-        said: SpanMessage,
-        before: str | None,
-        number: int,
-        span: Mapping[str, Any],
-        reply: dict[str, Any],
-        time: Any,
-        where: str,
-    ) -> None:
+        self, said: SpanMessage, before: str | None, number: int, span: Mapping[str, Any], reply: dict[str, Any],
+        time: Any, where: str,
+    ) -> None:  # fmt: skip
         key = make_key(FORMAT, _trace(span), f"{_id(span)}/{number + 1}" if number else _id(span))
         # The counts are those of all answers together, so only the first has them.
         reply = (
