@@ -210,6 +210,28 @@ def test_no_key_of_a_call_is_written_down_wherever_it_is_echoed(upstream: Upstre
     assert os.fsencode(key) in upstream.asked[0].body, "it passed"
 
 
+def test_a_request_that_is_not_http_puts_no_key_into_the_log(
+    gateway: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log of a service is kept, and read by others than the owner of the key."""
+    heads = {
+        "/t/hdt-secret/anthropic/v1/m\u00e9": "",
+        PATH: "x-api-key: sk-secret\x01\r\n",
+        "/openai/v1/responses": "Authorization: Bearer sk-secret\rx\r\n",
+        "/ollama/api/chat": "Authorization: Bearer sk-secret\r\n x\r\n",
+        "/gemini/" + "sk-secret" * 10_000: "",
+    }
+    for path, head in heads.items():
+        with socket.create_connection(("127.0.0.1", gateway.port), timeout=60) as connection:
+            head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{gateway.port}\r\n{head}\r\n"
+            connection.sendall(head.encode())
+            assert b" 400 Bad Request" in connection.recv(65536)
+    assert [record.getMessage() for record in caplog.records] == [
+        "headish gateway: a request of 127.0.0.1 is not valid HTTP"
+    ] * len(heads)
+    assert "secret" not in caplog.text
+
+
 def test_a_head_that_does_not_end_is_hung_up_on(
     upstream: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

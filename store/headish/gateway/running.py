@@ -7,6 +7,7 @@ run_gateway(GatewaySettings(folder="…", port=8322), listener)
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -16,6 +17,7 @@ from pathlib import Path
 import aiohttp
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from msgspec import Struct
 
 from headish.gateway.passing.access import ACCESS_FILE, AccessFile
@@ -39,6 +41,8 @@ HEAD_SECONDS = 10.0
 """How long a client may take to send the head of a request, and may keep a connection without one."""
 HEAD_BYTES = 64 * 1024
 """The longest line of a head, in either direction: providers send long policies, clients long lists of features."""
+
+LOG = logging.getLogger("headish.gateway")
 
 
 class Health(Struct, frozen=True, kw_only=True):
@@ -152,6 +156,7 @@ async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> As
         runner = web.AppRunner(
             app,
             access_log=None,  # a path may hold a token
+            logger=LOG,
             # Without this, an upstream would go on answering a client that has gone.
             handler_cancellation=True,
             auto_decompress=False,  # here and in the session: a body passes as it was sent
@@ -169,6 +174,16 @@ async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> As
             await runner.cleanup()
             # Last: the calls that the cleanup cuts off still hand over their ends.
             await spooler.close(CLOSE_SECONDS)
+
+
+def _leave_out_quotes(record: logging.LogRecord) -> bool:
+    """Log a request that is not valid HTTP in one line. aiohttp quotes the line at fault, which may hold a key."""
+    if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+        record.msg, record.exc_info = "headish gateway: a request of %s is not valid HTTP", None
+    return True
+
+
+LOG.addFilter(_leave_out_quotes)
 
 
 def _open_session() -> aiohttp.ClientSession:
