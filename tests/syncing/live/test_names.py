@@ -205,3 +205,19 @@ class TestNames:
         sync(started)
         for store in (desk.store, box):
             assert store.conversations.get("main").record.title == "of the desk, and later"
+
+    def test_a_title_of_a_new_name_joins_what_was_said_there_without_the_name(self, ends: Ends) -> None:
+        """The name takes that over as it is made there, so the title comes after a change that it has not read."""
+        desk, box = ends
+        question = desk.store.add_turn("q?")
+        sync(ends)
+        box.conversations.set(question.id, pinned=True)
+        desk.store.bookmarks.set("d", question.id)
+        desk.store.conversations.set("d", title="T")
+        sync(ends)
+        sync(ends)
+        for store in (desk.store, box):
+            found = store.conversations.get("d").record
+            assert (found.title, found.pinned) == ("T", True)
+        last = sync(ends)
+        assert (last.pulled.records, last.pushed.names) == (0, ())

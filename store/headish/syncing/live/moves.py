@@ -144,6 +144,17 @@ def send_moves(wire: Talk, chosen: ChosenMoves) -> Iterator[tuple[NameLeases, Le
         yield asked, moved
 
 
+def is_overtaken(asked: NameLeases, moved: LeaseAnswers, head: LiveHead) -> bool:
+    """Whether a record was not taken although its conversation is there: it has changed there, and the next pull must
+    merge it first. A name that was just made there takes over what was said of its conversation before."""
+    made = {
+        move.name for move, each in zip(asked.moves, moved.names, strict=True) if each.outcome in (MADE, MOVED, SAME)
+    }
+    names = made | {each.name for each in head.names}
+    left = [say.record.subject for say, is_said in zip(asked.says, moved.said, strict=True) if not is_said]
+    return any(each in names or as_turn_id(stored_name(each)) is not None for each in left)
+
+
 def note_moved(
     connection: Connection, space: int, remote: OpenRemote, asked: NameLeases, moved: LeaseAnswers
 ) -> list[ArrivedName]:

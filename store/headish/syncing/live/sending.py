@@ -33,7 +33,16 @@ from headish.syncing.bundling.writing import receipts_behind
 from headish.syncing.departing import find_keys, find_said_keys
 from headish.syncing.live.answering import read_pages, signatures_between
 from headish.syncing.live.conversation import LiveSync
-from headish.syncing.live.moves import NameWishes, choose_moves, names_of, note_moved, only_sent, records_of, send_moves
+from headish.syncing.live.moves import (
+    NameWishes,
+    choose_moves,
+    is_overtaken,
+    names_of,
+    note_moved,
+    only_sent,
+    records_of,
+    send_moves,
+)
 from headish.syncing.pushing import handles_of
 from headish.values.results.sharing import ArrivedName, Pushed
 
@@ -187,13 +196,17 @@ def _publish(given: LivePush, end: int) -> tuple[list[ArrivedName], bool]:
     subjects = () if given.allow_secrets else tuple(find_said_keys(names_of(chosen), records_of(chosen)))
     if subjects:
         raise SecretsFound((), (), subjects)
-    arrived = chosen.apart
+    arrived, waits = chosen.apart, chosen.waits
     for asked, moved in send_moves(live.wire, chosen):
-        arrived += write_locked(live.target, partial(_note_moved, live=live, asked=asked, moved=moved))
-    return arrived, chosen.waits
+        waits = (overtaken := is_overtaken(asked, moved, head)) or waits
+        note = partial(_note_moved, live=live, asked=asked, moved=moved, is_ours=not overtaken)
+        arrived += write_locked(live.target, note)
+    return arrived, waits
 
 
-def _note_moved(connection: Connection, live: LiveSync, asked: NameLeases, moved: LeaseAnswers) -> list[ArrivedName]:
+def _note_moved(
+    connection: Connection, live: LiveSync, asked: NameLeases, moved: LeaseAnswers, is_ours: bool
+) -> list[ArrivedName]:
     arrived = note_moved(connection, live.target.space, live.remote, asked, moved)
-    live.keep(connection, live.moved_on(moved.before, moved.after, is_ours=True))
+    live.keep(connection, live.moved_on(moved.before, moved.after, is_ours=is_ours))
     return arrived
