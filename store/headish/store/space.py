@@ -50,6 +50,9 @@ class SpacePart:
     def __init__(self, space: Space) -> None:
         self._space = space
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of the space {self._space.space!r}>"
+
 
 class OnDemand(SpacePart):
     """Loads a turn's options and content from its space when the turn is asked for them."""

@@ -53,7 +53,7 @@ from headish.store.answers.batches import (
 from headish.store.answers.reading import fitting_draft, read_response
 from headish.store.asking.request import request
 from headish.store.keeping.objects import Objects
-from headish.store.space import Space
+from headish.store.space import Space, SpacePart
 from headish.values.checks.doors import TEXT, door
 from headish.values.checks.headers import lower_names
 from headish.values.ids import Mint, TurnId
@@ -65,11 +65,11 @@ PROBLEMS_SHOWN = 100
 """How many results without a request are listed one by one."""
 
 
-class Batches:
+class Batches(SpacePart):
     """The batches of a space."""
 
     def __init__(self, space: Space) -> None:
-        self._space = space
+        super().__init__(space)
         self._objects = Objects(space)
 
     @door(request, name=TEXT, to=TEXT, ptr=TEXT)
@@ -256,9 +256,6 @@ class Batches:
         # Some providers have the model in the URL of an answer, so a route needs one; the URLs of batches do not use
         # it.
         return Remote(job.provider, model=job.model or "any", timeouts=Timeouts.of(timeouts), **server)
-
-    def __repr__(self) -> str:
-        return f"<Batches of the space {self._space.space!r}>"
 
 
 class _Collecting:

@@ -136,9 +136,6 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
             raise UnknownPointer(name)
         return pointers
 
-    def __repr__(self) -> str:
-        return f"<Pointers of the space {self._space.space!r}>"
-
 
 def define(space: Space, kind: str, name: bytes, data: bytes | None) -> bool:
     """Set a definition of a space, or remove it if ``data`` is None; return whether anything changed."""

@@ -140,6 +140,3 @@ class Streams(SpacePart):
         if isinstance(ended, StoredStream):  # its writer renewed the lease meanwhile, so it lives
             return self._recover(ended, force=True) if force else None
         return None if ended is None else space._as_turn(ended)
-
-    def __repr__(self) -> str:
-        return f"<Streams of the space {self._space.space!r}>"

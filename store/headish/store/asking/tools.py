@@ -68,9 +68,6 @@ class Tools(SpacePart, Mapping[str, ToolList]):
         if not define(self._space, TOOLS, _check_server(server), None):
             raise UnknownServer(server)
 
-    def __repr__(self) -> str:
-        return f"<Tools of the space {self._space.space!r}>"
-
 
 def _listed(tools: Any) -> builtins.list[Mapping[str, Any]]:
     if isinstance(tools, Mapping) and isinstance(tools.get("result"), Mapping):

@@ -214,6 +214,3 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
         if rows is None:
             raise UnknownBookmark(stored_name(after or b""))
         return [(bytes(name), turn_id, chain, pos) for name, turn_id, chain, pos in rows]
-
-    def __repr__(self) -> str:
-        return f"<Bookmarks of the space {self._space.space!r}>"

@@ -89,9 +89,6 @@ class Calls(SpacePart):
         number = self._space._number
         return self._space._read(lambda connection: _Rebuilding(connection, number, id).body())
 
-    def __repr__(self) -> str:
-        return f"<Calls of the space {self._space.space!r}>"
-
 
 def read_call(stored: StoredCall) -> PassedCall:
     """Decode a call from its row. Raises: CorruptRecord."""

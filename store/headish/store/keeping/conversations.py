@@ -200,9 +200,6 @@ class Conversations(SpacePart):
             lambda connection: read_conversation(connection, space._number, find(connection, space._number))
         )
 
-    def __repr__(self) -> str:
-        return f"<Conversations of the space {self._space.space!r}>"
-
 
 def _finder(subject: str) -> Callable[[Connection, int], ListedConversation]:
     """Return a function that finds the conversation of a headish. The imports are late: lists do not need them."""

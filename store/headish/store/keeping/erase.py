@@ -136,9 +136,6 @@ class Erasures(SpacePart):
         """Whether all erased bytes are off the disk."""
         return self._space._read_by(is_scrubbed)
 
-    def __repr__(self) -> str:
-        return f"<Erasures of the space {self._space.space!r}>"
-
 
 def erase_whole(
     connections: Connections,

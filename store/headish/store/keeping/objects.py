@@ -81,9 +81,6 @@ class Objects(SpacePart):
 
         space._write(lambda connection: remove_object(connection, space._number, *kind_and_key, expected), settle)
 
-    def __repr__(self) -> str:
-        return f"<Objects of the space {self._space.space!r}>"
-
 
 def read_puts(given: Iterable[Mapping[str, Any]], limit_bytes: int) -> builtins.list[Put]:
     """Read the objects to store with turns: mappings of ``put``'s arguments. Raises: InvalidArgument, TooLarge."""

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from headish.errors import CorruptRecord, InvalidArgument, shown
+from headish.history.conversations.records import record_of
 from headish.history.feeds.cursors import Cursor, Position, find_end, find_start, parse_cursor, resume
 from headish.history.feeds.pages import PAGE, FeedPage, find_brought, read_brought, read_page
 from headish.history.feeds.waiting import Awaited
 from headish.history.reading.decode import complete_turns, read_time
+from headish.rows.conversations import StoredRecord
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.changes import Defined, LoggedErasure, MovedName, Numbered, SaidOf, place_up_to
 from headish.store.space import STUMBLING, Space
@@ -32,7 +34,6 @@ from headish.values.results.changes import (
     RecordChange,
     TurnChange,
 )
-from headish.values.results.conversations import read_record
 from headish.values.turns import Turn
 
 S = TypeVar("S", bound=Space)
@@ -283,11 +284,7 @@ def _of_change(numbered: Numbered, cursor: str) -> Change:
         case Defined(kind, name, number, removed):
             return DefinitionChange(cursor, when, kind, stored_name(name), number, bool(removed))
         case SaidOf(subject, revision, data):
-            try:
-                record = None if data is None else read_record(data)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                record_name = f"what is said of the conversation {stored_name(subject)!r}"
-                raise CorruptRecord(record_name, f"it does not decode ({error})") from None
+            record = None if revision is None or data is None else record_of(StoredRecord(subject, revision, data))
             return RecordChange(cursor, when, stored_name(subject), record, revision)
         case LoggedErasure(number, id, receipt):
             return ErasureChange(cursor, when, number, id, _read_receipt(receipt, number))
