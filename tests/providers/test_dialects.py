@@ -144,3 +144,13 @@ def test_every_dialect_is_told_in_sentences() -> None:
         "reasoning goes back as reasoning_content, in every answer, empty where nothing was thought"
     )
     assert all(describe_dialect(name) for name in DIALECTS)
+
+
+def test_a_whole_message_beside_an_empty_delta_repeats_the_pieces_and_is_not_read_again() -> None:
+    stream = Stream("openai")
+    stream.feed(chunk({"role": "assistant", "content": "Hello."}))
+    last = chunk({}, "stop")
+    last["choices"][0]["message"] = {"role": "assistant", "content": "Hello."}
+    stream.feed(last)
+    assert stream.finish().content == (Text("Hello."),)
+    assert parse_response("openai", last).content == (Text("Hello."),)

@@ -124,7 +124,9 @@ class ChatReader(ContentReader):
             self._choices.setdefault(index, []).append({**others, "message": message})
             self.note("choices behind the first are kept beside the answer")
             return []
-        delta = choice.get("delta") or choice.get("message")
+        delta = choice.get("delta")
+        if not delta and not (self.blocks and "delta" in choice):  # beside an empty delta, it repeats the pieces
+            delta = choice.get("message")
         shown = self._read_delta(delta) if type(delta) is dict or isinstance(delta, Mapping) else []
         if delta and not shown and not isinstance(delta, Mapping):
             self.keep_unknown({"choices": [choice]}, "a delta that is not an object")
