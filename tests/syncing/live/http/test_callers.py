@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import threading
@@ -97,8 +98,11 @@ class TestWhoIsLetIn:
         assert office.post(other, content=asked).status_code == 200
 
     @pytest.mark.slow
-    def test_who_reads_nothing_is_left(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_who_reads_nothing_is_left(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
         monkeypatch.setattr(endpoint, "PORTION_SECONDS", 1.0)
+        caplog.set_level(logging.INFO, endpoint.LOG.name)
         office.store.add_turn(os.urandom(6_000_000).hex())
         asked, opened = question((LiveKind.ASK_PAGES, AskPages((1,)))), list[socket.socket]()
         for _ in range(endpoint.PER_TOKEN):
@@ -107,7 +111,10 @@ class TestWhoIsLetIn:
             each.connect(("127.0.0.1", office.served.settings.port))
             each.sendall(office.head(len(asked)) + asked)
             opened.append(each)
-        wait_for_room(office, full=True)
+        until = time.monotonic() + 60
+        while caplog.messages.count("a store that syncs took nothing for 1 seconds") < endpoint.PER_TOKEN:
+            assert time.monotonic() < until
+            time.sleep(0.05)
         wait_for_room(office, full=False)
         for each in opened:
             each.close()
