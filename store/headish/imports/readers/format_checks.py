@@ -14,6 +14,7 @@ from headish.imports.archives import CHUNK_BYTES, ZIP
 from headish.imports.cleaning import NotJson, decode
 from headish.imports.detection import PARQUET, SQLITE, detect_beginning, marks_of
 from headish.imports.reader import ImportSource
+from headish.imports.unpacking import peek
 
 _ROWS = ("hf", "sharegpt", "openai-finetune", "openai-log")
 _CONTAINERS: Final = (
@@ -91,6 +92,4 @@ def _is_json(beginning: bytes) -> bool:
 
 def _beginning(given: ImportSource) -> bytes:
     given.file.seek(0)
-    beginning = given.file.read(CHUNK_BYTES)
-    given.file.seek(0)
-    return beginning
+    return peek(given.file, CHUNK_BYTES)

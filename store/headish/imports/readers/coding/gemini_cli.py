@@ -97,8 +97,7 @@ def _saved_chat(given: ImportSource, contents: list[Any]) -> SourceConversation:
             )
         )  # fmt: skip
     title = PurePath(given.name).stem.removeprefix("checkpoint-")
-    talk = SourceConversation(format=FORMAT, id=None, title=title, tags=[FORMAT, "checkpoint"])
-    return replace(talk, messages=nodes)
+    return SourceConversation(format=FORMAT, id=None, title=title, tags=[FORMAT, "checkpoint"], messages=nodes)
 
 
 class _GeminiSession:

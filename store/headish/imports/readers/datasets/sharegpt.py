@@ -84,9 +84,5 @@ def _calls(text: str) -> list[Entry]:
     listed = value if isinstance(value, list) else [value]
     if not listed or not all(isinstance(each, Mapping) and isinstance(each.get("name"), str) for each in listed):
         return []
-    return [{"type": "function", "function": _function(each)} for each in listed]
-
-
-def _function(call: Mapping[str, Any]) -> Entry:
-    arguments = call.get("arguments", call.get("parameters", {}))
-    return {"name": call["name"], "arguments": arguments}
+    made = [{"name": each["name"], "arguments": each.get("arguments", each.get("parameters", {}))} for each in listed]
+    return [{"type": "function", "function": each} for each in made]

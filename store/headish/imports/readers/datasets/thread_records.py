@@ -24,6 +24,7 @@ from headish.imports.reader import ImportSource
 from headish.imports.readers.shared.json_arrays import split_items
 from headish.imports.source_files import LONG_LINE, read_lines
 from headish.imports.unpacking import peek
+from headish.values import shapes
 from headish.values.caches import plausible_cache
 from headish.values.ids import as_turn_id
 from headish.values.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
@@ -95,7 +96,7 @@ class _RecordThread:
         continues = record.get("continues")
         if continues is None:
             return self._last()
-        listed = continues if _is_names(continues) else [continues]
+        listed = continues if isinstance(continues, list) else [continues]
         places = [self._known.get(each, self._lost) if isinstance(each, str) else None for each in listed]
         if any(each is None for each in places):
             raise _Malformed(f"it continues {shown(continues)}, which are not ids of records before it")
@@ -167,18 +168,10 @@ def _draft(record: dict[str, Any]) -> Draft:
         "cache": plausible_cache(record.get("cache")),
         "meta": {"record": kept} if kept else None,
         # Ids of other kinds may repeat in another file, and a key is unique in its space.
-        "key": make_key(FORMAT, record.get("id")) if _is_global(record.get("id")) else None,
+        "key": make_key(FORMAT, record.get("id")) if as_turn_id(shapes.text(record.get("id"))) else None,
     }
     # Blocks as headish writes them: a part that only looks like an API's must not be converted.
     return make_draft(read_content(record["content"]), turn, PAYLOAD_LIMIT_BYTES)
-
-
-def _is_global(record_id: Any) -> bool:
-    return isinstance(record_id, str) and as_turn_id(record_id) is not None
-
-
-def _is_names(continues: Any) -> bool:
-    return isinstance(continues, list) and all(isinstance(each, str) for each in continues)
 
 
 def _name(head: Any) -> str:

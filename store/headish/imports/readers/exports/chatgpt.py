@@ -112,15 +112,11 @@ class _ChatGPTConversation:
     def _attached(self, message: Mapping[str, Any], blocks: list[Block]) -> list[Block]:
         """Return the files that a message was sent with, if they are in the archive and the content does not show
         them."""
-        listed = shapes.record(message.get("metadata")).get("attachments")
+        listed = map(shapes.record, shapes.listed(shapes.record(message.get("metadata")).get("attachments")))
         shown = {block.get("asset") for block in blocks}
-        blocks_found = []
-        for each in listed if isinstance(listed, list) else ():
-            if isinstance(each, dict) and isinstance(each.get("id"), str) and each["id"] not in shown:
-                name = each.get("name")
-                block = self._assets.document(each["id"], name if isinstance(name, str) else None)
-                blocks_found += [block] if block is not None else []
-        return blocks_found
+        files = [each for each in listed if isinstance(each.get("id"), str) and each["id"] not in shown]
+        found = (self._assets.document(each["id"], shapes.name(each.get("name"))) for each in files)
+        return [block for block in found if block is not None]
 
     def _call_of(self, parent: str | None) -> str | None:
         """Return the call that a tool's message answers: the first call among its ancestors, past other results.

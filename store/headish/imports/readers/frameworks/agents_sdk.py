@@ -12,7 +12,6 @@ Source: openai/openai-agents-python 0.24.0, SQLiteSession and AdvancedSQLiteSess
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,9 +22,9 @@ from headish.imports.cleaning import NotJson, decode_noted
 from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.logs.llm_messages import utc
 from headish.imports.readers.shared import make
 from headish.imports.readers.shared.databases import ForeignFile, TooLargeValue, opened
+from headish.imports.readers.shared.json_records import load, utc
 from headish.values import shapes
 from headish.values.blocks import Text
 
@@ -159,7 +158,7 @@ class _AgentsSession:
 
 
 def _usage(row: Row) -> dict[str, int]:
-    inside, outside = _load(row.get("input_tokens_details")), _load(row.get("output_tokens_details"))
+    inside, outside = (shapes.record(load(row.get(f"{way}_tokens_details"))) for way in ("input", "output"))
     cached = inside.get("cached_tokens")
     counts = {
         "input_tokens": row["input_tokens"], "output_tokens": row["output_tokens"],
@@ -167,11 +166,3 @@ def _usage(row: Row) -> dict[str, int]:
         "reasoning_tokens": outside.get("reasoning_tokens"),
     }  # fmt: skip
     return shapes.token_counts(counts)
-
-
-def _load(value: Any) -> Mapping[str, Any]:
-    try:
-        details = json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError):
-        return {}
-    return shapes.record(details)

@@ -21,9 +21,10 @@ from msgspec.structs import replace
 from headish.errors import InvalidImport
 from headish.imports.detection import is_log
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.logs.llm_messages import read_messages, reply_of, utc
+from headish.imports.readers.logs.llm_messages import read_messages, reply_of
 from headish.imports.readers.logs.llm_responses import read_responses
 from headish.imports.readers.shared.databases import ForeignFile, opened
+from headish.imports.readers.shared.json_records import utc
 
 FORMAT = "llm"
 Row = Mapping[str, Any]

@@ -3,10 +3,8 @@ to."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from headish.content.media import guess_media_type
@@ -14,6 +12,7 @@ from headish.imports.imported import make_key
 from headish.imports.reader import SourceMessage
 from headish.imports.readers.shared import make
 from headish.imports.readers.shared.databases import ForeignFile
+from headish.imports.readers.shared.json_records import load
 from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 
@@ -144,23 +143,6 @@ def reply_of(row: Row) -> tuple[Block, Block]:
     beside = {name: load(row.get(name)) for name in ("options_json", "token_details", "response_json", "prompt_json")}
     beside |= {"duration_ms": row.get("duration_ms"), "turn": row.get("id"), "schema_id": row.get("schema_id")}
     return make.reply(FORMAT, usage, model=model), {key: value for key, value in beside.items() if value}
-
-
-def utc(time: Any) -> Any:
-    """Return a time with its zone: llm writes UTC without one."""
-    try:
-        moment = datetime.fromisoformat(time)
-    except (TypeError, ValueError):
-        return time
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def load(text: Any) -> Any:
-    """Return the JSON of a column; text that is not JSON stays text."""
-    try:
-        return json.loads(text) if isinstance(text, str) else text
-    except (ValueError, RecursionError):
-        return text
 
 
 _PARTS_READ: dict[str, Callable[[Block, Borrowed], list[Block]]] = {

@@ -7,9 +7,10 @@ from typing import Any
 
 from headish.imports.imported import make_key
 from headish.imports.reader import SourceMessage
-from headish.imports.readers.logs.llm_messages import FORMAT, Borrowed, load, reply_of, utc
+from headish.imports.readers.logs.llm_messages import FORMAT, Borrowed, reply_of
 from headish.imports.readers.shared import make
 from headish.imports.readers.shared.databases import ForeignFile
+from headish.imports.readers.shared.json_records import load, utc
 from headish.imports.readers.shared.make import Block
 
 Row = Mapping[str, Any]

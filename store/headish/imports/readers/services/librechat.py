@@ -12,6 +12,7 @@ Source: danny-avila/LibreChat, test data of its importers, and exports of 2024, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial as bind
 from typing import Any
 
 from msgspec.structs import replace
@@ -57,6 +58,7 @@ class _LibreChatConversation:
         self._record, self._where, self._given, self._notes = record, where, given, given.notes
         self._options: Mapping[str, Any] = shapes.record(record.get("options"))
         self._id = shapes.name(record.get("conversationId"))
+        self._key = bind(make_key, FORMAT, self._id)
 
     def conversation(self, listed: list[Any]) -> SourceConversation:
         """Return the conversation with its messages."""
@@ -142,9 +144,6 @@ class _LibreChatConversation:
         endpoint = shapes.name(message.get("endpoint")) or shapes.name(self._record.get("endpoint"))
         stop = shapes.name(message.get("finish_reason"))
         return make.reply(endpoint or FORMAT, model=model, stop=stop)
-
-    def _key(self, id: str) -> str | None:
-        return make_key(FORMAT, self._id, id)
 
 
 def _flat(listed: list[Any]) -> Iterator[tuple[Any, str | None]]:

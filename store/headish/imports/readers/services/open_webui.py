@@ -12,6 +12,7 @@ Source: open-webui 0.6 to 0.8, exports and the table ``chat`` as importers of ot
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial as bind
 from typing import Any
 
 from headish.errors import InvalidImport
@@ -41,9 +42,11 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """
     records = _of_database(given) if peek(given.file, len(SQLITE)) == SQLITE else read_values(given)
     for where, record in records:
-        chat = _Chat.of(record, where, given)
-        if chat is not None:
-            yield chat.conversation()
+        chat = record.get("chat", record) if isinstance(record, Mapping) else None
+        if isinstance(chat, Mapping) and {"history", "messages"} & chat.keys():
+            yield _Chat(record, chat, where, given).conversation()
+        else:
+            given.notes.break_off(where, "a chat is an object with `chat`, and in it `history` or `messages`")
 
 
 def _of_database(given: ImportSource) -> Iterator[tuple[str, Any]]:
@@ -76,15 +79,7 @@ class _Chat:
     def __init__(self, record: Mapping[str, Any], chat: Mapping[str, Any], where: str, given: ImportSource) -> None:
         self._record, self._chat, self._where, self._given = record, chat, where, given
         self._id = shapes.name(record.get("id") or chat.get("id"))
-
-    @classmethod
-    def of(cls, record: Any, where: str, given: ImportSource) -> _Chat | None:
-        """Return the chat of a record; None if it is not a chat, which is noted as broken."""
-        chat = record.get("chat", record) if isinstance(record, Mapping) else None
-        if not isinstance(chat, Mapping) or not ({"history", "messages"} & chat.keys()):
-            given.notes.break_off(where, "a chat is an object with `chat`, and in it `history` or `messages`")
-            return None
-        return cls(record, chat, where, given)
+        self._key = bind(make_key, FORMAT, self._id)
 
     def conversation(self) -> SourceConversation:
         """Return the chat with its messages."""
@@ -145,9 +140,6 @@ class _Chat:
             reply=_reply(message) if message["role"] == "assistant" else None,
         )  # fmt: skip
         return cut(node, blocks, self._key)
-
-    def _key(self, id: str) -> str | None:
-        return make_key(FORMAT, self._id, id)
 
 
 def _meta(message: Mapping[str, Any]) -> dict[str, Any]:

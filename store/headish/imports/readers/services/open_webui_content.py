@@ -17,6 +17,7 @@ from headish.content.forms.foreign import read_kept
 from headish.content.media import guess_media_type
 from headish.errors import HeadishError
 from headish.imports.readers.shared import make
+from headish.imports.readers.shared.json_records import load
 from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 from headish.values.blocks import to_mapping
@@ -104,19 +105,12 @@ def _detail(kind: str, facts: str, body: str) -> Iterator[Block]:
 def _call(said: Mapping[str, str], body: str) -> Iterator[Block]:
     """Make a call, and its result if it has one: both are JSON inside an attribute, the arguments encoded twice."""
     id = shapes.name(said.get("id"))
-    yield make.call(said["name"], id, _unpacked(said.get("arguments", "")))
+    yield make.call(said["name"], id, load(said.get("arguments", "")))
     result = said["result"] if "result" in said else _SUMMARY.sub("", html.unescape(body)).strip()
     if said.get("done") != "false" and result:
-        value = _unpacked(result)
+        value = load(result)
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         yield make.result(id, said["name"], [make.text(text)])
-
-
-def _unpacked(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _file(file: Mapping[str, Any], unread: list[str]) -> Block:

@@ -133,17 +133,13 @@ def _began(span: Mapping[str, Any]) -> int:
 
 def _conversation_of(facts: Attributes, span: Mapping[str, Any], number: int) -> str:
     found = next((facts[name] for name in _CONVERSATIONS if isinstance(facts.get(name), str) and facts[name]), None)
-    return found or _trace(span) or f"span {number}"
+    return found or _id(span, "trace") or f"span {number}"
 
 
-def _trace(span: Mapping[str, Any]) -> str | None:
-    context = span.get("context")
-    return shapes.name(span.get("traceId", span.get("trace_id", shapes.record(context).get("trace_id"))))
-
-
-def _id(span: Mapping[str, Any]) -> str | None:
-    context = span.get("context")
-    return shapes.name(span.get("spanId", span.get("span_id", shapes.record(context).get("span_id"))))
+def _id(span: Mapping[str, Any], of: str) -> str | None:
+    """Return the id of a span, or of its trace."""
+    name = f"{of}_id"
+    return shapes.name(span.get(f"{of}Id", span.get(name, shapes.record(span.get("context")).get(name))))
 
 
 class _TracedConversation:
@@ -192,13 +188,12 @@ class _TracedConversation:
         self, said: SpanMessage, before: str | None, number: int, span: Mapping[str, Any], reply: dict[str, Any],
         time: Any, where: str,
     ) -> None:  # fmt: skip
-        key = make_key(FORMAT, _trace(span), f"{_id(span)}/{number + 1}" if number else _id(span))
+        id = _id(span, "span")
+        key = make_key(FORMAT, _id(span, "trace"), f"{id}/{number + 1}" if number else id)
         # The counts are those of all answers together, so only the first has them.
-        reply = (
-            {**reply, **said.reply}
-            if number == 0
-            else {k: v for k, v in {**reply, **said.reply}.items() if k != "usage"}
-        )
+        reply = {**reply, **said.reply}
+        if number > 0:
+            reply.pop("usage", None)
         id = self._say(said, before, time, where, key=key, reply=reply if said.role == "assistant" else None)
         # Of spans that began at the same time, one that repeats this answer may have come first.
         if id is not None and said.role == "assistant" and not self._paths.at(id).reply:

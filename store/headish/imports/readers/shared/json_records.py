@@ -3,7 +3,9 @@ log that a program writes while it runs; and the times in them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, BinaryIO, NamedTuple
 
 from headish.content.strictjson import is_sound
@@ -116,3 +118,20 @@ def milliseconds(time: Any) -> Any:
         if abs(time) < limit:
             return round(time * factor)
     return round(time / 1_000_000)
+
+
+def utc(time: Any) -> Any:
+    """Return a time with its zone: some programs write UTC without one."""
+    try:
+        moment = datetime.fromisoformat(time)
+    except (TypeError, ValueError):
+        return time
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def load(text: Any) -> Any:
+    """Return the JSON of a text; one that is not JSON stays as it is."""
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        return text
