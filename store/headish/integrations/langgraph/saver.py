@@ -7,9 +7,9 @@ from __future__ import annotations
 import builtins
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -39,10 +39,25 @@ from headish.integrations.langgraph.thread_memory import KnownThreads
 from headish.integrations.langgraph.writing import StaleThread
 
 log = logging.getLogger("headish")
+P = ParamSpec("P")
+T = TypeVar("T")
 LEFT = (
     "the bookmark of the thread %r was at the turn %s, which its graph does not know: the graph went on from its own"
     " messages. HeadishSaver.messages begins a thread with those of a turn."
 )
+
+
+def _awaited(
+    verb: Callable[Concatenate[HeadishSaver, P], T],
+) -> Callable[Concatenate[HeadishSaver, P], Coroutine[Any, Any, T]]:
+    """Return the verb for asyncio: it looks the verb up, as a subclass may have another one."""
+
+    async def run(self: HeadishSaver, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await finish(getattr(self, verb.__name__), *args, **kwargs)
+
+    wraps(verb)(run)
+    run.__name__, run.__doc__ = f"a{verb.__name__}", f"``{verb.__name__}``."
+    return run
 
 
 class HeadishSaver(BaseCheckpointSaver[str], Scoped):
@@ -178,10 +193,6 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
             self._known.begin(ThreadLane(str(thread_id), ""), writing.MAIN, known)
         return listed
 
-    async def amessages(self, headish: str, *, thread_id: str | None = None) -> builtins.list[BaseMessage]:
-        """``messages``."""
-        return await finish(self.messages, headish, thread_id=thread_id)
-
     def delete_thread(self, thread_id: str) -> None:
         """Erase a thread: its checkpoints, values and writes, and the turns to which no branch, other name or copied
         thread leads. With ``erase=False``, hide it. The bytes leave a SQLite file with ``Database.gc``.
@@ -239,25 +250,15 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
 
     # The same for asyncio: a thread of a pool runs the verb. A cancelled task learns of it when the outcome is fixed.
 
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """``put``."""
-        return await finish(self.put, config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """``put_writes``."""
-        await finish(self.put_writes, config, writes, task_id, task_path)
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """``get_tuple``."""
-        return await finish(self.get_tuple, config)
+    aput = _awaited(put)
+    aput_writes = _awaited(put_writes)
+    aget_tuple = _awaited(get_tuple)
+    aget_delta_channel_history = _awaited(get_delta_channel_history)
+    amessages = _awaited(messages)
+    adelete_thread = _awaited(delete_thread)
+    adelete_for_runs = _awaited(delete_for_runs)
+    acopy_thread = _awaited(copy_thread)
+    aprune = _awaited(prune)
 
     async def alist(
         self,
@@ -271,28 +272,6 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         checkpoints = self.list(config, filter=filter, before=before, limit=limit)
         while (item := await finish(next, checkpoints, None)) is not None:
             yield item
-
-    async def aget_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        """``get_delta_channel_history``."""
-        return await finish(self.get_delta_channel_history, config=config, channels=channels)
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """``delete_thread``."""
-        await finish(self.delete_thread, thread_id)
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """``delete_for_runs``."""
-        await finish(self.delete_for_runs, run_ids)
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """``copy_thread``."""
-        await finish(self.copy_thread, source_thread_id, target_thread_id)
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """``prune``."""
-        await finish(self.prune, thread_ids, strategy=strategy)
 
     # How.
 
