@@ -157,6 +157,8 @@ headish_argument = click.argument("headish", default="@")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON: one object, or one per line for a list."
 )
+settings_and_json = together(json_option, pass_settings)
+"""What most commands take: ``settings``, and ``--json`` as ``as_json``."""
 
 
 page_options = together(

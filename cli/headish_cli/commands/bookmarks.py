@@ -11,10 +11,10 @@ from headish_cli.options import (
     GlobalOptions,
     expect_option,
     expect_options,
-    json_option,
     page_options,
     pass_settings,
     read_expect,
+    settings_and_json,
 )
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import (
@@ -49,8 +49,7 @@ def bookmark_command() -> None:
 @page_options
 @click.option("--recent", is_flag=True, help="List the last moved first, not by name.")
 @click.option("--remotes", is_flag=True, help="List what other machines call their turns instead: laptop/main.")
-@json_option
-@pass_settings
+@settings_and_json
 def list_command(
     settings: GlobalOptions, limit: int | None, after: str | None, recent: bool, remotes: bool, as_json: bool
 ) -> None:
@@ -91,8 +90,7 @@ def _record(bookmark: Bookmark, turn: Turn) -> dict[str, object]:
 @click.argument("name")
 @click.argument("headish", default="@")
 @expect_options
-@json_option
-@pass_settings
+@settings_and_json
 def set_command(
     settings: GlobalOptions, name: str, headish: str, expect: str | None, absent: bool, as_json: bool
 ) -> None:
@@ -129,8 +127,7 @@ def rename_command(settings: GlobalOptions, old: str, new: str, expect: str | No
 
 @bookmark_command.command("history")
 @click.argument("name")
-@json_option
-@pass_settings
+@settings_and_json
 def history_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
     """List every move of NAME, the last first. NAME@{n} names the turn that it pointed at n moves ago."""
     with settings.open() as store:
@@ -148,8 +145,7 @@ def history_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("n", type=click.IntRange(min=1), default=1, metavar="[N]")
 @expect_option
-@json_option
-@pass_settings
+@settings_and_json
 def undo_command(settings: GlobalOptions, name: str, n: int, expect: str | None, as_json: bool) -> None:
     """Move the bookmark NAME back by N turns, and print the ids of those that left it, oldest first.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings
+from headish_cli.options import GlobalOptions, headish_argument, settings_and_json
 from headish_cli.printing.output import one_line, print_json, say, shorten
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 @click.argument("headish")
 @click.argument("text", required=False)
 @click.option("--ask", metavar="PTR", help="Ask the model of this provider pointer for a title, from the last turns.")
-@json_option
-@pass_settings
+@settings_and_json
 def title_command(settings: GlobalOptions, headish: str, text: str | None, ask: str | None, as_json: bool) -> None:
     """Show what the conversation of a HEADISH is called, or call it TEXT; an empty TEXT takes the title away."""
     if ask is not None and text is not None:
@@ -46,8 +45,7 @@ def title_command(settings: GlobalOptions, headish: str, text: str | None, ask: 
 @click.argument("headish")
 @click.argument("tags", nargs=-1, metavar="[TAG]...")
 @click.option("--remove", "remove", is_flag=True, help="Take these tags away.")
-@json_option
-@pass_settings
+@settings_and_json
 def tag_command(settings: GlobalOptions, headish: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> None:
     """Show the tags of the conversation of a HEADISH, one per line, or add some."""
     if remove and not tags:
@@ -73,8 +71,7 @@ def tag_command(settings: GlobalOptions, headish: str, tags: tuple[str, ...], re
 @click.command("pin")
 @headish_argument
 @click.option("--undo", is_flag=True, help="Unpin it.")
-@json_option
-@pass_settings
+@settings_and_json
 def pin_command(settings: GlobalOptions, headish: str, undo: bool, as_json: bool) -> None:
     """Pin the conversation of a HEADISH: 'headish list --pinned' shows only those."""
     _set(settings, headish, as_json, "is pinned no longer" if undo else "is pinned", pinned=not undo)
@@ -83,8 +80,7 @@ def pin_command(settings: GlobalOptions, headish: str, undo: bool, as_json: bool
 @click.command("archive")
 @headish_argument
 @click.option("--undo", is_flag=True, help="Show it in lists again.")
-@json_option
-@pass_settings
+@settings_and_json
 def archive_command(settings: GlobalOptions, headish: str, undo: bool, as_json: bool) -> None:
     """Archive the conversation of a HEADISH: lists leave it out, and 'headish list --archived' shows it."""
     words = "is shown by lists again" if undo else "is archived: 'headish list --archived' shows it"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, versions_option
+from headish_cli.options import GlobalOptions, headish_argument, settings_and_json, versions_option
 from headish_cli.printing.output import (
     counted,
     lay_out,
@@ -50,8 +50,7 @@ class Drawn(NamedTuple):
               help=f"Draw at most this many turns around the named one.  [default: {DRAWN:,}]")  # fmt: skip
 @click.option("--full", is_flag=True, help="Draw every turn of the tree, and fold none.")
 @versions_option
-@json_option
-@pass_settings
+@settings_and_json
 def tree_command(
     settings: GlobalOptions, headish: str, limit: int | None, full: bool, versions: bool, as_json: bool
 ) -> None:

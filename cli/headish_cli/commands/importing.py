@@ -12,16 +12,7 @@ import click
 
 from headish.errors import InputError, InvalidInterchange, InvalidTranscript, UnknownDatabase, UnknownFormat
 from headish_cli.commands.keeping.watching import refuse_beside_watch, watch_files
-from headish_cli.options import (
-    INPUT,
-    PLACE,
-    GlobalOptions,
-    force_option,
-    input_path,
-    json_option,
-    pass_settings,
-    report_file,
-)
+from headish_cli.options import INPUT, PLACE, GlobalOptions, force_option, input_path, report_file, settings_and_json
 from headish_cli.printing.hints import refusal
 from headish_cli.printing.output import counted, one_line, print_json, say, sentence
 from headish_cli.printing.spelling import spell
@@ -64,8 +55,7 @@ SECONDS = 2.0
 @click.option("--once", is_flag=True, help="With --watch: import what has changed since the last time, and end.")
 @click.option("--every", type=click.FloatRange(min=0.1), metavar="SECONDS",
               help="With --watch: the seconds between two looks.  [default: 2]")  # fmt: skip
-@json_option
-@pass_settings
+@settings_and_json
 def import_command(
     settings: GlobalOptions,
     files: tuple[str, ...],

@@ -13,8 +13,8 @@ from headish_cli.commands.keeping.spreading import distribute_command, init_comm
 from headish_cli.options import (
     GlobalOptions,
     are_signatures_asked,
-    json_option,
     pass_settings,
+    settings_and_json,
     signatures_option,
     signers_options,
     versions_option,
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 @click.option("--all", "whole", is_flag=True, help="Check every space, and the database's own indexes.")
 @signatures_option
 @signers_options
-@json_option
-@pass_settings
+@settings_and_json
 def verify_command(
     settings: GlobalOptions, whole: bool, signatures: bool, signers: str | None, revoked: str | None, as_json: bool
 ) -> None:
@@ -86,8 +85,7 @@ def _tell_report(report: Report, where: str, signatures: Sequence[JudgedSignatur
 
 @click.command("stats")
 @versions_option
-@json_option
-@pass_settings
+@settings_and_json
 def stats_command(settings: GlobalOptions, versions: bool, as_json: bool) -> None:
     """Count what the space holds."""
     with settings.open() as store:
@@ -110,8 +108,7 @@ db_command.add_command(secure_command)
 
 
 @db_command.command("path")
-@json_option
-@pass_settings
+@settings_and_json
 def path_command(settings: GlobalOptions, as_json: bool) -> None:
     """Print where the database is."""
     path = _without_password(settings.target)
@@ -122,8 +119,7 @@ def path_command(settings: GlobalOptions, as_json: bool) -> None:
 
 
 @db_command.command("current")
-@json_option
-@pass_settings
+@settings_and_json
 def current_command(settings: GlobalOptions, as_json: bool) -> None:
     """Print the schema's revision, and change nothing.
 
@@ -166,8 +162,7 @@ def _tell_left(left: list[str] | None) -> None:
 
 @db_command.command("search-index")
 @click.argument("switch", type=click.Choice(["on", "off"]), required=False)
-@json_option
-@pass_settings
+@settings_and_json
 def search_index_command(settings: GlobalOptions, switch: str | None, as_json: bool) -> None:
     """Say whether the database keeps a search index, or switch it on or off.
 

@@ -13,10 +13,9 @@ from headish_cli.options import (
     are_signatures_asked,
     budget_option,
     headish_argument,
-    json_option,
-    pass_settings,
     read_time,
     selection_options,
+    settings_and_json,
     signatures_option,
     signers_options,
 )
@@ -42,8 +41,7 @@ if TYPE_CHECKING:
 @click.command("get")
 @headish_argument
 @click.option("--payload", is_flag=True, help="Write the stored bytes, nothing else.")
-@json_option
-@pass_settings
+@settings_and_json
 def get_command(settings: GlobalOptions, headish: str, payload: bool, as_json: bool) -> None:
     """Show one turn: what it says on stdout, what it is on stderr."""
     if payload and as_json:
@@ -67,8 +65,7 @@ def get_command(settings: GlobalOptions, headish: str, payload: bool, as_json: b
 
 @click.command("find")
 @click.argument("key")
-@json_option
-@pass_settings
+@settings_and_json
 def find_command(settings: GlobalOptions, key: str, as_json: bool) -> None:
     """Print the id of the turn with a KEY: the name that another system has for it.
 
@@ -95,8 +92,7 @@ def find_command(settings: GlobalOptions, key: str, as_json: bool) -> None:
 @click.option("--graph", is_flag=True, help="Draw how the turns continue one another.")
 @signatures_option
 @signers_options
-@json_option
-@pass_settings
+@settings_and_json
 def log_command(
     settings: GlobalOptions, headish: str, limit: int | None, since: str | None, until: str | None, role: str | None,
     grep: str | None, whole: bool, raw: bool, graph: bool, signatures: bool, signers: str | None,
@@ -163,8 +159,7 @@ def _log_records(
 @click.argument("headish", nargs=-1)
 @click.option("--raw", is_flag=True, help="Show every turn as it was stored, whatever overlays say.")
 @budget_option
-@json_option
-@pass_settings
+@settings_and_json
 def resolve_command(settings: GlobalOptions, headish: tuple[str, ...], raw: bool, budget: Any, as_json: bool) -> None:
     """Print the context window of a HEADISH: the messages that lead to it and the merged options.
 

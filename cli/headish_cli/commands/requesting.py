@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import GlobalOptions, budget_option, headish_argument, json_option, pass_settings, together
+from headish_cli.options import (
+    GlobalOptions,
+    budget_option,
+    headish_argument,
+    pass_settings,
+    settings_and_json,
+    together,
+)
 from headish_cli.printing.output import one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
@@ -72,8 +79,7 @@ def request_command(
 @_ptr
 @_settings
 @budget_option
-@json_option
-@pass_settings
+@settings_and_json
 def lint_command(
     settings: GlobalOptions, headish: str, provider: str | None, ptr: str | None, budget: Any, as_json: bool,
     **settings_given: Any,

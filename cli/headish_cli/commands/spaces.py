@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import click
 
 from headish_cli.commands.keeping.securing import grant_command, members_command, revoke_command
-from headish_cli.options import GlobalOptions, json_option, page_options, pass_settings
+from headish_cli.options import GlobalOptions, page_options, pass_settings, settings_and_json
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
@@ -49,8 +49,7 @@ spaces_command.add_command(revoke_command)
 
 @spaces_command.command("list")
 @page_options
-@json_option
-@pass_settings
+@settings_and_json
 def list_command(settings: GlobalOptions, limit: int | None, after: str | None, as_json: bool) -> None:
     """List the names of the spaces."""
     with settings.open_database() as database:
@@ -93,8 +92,7 @@ def rename_command(settings: GlobalOptions, old: str, new: str) -> None:
 @click.option("--by", metavar="WHO", help="Who asked for it; kept in the receipt.")
 @click.option("--dry-run", is_flag=True, help="With --erase: count what would go; change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
-@pass_settings
+@settings_and_json
 def rm_command(
     settings: GlobalOptions, name: str, erase: bool, reason: str | None, by: str | None, dry_run: bool, yes: bool,
     as_json: bool,
@@ -121,8 +119,7 @@ def rm_command(
 @click.option("--turns", type=LIMIT, metavar="N", help="How many turns it may hold; none takes the limit away.")
 @click.option("--bytes", "given_bytes", type=LIMIT, metavar="N",
               help="How many bytes the payloads of its turns may have; none takes the limit away.")  # fmt: skip
-@json_option
-@pass_settings
+@settings_and_json
 def limit_command(
     settings: GlobalOptions, name: str, turns: Limit | None, given_bytes: Limit | None, as_json: bool
 ) -> None:
@@ -167,8 +164,7 @@ def _erase(
 @click.argument("headish", nargs=-1, required=True)
 @click.option("--to", "target", metavar="SPACE", required=True, help="The space that the conversation moves to.")
 @click.option("--keep", is_flag=True, help="Leave the bookmarks here as well: a copy.")
-@json_option
-@pass_settings
+@settings_and_json
 def move_command(settings: GlobalOptions, headish: tuple[str, ...], target: str, keep: bool, as_json: bool) -> None:
     """Move the threads that lead to HEADISH… into another space, with their bookmarks, ids, times and documents.
 

@@ -15,13 +15,12 @@ from headish_cli.options import (
     cache_option,
     expect_options,
     force_option,
-    json_option,
     parse_settings,
-    pass_settings,
     read_expect,
     read_stdin,
     read_time,
     refuse_without,
+    settings_and_json,
     together,
 )
 from headish_cli.printing.telling import tell_turn
@@ -77,8 +76,7 @@ def _read_given(
 @click.option("--intent", metavar="WORD", help="preamble shows commentary to the user; status, debug.")
 @expect_options
 @force_option
-@json_option
-@pass_settings
+@settings_and_json
 def add_command(
     settings: GlobalOptions, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
     settings_pairs: tuple[str, ...], json_blocks: bool, speaker: str | None, channel: str | None,
@@ -127,8 +125,7 @@ def add_command(
 @cache_option
 @_said_at
 @_key
-@json_option
-@pass_settings
+@settings_and_json
 def doc_command(
     settings: GlobalOptions, path: str, continues: tuple[str, ...], servers: tuple[str, ...],
     settings_pairs: tuple[str, ...], said_at: str | None, as_json: bool, **options: Any,

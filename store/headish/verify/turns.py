@@ -1,8 +1,4 @@
-"""Verify the turns of a space: derive every hash, digest and seal again, and say what disagrees.
-
-The space is read in pages, each in a transaction of its own, so that writers never wait. Turns never change, so what
-was checked stays checked. Memory is bounded by a page and the links that begin in it.
-"""
+"""Verify the turns of a space, in pages."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.changing.overlays import describe_turn
-from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings
+from headish_cli.options import GlobalOptions, headish_argument, settings_and_json
 from headish_cli.printing.output import lay_out, print_json, print_json_lines, role_word, say, shorten
 from headish_cli.printing.telling import tell_turn
 
@@ -41,8 +41,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer versi
 @click.option("--ask", "ptr", metavar="PTR", help="Ask the model of this provider pointer for the summary.")
 @click.option("--over", type=Size(), metavar="SIZE",
               help="Only if it has more: a number of tokens, or a share of the pointer's context window.")  # fmt: skip
-@json_option
-@pass_settings
+@settings_and_json
 def compact_command(settings: GlobalOptions, headish: str, ptr: str | None, as_json: bool, **sizes: Any) -> None:
     """Shorten the branch NAME for the model: summarize its oldest part, or hide it without --ask.
 
@@ -66,8 +65,7 @@ def compact_command(settings: GlobalOptions, headish: str, ptr: str | None, as_j
 @click.option("--by", type=click.Choice(["turn"]), help="List what each message weighs.")
 @click.option("-p", "--ptr", metavar="PTR", help="For the model of this provider pointer, instead of the thread's.")
 @click.option("--model", metavar="NAME", help="For this model.")
-@json_option
-@pass_settings
+@settings_and_json
 def tokens_command(
     settings: GlobalOptions, headish: str, by: str | None, ptr: str | None, model: str | None, as_json: bool
 ) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headish.values.checks.controls import escape_controls
-from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.options import GlobalOptions, settings_and_json
 from headish_cli.printing.output import counted, print_json, shorten, write
 from headish_cli.printing.said import who
 
@@ -32,8 +32,7 @@ SIGNS = {"removed": "-", "added": "+", "changed": "~"}
 @click.argument("first", metavar="A")
 @click.argument("second", required=False, metavar="[B]")
 @click.option("--stat", is_flag=True, help="Print only how much differs.")
-@json_option
-@pass_settings
+@settings_and_json
 def diff_command(settings: GlobalOptions, first: str, second: str | None, stat: bool, as_json: bool) -> None:
     """Show what differs between two branches, from their fork on: by turn, then by word.
 

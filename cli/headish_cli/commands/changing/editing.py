@@ -14,9 +14,8 @@ from headish_cli.options import (
     GlobalOptions,
     expect_option,
     headish_argument,
-    json_option,
-    pass_settings,
     read_stdin,
+    settings_and_json,
     versions_option,
 )
 from headish_cli.printing.output import (
@@ -58,8 +57,7 @@ class Edit(NamedTuple):
 @click.option("--keep", is_flag=True, help="Repeat the rest of the branch after the edited turn.")
 @click.option("--json-blocks", is_flag=True, help="The text is JSON: a list of all content blocks of the turn.")
 @expect_option
-@json_option
-@pass_settings
+@settings_and_json
 def edit_command(settings: GlobalOptions, headish: str, text: str | None, as_json: bool, **options: object) -> None:
     """Say something else in the place of a turn, and print the id of the new one.
 
@@ -80,8 +78,7 @@ def edit_command(settings: GlobalOptions, headish: str, text: str | None, as_jso
 @click.command("siblings")
 @headish_argument
 @versions_option
-@json_option
-@pass_settings
+@settings_and_json
 def siblings_command(settings: GlobalOptions, headish: str, versions: bool, as_json: bool) -> None:
     """List the versions of a turn: what else was said in its place, in the order of storing. * is the turn itself."""
     with settings.open() as store:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish.values.times import local_time
-from headish_cli.options import ROLES, GlobalOptions, json_option, pass_settings, read_time, twins_option
+from headish_cli.options import ROLES, GlobalOptions, read_time, settings_and_json, twins_option
 from headish_cli.printing.output import MODEL_COLUMNS, cells, counted, one_line, print_json_lines, say, shorten, width
 from headish_cli.printing.paging import paged
 
@@ -53,8 +53,7 @@ COLOURS: dict[str, dict[str, Any]] = {
 @click.option(
     "--all", "everything", is_flag=True, help="Show all of them, archived ones too; with -n, the first of all."
 )
-@json_option
-@pass_settings
+@settings_and_json
 def list_command(
     settings: GlobalOptions, limit: int | None, archived: bool, pinned: bool, erased: bool, twins: bool,
     everything: bool, since: str | None, until: str | None, without: str | None, agents: bool, as_json: bool,

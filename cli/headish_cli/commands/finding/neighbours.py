@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import (
-    GlobalOptions,
-    headish_argument,
-    json_option,
-    pass_settings,
-    twins_option,
-    versions_option,
-)
+from headish_cli.options import GlobalOptions, headish_argument, settings_and_json, twins_option, versions_option
 from headish_cli.printing.output import print_json_lines, say
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_turns
@@ -36,8 +29,7 @@ _after = click.option("--after", metavar="HEADISH", help="Show what comes after 
 @click.option("--erased", is_flag=True, help="Show those that were erased, too.")
 @versions_option
 @twins_option
-@json_option
-@pass_settings
+@settings_and_json
 def heads_command(settings: GlobalOptions, as_json: bool, **chosen: Any) -> None:
     """List the turns that nothing continues: the ends of all branches."""
     with settings.open() as store:
@@ -49,8 +41,7 @@ def heads_command(settings: GlobalOptions, as_json: bool, **chosen: Any) -> None
 @_limit
 @_after
 @versions_option
-@json_option
-@pass_settings
+@settings_and_json
 def children_command(settings: GlobalOptions, headish: str, as_json: bool, **chosen: Any) -> None:
     """List the turns that continue a HEADISH, the first stored first."""
     with settings.open() as store:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from headish.errors import InvalidArgument
-from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, json_option, pass_settings, read_file
+from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, read_file, settings_and_json
 from headish_cli.printing.output import counted, print_json, say
 from headish_cli.printing.telling import turn_record
 
@@ -22,8 +22,7 @@ _KEPT = frozenset((*_LISTS, "system", "instructions", "systemInstruction", "syst
               help="chat, responses, anthropic, gemini or cohere; detected by default.")  # fmt: skip
 @click.option("-c", "--continues", metavar="HEADISH", help="Store the list below this turn.")
 @click.option("-b", "--bookmark", metavar="NAME", help="The name of the list; it moves to the list's last turn.")
-@json_option
-@pass_settings
+@settings_and_json
 def record_command(settings: GlobalOptions, file: str | None, as_json: bool, **where: str | None) -> None:
     """Store a whole message list, and print the id of its last turn. What is stored already is recognised.
 

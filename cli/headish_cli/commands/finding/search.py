@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish.values.times import local_time
-from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time, twins_option, versions_option
+from headish_cli.options import GlobalOptions, read_time, settings_and_json, twins_option, versions_option
 from headish_cli.printing.output import cells, fit, is_narrow, one_line, print_json_lines, room_beside, say, shorten
 from headish_cli.printing.paging import paged
 from headish_cli.printing.said import who
@@ -47,8 +47,7 @@ NAMES_SHOWN = 3
 @versions_option
 @twins_option
 @click.option("--reindex", is_flag=True, help="Rebuild the search index of the space first.")
-@json_option
-@pass_settings
+@settings_and_json
 def search_command(
     settings: GlobalOptions, words: tuple[str, ...], since: str | None, until: str | None, fields: str | None,
     limit: int, reindex: bool, as_json: bool, **chosen: Any,

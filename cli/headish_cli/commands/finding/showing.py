@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.options import GlobalOptions, settings_and_json
 from headish_cli.printing.output import content_of, one_line, print_json_lines, say
 from headish_cli.printing.paging import paged
 from headish_cli.printing.telling import reply_record
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("headish", nargs=-1)
-@json_option
-@pass_settings
+@settings_and_json
 def show_command(settings: GlobalOptions, headish: tuple[str, ...], as_json: bool) -> None:
     """Show turns in full: who said it and when, what it continues, and all that it says.
 

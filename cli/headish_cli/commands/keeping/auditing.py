@@ -8,7 +8,7 @@ import click
 
 from headish.values.times import local_time
 from headish_cli.commands.keeping.following import KINDS
-from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time
+from headish_cli.options import GlobalOptions, read_time, settings_and_json
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, read_cursor, say
 from headish_cli.printing.paging import paged
 
@@ -29,8 +29,7 @@ NOBODY = "-"
 @click.option("--by", "author", metavar="NAME", help="Only what this author wrote.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; may be repeated.")
 @click.option("--count", is_flag=True, help="Count by author instead.")
-@json_option
-@pass_settings
+@settings_and_json
 def audit_command(
     settings: GlobalOptions,
     after: str | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings, refuse_without
+from headish_cli.options import PLACE, GlobalOptions, json_option, refuse_without, settings_and_json
 from headish_cli.printing.output import counted, print_json, say, write
 from headish_cli.printing.progress import counting_turns
 
@@ -13,8 +13,7 @@ from headish_cli.printing.progress import counting_turns
 @click.argument("dest", type=PLACE)
 @click.option("--one-space", is_flag=True, help="Back up the space of --space alone, not all of them.")
 @click.option("--quick", is_flag=True, help="Compare the sums of the file instead of reading everything back.")
-@json_option
-@pass_settings
+@settings_and_json
 def backup_command(settings: GlobalOptions, dest: str, one_space: bool, quick: bool, as_json: bool) -> None:
     """Back up the database into the file DEST, as it is at one moment. Writers go on meanwhile.
 

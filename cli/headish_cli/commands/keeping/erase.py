@@ -10,7 +10,7 @@ import click
 
 from headish.values.times import local_time
 from headish_cli.commands.keeping.erased import lines_of_name, show_found, takes, tell_done, tell_found
-from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time
+from headish_cli.options import GlobalOptions, read_time, settings_and_json
 from headish_cli.printing.output import Told, counted, one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 @click.option("--no-scrub", is_flag=True, help="Leave it to 'headish gc' to take the bytes off the disk.")
 @click.option("--dry-run", is_flag=True, help="Show what would go and what would stay; change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
-@pass_settings
+@settings_and_json
 def erase_command(
     settings: GlobalOptions,
     headish: tuple[str, ...],
@@ -98,8 +97,7 @@ def erase_command(
 @click.option("--apply", "is_applied", is_flag=True, help="Erase here what is pending, or the RECEIPTs of it.")
 @click.option("--dismiss", is_flag=True, help="Keep what others erased: all that is pending, or RECEIPTs of it.")
 @click.argument("receipts", metavar="[RECEIPT]...", nargs=-1)
-@json_option
-@pass_settings
+@settings_and_json
 def erasures_command(
     settings: GlobalOptions, whole: bool, pending: bool, is_applied: bool, dismiss: bool, receipts: Sequence[str],
     as_json: bool,
@@ -150,8 +148,7 @@ def _list_erasures(settings: GlobalOptions, *, whole: bool, pending: bool, as_js
 @click.command("gc")
 @click.option("--scrub", is_flag=True, help="Rewrite the database, so that nothing erased is left in its files.")
 @click.option("--dry-run", is_flag=True, help="Count, and change nothing.")
-@json_option
-@pass_settings
+@settings_and_json
 def gc_command(settings: GlobalOptions, scrub: bool, dry_run: bool, as_json: bool) -> None:
     """Remove what nothing names any more, and finish erasures that are not off the disk yet.
 

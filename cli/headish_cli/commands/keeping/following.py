@@ -15,7 +15,7 @@ import click
 from headish.errors import InputError
 from headish.values.checks.files import open_target, read_regular
 from headish.values.times import local_time
-from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings, refuse_without
+from headish_cli.options import PLACE, GlobalOptions, pass_settings, refuse_without, settings_and_json
 from headish_cli.printing.output import content_of, fit, lay_out, marks, one_line, print_json, read_cursor, say
 from headish_cli.printing.said import who, words
 from headish_cli.printing.telling import timed_record
@@ -50,8 +50,7 @@ def position_command(settings: GlobalOptions) -> None:
 @click.option("--cursor-file", type=PLACE, metavar="PATH",
               help="Go on behind the cursor in this file if it exists, and keep it there.")  # fmt: skip
 @click.option("--content", is_flag=True, help="With --json: show what each turn says, too.")
-@json_option
-@pass_settings
+@settings_and_json
 def follow_command(
     settings: GlobalOptions,
     after: str | None,

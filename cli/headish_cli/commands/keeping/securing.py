@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.options import GlobalOptions, pass_settings, settings_and_json
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 @click.option("--app", "apps", multiple=True, metavar="LOGIN",
               help="A login that serves all spaces: it may enter every one. Repeat it for more.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Change nothing; list what is missing. The exit code is then 1.")
-@json_option
-@pass_settings
+@settings_and_json
 def secure_command(settings: GlobalOptions, apps: tuple[str, ...], check: bool, as_json: bool) -> None:
     """Have PostgreSQL keep the spaces apart: roles, grants and policies that hold every login but the owner's.
 
@@ -82,8 +81,7 @@ def revoke_command(settings: GlobalOptions, name: str, login: str) -> None:
 
 
 @click.command("members")
-@json_option
-@pass_settings
+@settings_and_json
 def members_command(settings: GlobalOptions, as_json: bool) -> None:
     """List which login may enter which space of a secured database."""
     with settings.open_database() as database:

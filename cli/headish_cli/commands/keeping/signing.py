@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import GlobalOptions, headish_argument, json_option, key_option, pass_settings
+from headish_cli.options import GlobalOptions, headish_argument, key_option, settings_and_json
 from headish_cli.printing.output import counted, print_json, say
 
 
@@ -12,8 +12,7 @@ from headish_cli.printing.output import counted, print_json, say
 @headish_argument
 @click.option("--thread", is_flag=True, help="Sign all that leads to it, with options and meta.")
 @key_option
-@json_option
-@pass_settings
+@settings_and_json
 def sign_command(settings: GlobalOptions, headish: str, thread: bool, key: str | None, as_json: bool) -> None:
     """Sign a HEADISH with an SSH key. 'ssh-keygen' may ask for a passphrase or a touch.
 

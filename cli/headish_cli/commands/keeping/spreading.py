@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.options import GlobalOptions, settings_and_json
 from headish_cli.printing.output import print_json, print_json_lines, say, write
 
 
 @click.command("init")
-@json_option
-@pass_settings
+@settings_and_json
 def init_command(settings: GlobalOptions, as_json: bool) -> None:
     """Make the tables where they are missing, and nothing else: no space, no turn.
 
@@ -33,8 +32,7 @@ def init_command(settings: GlobalOptions, as_json: bool) -> None:
 
 @click.command("distribute")
 @click.option("--dry-run", is_flag=True, help="Change nothing; print the statements that would be run.")
-@json_option
-@pass_settings
+@settings_and_json
 def distribute_command(settings: GlobalOptions, dry_run: bool, as_json: bool) -> None:
     """Spread the tables over the machines of a PostgreSQL with Citus, by space.
 

@@ -11,7 +11,7 @@ import click
 
 from headish.errors import HeadishError
 from headish.values.times import local_time
-from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.options import GlobalOptions, settings_and_json
 from headish_cli.printing.output import counted, in_columns, one_line, print_json, print_json_lines, say, width
 from headish_cli.printing.paging import paged
 
@@ -39,8 +39,7 @@ def call_command() -> None:
 @click.option("--before", metavar="ID", help="Only calls before this one.")
 @click.option("-n", "--limit", type=click.IntRange(1), default=30, show_default=True, help="How many.")
 @click.option("--broke", is_flag=True, help="Only requests that broke off from what the one before had sent.")
-@json_option
-@pass_settings
+@settings_and_json
 def list_command(
     settings: GlobalOptions, name: str | None, before: str | None, limit: int, broke: bool, as_json: bool
 ) -> None:
@@ -78,8 +77,7 @@ def list_command(
 @call_command.command("show")
 @click.argument("id")
 @click.option("--body", is_flag=True, help="Print the body of the request, as the client sent it.")
-@json_option
-@pass_settings
+@settings_and_json
 def show_command(settings: GlobalOptions, id: str, body: bool, as_json: bool) -> None:
     """Show one call.
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from headish_cli.configuration import read_duration
-from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.options import GlobalOptions, pass_settings, settings_and_json
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import one_line, print_json, print_json_lines, say
 
@@ -43,8 +43,7 @@ def token_command() -> None:
 @click.option("--right", "rights", multiple=True, required=True, type=click.Choice(RIGHTS),
               help="What it allows; repeat it for more. None implies another.")  # fmt: skip
 @click.option("--expires", type=DURATION, metavar="TIME", help="When it ends, such as 90d; without it, never.")
-@json_option
-@pass_settings
+@settings_and_json
 def add_command(
     settings: GlobalOptions, label: str, rights: tuple[Any, ...], expires: float | None, as_json: bool
 ) -> None:
@@ -60,8 +59,7 @@ def add_command(
 
 
 @token_command.command("list")
-@json_option
-@pass_settings
+@settings_and_json
 def list_command(settings: GlobalOptions, as_json: bool) -> None:
     """List the tokens of all spaces, without what they are."""
     with settings.open_database() as database:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import (
+from headish_cli.options import (  # fmt: skip
     PLACE,
     GlobalOptions,
     json_option,
     key_option,
-    pass_settings,
     refuse_without,
+    settings_and_json,
     signers_options,
-)  # fmt: skip
+)
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, read_cursor, say
 from headish_cli.printing.progress import counting_turns
@@ -48,8 +48,7 @@ def bundle_command() -> None:
 @click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
 @click.option("--sign", is_flag=True, help="Sign all of it with an SSH key, as 'headish sign' does a turn.")
 @key_option
-@json_option
-@pass_settings
+@settings_and_json
 def create_command(
     settings: GlobalOptions, file: str, headishes: Sequence[str], since: str | None, allow_secrets: bool, sign: bool,
     key: str | None, as_json: bool,
@@ -117,8 +116,7 @@ def rewrite_command(file: str, out: str, erasures: str, as_json: bool) -> None:
 @click.argument("file", type=PLACE)
 @click.option("--require-signed", is_flag=True, help="Take only what one of the signers has signed as a whole.")
 @signers_options
-@json_option
-@pass_settings
+@settings_and_json
 def apply_command(
     settings: GlobalOptions, file: str, require_signed: bool, signers: str | None, revoked: str | None, as_json: bool
 ) -> None:

@@ -9,7 +9,7 @@ import click
 
 from headish_cli.commands.sharing.exchanging import tell_pulled
 from headish_cli.commands.sharing.remotes import asked, joining_options, tell_remote
-from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.options import GlobalOptions, settings_and_json
 from headish_cli.printing.output import print_json
 
 
@@ -17,8 +17,7 @@ from headish_cli.printing.output import print_json
 @click.argument("url")
 @click.option("--name", default="origin", show_default=True, help="Call the place so.")
 @joining_options
-@json_option
-@pass_settings
+@settings_and_json
 def clone_command(settings: GlobalOptions, url: str, name: str, as_json: bool, **joining: Any) -> None:
     """Copy the history at URL into a new database: 'remote add', then 'pull'.
 

@@ -11,7 +11,7 @@ from headish.errors import HeadishError
 from headish.values.times import local_time
 from headish_cli.commands.sharing.bundles import tell_names
 from headish_cli.commands.sharing.remotes import NO_REMOTE, secrets_option
-from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.options import GlobalOptions, settings_and_json
 from headish_cli.printing.hints import refusal
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
@@ -43,8 +43,7 @@ rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a
 @create_option
 @secrets_option
 @rollback_option
-@json_option
-@pass_settings
+@settings_and_json
 def push_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
     """Send what is new here to the remote NAME, or to all.
 
@@ -58,8 +57,7 @@ def push_command(settings: GlobalOptions, name: str | None, as_json: bool, **how
 @name_argument
 @prune_option
 @rollback_option
-@json_option
-@pass_settings
+@settings_and_json
 def pull_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
     """Fetch what is new at the remote NAME, or at all. A bookmark that moved here stays where it is.
 
@@ -74,8 +72,7 @@ def pull_command(settings: GlobalOptions, name: str | None, as_json: bool, **how
 @create_option
 @secrets_option
 @rollback_option
-@json_option
-@pass_settings
+@settings_and_json
 def sync_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
     """Pull, then push: the remote NAME, or all. Exit code 1 where a bookmark goes apart.
 
@@ -86,8 +83,7 @@ def sync_command(settings: GlobalOptions, name: str | None, as_json: bool, **how
 
 @click.command("status")
 @name_argument
-@json_option
-@pass_settings
+@settings_and_json
 def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> None:
     """Show the state of the remote NAME, or of all: what it does not have yet, and which bookmarks diverged."""
     with settings.open() as store:

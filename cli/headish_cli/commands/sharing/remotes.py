@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import GlobalOptions, is_terminal, json_option, pass_settings, together
+from headish_cli.options import GlobalOptions, is_terminal, pass_settings, settings_and_json, together
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import one_line, print_json, print_json_lines, say
 
@@ -75,8 +75,7 @@ def remote_command() -> None:
 @click.argument("name")
 @click.argument("url")
 @joining_options
-@json_option
-@pass_settings
+@settings_and_json
 def add_command(settings: GlobalOptions, name: str, url: str, as_json: bool, **joining: Any) -> None:
     """Call the folder or bucket URL by NAME: file:///PATH, s3://BUCKET/PATH, gs://…, az://….
 
@@ -104,8 +103,7 @@ def add_command(settings: GlobalOptions, name: str, url: str, as_json: bool, **j
 
 
 @remote_command.command("list")
-@json_option
-@pass_settings
+@settings_and_json
 def list_command(settings: GlobalOptions, as_json: bool) -> None:
     """List the remotes."""
     from headish.remotes.kinds import is_live
@@ -134,8 +132,7 @@ def remove_command(settings: GlobalOptions, name: str) -> None:
 @remote_command.command("set")
 @click.argument("name")
 @click.argument("pairs", metavar="KEY=VALUE...", nargs=-1, required=True)
-@json_option
-@pass_settings
+@settings_and_json
 def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_json: bool) -> None:
     """Change a setting of the remote NAME.
 
@@ -174,8 +171,7 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
 
 @remote_command.command("devices")
 @click.argument("name")
-@json_option
-@pass_settings
+@settings_and_json
 def devices_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
     """List the machines of the remote NAME, this one first.
 

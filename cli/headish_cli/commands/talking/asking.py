@@ -19,9 +19,8 @@ from headish_cli.options import (
     GlobalOptions,
     budget_option,
     force_option,
-    json_option,
-    pass_settings,
     refuse_without,
+    settings_and_json,
     together,
 )
 from headish_cli.printing.output import Stopped, Told, print_json, say, sentence
@@ -74,8 +73,7 @@ def call_settings(call: dict[str, Any]) -> dict[str, Any]:
 @click.option("--compact", type=click.Choice(["auto"]),
               help="Sum up the oldest part first, where the pointer's context window is nearly full.")  # fmt: skip
 @call_options
-@json_option
-@pass_settings
+@settings_and_json
 def ask_command(
     settings: GlobalOptions, text: str | None, continues: tuple[str, ...], bookmark: str | None, force: bool,
     ptr: str | None, to: str | None, servers: tuple[str, ...], tool_loop: bool, mcp_config: str | None, yes: bool,
@@ -130,8 +128,7 @@ def ask_command(
 @click.option("-p", "--ptr", metavar="PTR", help="Ask this provider pointer.")
 @click.option("--to", metavar="PROVIDER", help="Ask this provider, without a pointer.")
 @call_options
-@json_option
-@pass_settings
+@settings_and_json
 def retry_command(settings: GlobalOptions, headish: str, as_json: bool, timeout: dict[str, float], **call: Any) -> None:
     """Ask for another answer in place of HEADISH. Use it for one that was cut off, too.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.talking.saying import choose_model, read_params
-from headish_cli.options import GlobalOptions, json_option, pass_settings, read_stdin
+from headish_cli.options import GlobalOptions, pass_settings, read_stdin, settings_and_json
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, shorten
 
@@ -43,8 +43,7 @@ def batch_command() -> None:
 @click.option("--base-url", metavar="URL", help="A compatible server.")
 @click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for it.")
 @timeout_option
-@json_option
-@pass_settings
+@settings_and_json
 def create_command(
     settings: GlobalOptions, heads: tuple[str, ...], name: str | None, ptr: str | None, to: str | None,
     model: str | None, options: tuple[str, ...], timeout: float | None, as_json: bool, **server: Any,
@@ -73,8 +72,7 @@ def create_command(
 @batch_command.command("status")
 @click.argument("name", required=False)
 @timeout_option
-@json_option
-@pass_settings
+@settings_and_json
 def status_command(settings: GlobalOptions, name: str | None, timeout: float | None, as_json: bool) -> None:
     """Show how far the batch NAME is at its provider; without NAME, list the batches without asking any provider."""
     with settings.open() as store:
@@ -94,8 +92,7 @@ def status_command(settings: GlobalOptions, name: str | None, timeout: float | N
 @batch_command.command("collect")
 @click.argument("name")
 @timeout_option
-@json_option
-@pass_settings
+@settings_and_json
 def collect_command(settings: GlobalOptions, name: str, timeout: float | None, as_json: bool) -> None:
     """Store what the batch NAME has answered, and print the ids of the turns.
 

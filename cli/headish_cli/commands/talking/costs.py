@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.commands.talking.replying import print_counts
-from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings, read_time
+from headish_cli.options import PLACE, GlobalOptions, read_time, settings_and_json
 from headish_cli.printing.output import Told, one_line, print_json_lines, say
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ MODELS_SHOWN = 5
 @click.option("--since", metavar="TIME",
               help="Count only what was said from TIME on: a date, yesterday, '2 hours ago', RFC 3339.")  # fmt: skip
 @click.option("--until", metavar="TIME", help="Count only what was said before TIME; a day alone is included.")
-@json_option
-@pass_settings
+@settings_and_json
 def cost_command(
     settings: GlobalOptions, headish: tuple[str, ...], prices: str | None, by: str | None, whole: bool,
     since: str | None, until: str | None, as_json: bool,

@@ -9,7 +9,7 @@ import click
 
 from headish.values.times import local_time
 from headish_cli.commands.talking.timing import timeout_option
-from headish_cli.options import GlobalOptions, json_option, parse_settings, pass_settings, together
+from headish_cli.options import GlobalOptions, parse_settings, pass_settings, settings_and_json, together
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
 
@@ -54,8 +54,7 @@ def ptr_command() -> None:
 @click.option("--dialect", metavar="NAME",
               help="How the server speaks Chat Completions, if its host does not tell: deepseek, vllm, …")  # fmt: skip
 @timeout_option("How long its provider may be silent.")
-@json_option
-@pass_settings
+@settings_and_json
 def set_command(
     settings: GlobalOptions, name: str, target: str, params: tuple[str, ...], headers: tuple[str, ...],
     timeout: dict[str, float], as_json: bool, **server: Any,
@@ -85,8 +84,7 @@ def set_command(
 
 @ptr_command.command("show")
 @click.argument("name")
-@json_option
-@pass_settings
+@settings_and_json
 def show_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
     """Show what NAME points at, the URL that its requests go to, and in which dialect. Nothing is sent."""
     with settings.open() as store:
@@ -101,8 +99,7 @@ def show_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
 
 
 @ptr_command.command("list")
-@json_option
-@pass_settings
+@settings_and_json
 def list_command(settings: GlobalOptions, as_json: bool) -> None:
     """List the pointers by name."""
     with settings.open() as store:
@@ -114,8 +111,7 @@ def list_command(settings: GlobalOptions, as_json: bool) -> None:
 
 @ptr_command.command("history")
 @click.argument("name")
-@json_option
-@pass_settings
+@settings_and_json
 def history_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
     """List all that NAME ever pointed at, the last first."""
     with settings.open() as store:
@@ -140,8 +136,7 @@ def rm_command(settings: GlobalOptions, name: str) -> None:
 @ptr_command.command("default")
 @click.argument("name", required=False)
 @click.option("--unset", is_flag=True, help="Remove the default.")
-@json_option
-@pass_settings
+@settings_and_json
 def default_command(settings: GlobalOptions, name: str | None, unset: bool, as_json: bool) -> None:
     """Make NAME the default pointer, for threads that name none; without NAME, print it.
 

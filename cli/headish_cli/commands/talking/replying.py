@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headish.errors import InvalidArgument
-from headish_cli.options import (
-    INPUT,
-    GlobalOptions,
-    file_or_pipe,
-    json_option,
-    pass_settings,
-    read_file,
-    refuse_without,
-)
+from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, read_file, refuse_without, settings_and_json
 from headish_cli.printing.output import counted, in_columns, one_line, print_json, print_json_lines, say
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
 
@@ -30,8 +22,7 @@ if TYPE_CHECKING:
 @click.argument("headish")
 @click.option("--from", "provider", required=True, metavar="PROVIDER", help="Who answered.")
 @click.argument("file", required=False, type=INPUT)
-@json_option
-@pass_settings
+@settings_and_json
 def reply_command(settings: GlobalOptions, headish: str, provider: str, file: str | None, as_json: bool) -> None:
     """Store a provider's answer as the turn that continues HEADISH, and print its id.
 
@@ -65,8 +56,7 @@ def reply_command(settings: GlobalOptions, headish: str, provider: str, file: st
               help="Fetch incomplete answers that OpenAI's Responses keeps (store, background).")  # fmt: skip
 @click.option("--wait", type=click.FloatRange(0, 86400), default=0, metavar="SECONDS",
               help="With --remote: how long to wait for answers that are still being made.")  # fmt: skip
-@json_option
-@pass_settings
+@settings_and_json
 def recover_command(
     settings: GlobalOptions, force: bool, drop: str | None, remote: bool, wait: float, as_json: bool
 ) -> None:
@@ -114,8 +104,7 @@ def _tell_unfetched(fetched: Fetched) -> None:
 @click.argument("headish", nargs=-1)
 @click.option("--by", type=click.Choice(["model", "provider", "day", "bookmark"]), help="Count apart, by this.")
 @click.option("--all", "whole", is_flag=True, help="All answers of the space, instead of a thread's.")
-@json_option
-@pass_settings
+@settings_and_json
 def usage_command(
     settings: GlobalOptions, headish: tuple[str, ...], by: str | None, whole: bool, as_json: bool
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from headish.errors import InvalidArgument
-from headish_cli.options import INPUT, GlobalOptions, json_option, pass_settings, read_file
+from headish_cli.options import INPUT, GlobalOptions, pass_settings, read_file, settings_and_json
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, width
 
@@ -38,8 +38,7 @@ def set_command(settings: GlobalOptions, server: str, file: str) -> None:
 
 @tools_command.command("list")
 @click.argument("server", required=False)
-@json_option
-@pass_settings
+@settings_and_json
 def list_command(settings: GlobalOptions, server: str | None, as_json: bool) -> None:
     """List the tools of SERVER, or of all servers, under the names that go out."""
     from headish.providers.shared.tools import served_tools
