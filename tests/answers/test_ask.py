@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -387,6 +388,21 @@ class TestAskingAgain:
         assert (turn.meta.reply["base_url"], "ptr" in turn.meta.reply) == (server.url, False)
         assert asking.retry("main").meta.reply["base_url"] == server.url
         assert len(server.requests) == 2
+
+    def test_the_dialect_that_was_named_for_an_unknown_server_holds_when_it_is_asked_again(
+        self, asking: Store, server: Loopback
+    ) -> None:
+        question = asking.add_turn("Hi")
+        said = {"role": "assistant", "content": "Hello.", "reasoning_details": [{"type": "reasoning.encrypted"}]}
+        thought = asking.reply(question.id, "openai", {"choices": [{"index": 0, "message": said, "finish_reason": "stop"}]})
+        answer = {"choices": [{"index": 0, "delta": {"content": "Bye."}, "finish_reason": "stop"}]}
+        for _ in range(2):
+            server.answer(chunks=event_stream([answer]))
+        server_named = {"to": "openai", "model": "m", "base_url": server.url, "dialect": "openai"}
+        asking.ask("Bye", continues=thought.id, bookmark="main", **server_named)
+        asking.retry("main")
+        assert "reasoning_details" not in json.dumps(server.requests[0].body)
+        assert server.requests[1].body == server.requests[0].body
 
     def test_somebody_else_can_be_asked(self, asking: Store, server: Loopback) -> None:
         say_hello(server, 2)

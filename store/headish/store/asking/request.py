@@ -118,6 +118,8 @@ def request(
         options=asked.origins,
         ptr=asked.ptr,
         params=own,
+        # Kept by name, so that asking again does not guess what was said about the server.
+        dialect=dialect if base_url is not None and dialect is not None else prepared.dialect,
         **(pointer.server if pointer else {}),
     )
 
