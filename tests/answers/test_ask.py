@@ -394,7 +394,9 @@ class TestAskingAgain:
     ) -> None:
         question = asking.add_turn("Hi")
         said = {"role": "assistant", "content": "Hello.", "reasoning_details": [{"type": "reasoning.encrypted"}]}
-        thought = asking.reply(question.id, "openai", {"choices": [{"index": 0, "message": said, "finish_reason": "stop"}]})
+        thought = asking.reply(
+            question.id, "openai", {"choices": [{"index": 0, "message": said, "finish_reason": "stop"}]}
+        )
         answer = {"choices": [{"index": 0, "delta": {"content": "Bye."}, "finish_reason": "stop"}]}
         for _ in range(2):
             server.answer(chunks=event_stream([answer]))

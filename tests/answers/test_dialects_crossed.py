@@ -162,3 +162,26 @@ def test_a_server_that_nobody_knows_gets_what_was_said_there(everywhere: Store, 
     everywhere.pointers.set(maker, "openai/m", base_url=UNKNOWN)
     for message, body_for in answered(everywhere, maker):
         assert answers(body_for("unknown")) == [without_reasoning(message)]
+
+
+@pytest.mark.parametrize(
+    ("provider", "own"),
+    [
+        ("anthropic", {"signature": SEAL}),
+        ("openai_responses", {"opaque": {"openai_responses": {"encrypted_content": SEAL}}}),
+    ],
+)
+def test_what_an_api_sealed_goes_wherever_it_is_spoken_and_to_no_other_api(
+    everywhere: Store, provider: str, own: dict[str, Any]
+) -> None:
+    asked = everywhere.add_turn("How high is K2?")
+    thought = {"type": "thinking", "text": THOUGHT, "provider": provider, **own}
+    answer = [thought, {"type": "text", "text": "High."}]
+    turn = everywhere.add_turn(
+        "Really?", continues=everywhere.add_turn(answer, role="assistant", continues=asked.id).id
+    )
+    for at, base_url in enumerate((None, UNKNOWN, "https://openrouter.ai/api", "https://api.deepseek.com/anthropic")):
+        everywhere.pointers.set(f"sealed-{at}", f"{provider}/m", base_url=base_url)
+        assert SEAL in json.dumps(everywhere.request(turn.id, ptr=f"sealed-{at}").body), base_url
+    for other in {"anthropic", "openai", "openai_responses", "gemini", "cohere", "cerebras"} - {provider}:
+        assert SEAL not in json.dumps(everywhere.request(turn.id, other).body), other
