@@ -26,7 +26,7 @@ from_option = click.option("--from", "source", metavar="FORMAT", help="What FILE
 @click.argument("file", type=INPUT)
 @from_option
 @click.option("--to", "target", required=True, metavar="FORMAT", help="What to print.")
-@click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what would not come back.")
+@click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what would be lost.")
 @click.option("--partial", is_flag=True, help="Take a transcript that ends early.")
 @click.option("--relaxed", is_flag=True, help="Take bodies that break their constraint, and missing channels.")
 @click.option("--start-role", metavar="ROLE", help="The text begins inside this role's header, as a completion does.")

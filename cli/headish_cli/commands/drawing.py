@@ -56,10 +56,10 @@ def tree_command(
 ) -> None:
     """Draw the tree that a HEADISH belongs to, with all branches; ● is the turn that was named.
 
-    The thread that leads to it is one straight column. ┌─ begins another first turn, which continues nothing. Long runs
-    are folded (⋮ 214 turns). Other conversations that begin with the same system turns are counted, and drawn with
-    --full. Of a large tree half of the turns lead to the HEADISH and the others grew from it; ⋮ marks where the drawing
-    is cut off. --json gives all.
+    The thread that leads to it is one straight column. ┌─ begins another first turn, which continues nothing. Long
+    runs are folded (⋮ 214 turns). Other conversations that begin with the same system turns are counted, and drawn
+    with --full. In a large tree, half of the turns lead to the HEADISH, and the others grew from it; ⋮ marks where
+    the drawing is cut off. --json gives all.
     """
     from headish.values.turns import preamble_of  # late: help loads every command
 

@@ -72,9 +72,9 @@ def import_command(
 ) -> None:
     """Import conversations with all their branches. Importing a file again stores nothing twice.
 
-    A folder means the files in it; of a folder with a coding agent's sessions, only those are read, and the
-    summary names what was not. A file that is refused is reported and does not stop the rest, and a record
-    that cannot be read does not stop its file.
+    A folder means the files in it; of a folder with a coding agent's sessions, it reads only those, and the summary
+    names the rest. A file that is refused is reported and does not stop the rest, and a record that cannot be read
+    does not stop its file.
     """
     from headish.imports.imported import Imported
     from headish.imports.keeping.storing import Preview

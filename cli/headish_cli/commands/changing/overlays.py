@@ -40,7 +40,7 @@ def summarize_command(
     """Show the model a summary in place of the turns from FIRST to LAST, both included.
 
     From here on a model sees TEXT in their place; people see what was said, and a line that says so. Nothing is lost:
-    'headish original' undoes it, and other branches do not know of it. Instructions in between stay.
+    'headish original' undoes it, and other branches do not change. Instructions in between stay.
     """
     if ptr is not None and text is not None:
         raise click.UsageError("give TEXT or --ask, not both")

@@ -49,7 +49,7 @@ def restore_command(
     """Put the backup FILE back into TARGET: a new file, or the URL or path of a database.
 
     Spaces are restored under their names, each into one that holds nothing. Everything is verified before anybody can
-    open it. A restore that was cut off is begun again in the same way.
+    open it. If a restore was cut off, run it again.
     """
     if only is None:
         refuse_without("--only", "to")

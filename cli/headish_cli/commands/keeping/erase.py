@@ -104,7 +104,7 @@ def erasures_command(
 ) -> None:  # fmt: skip
     """List the receipts of what was erased, the first one first.
 
-    Lists, below each receipt, the devices that it has not reached yet. --pending begins each line with the id of the
+    Each receipt lists the devices that it has not reached yet. --pending begins each line with the id of the
     receipt, which --apply and --dismiss take.
     """
     if is_applied + dismiss + pending > 1 or (receipts and not (is_applied or dismiss)):

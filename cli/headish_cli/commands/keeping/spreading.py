@@ -36,7 +36,7 @@ def init_command(settings: GlobalOptions, as_json: bool) -> None:
 def distribute_command(settings: GlobalOptions, dry_run: bool, as_json: bool) -> None:
     """Spread the tables over the machines of a PostgreSQL with Citus, by space.
 
-    It leaves spread tables alone, so run it again after 'headish db upgrade'. Let nobody write meanwhile.
+    It leaves spread tables alone, so run it again after 'headish db upgrade'. Nobody may write meanwhile.
     """
     from headish.database.spreading import distribute
 

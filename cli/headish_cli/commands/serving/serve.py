@@ -36,7 +36,7 @@ PORTS = click.IntRange(0, 65535)
 @click.option("--allow-origin", "allow_origins", multiple=True, metavar="ORIGIN",
               help="Pass what a page or an app of this origin sends.")  # fmt: skip
 @click.option("--env", "tool", metavar="TOOL",
-              help="Print how TOOL is to be started to talk through the running gateway; serve nothing.")  # fmt: skip
+              help="Print how to start TOOL so that it talks through the running gateway; serve nothing.")  # fmt: skip
 @click.option("--export", "folder", type=PLACE, metavar="FOLDER",
               help="Write the pages as files into FOLDER, to be read without a server; serve nothing.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="With --export, replace an earlier export.")
@@ -60,7 +60,7 @@ def serve_command(
 ) -> None:
     """Serve a page, an API, and a gateway that records calls.
 
-    A program that lets its base URL be set talks to its own provider through the gateway, unchanged:
+    A program whose base URL you can set talks to its own provider through the gateway, unchanged:
     http://127.0.0.1:8322/anthropic, /openai/v1, /gemini, /ollama, or /to/POINTER. Its conversations appear in
     'headish list'. Ctrl-C ends the server: calls that have begun get 30 seconds, and what passed is stored.
 

@@ -33,8 +33,8 @@ DURATION = Duration()
 def token_command() -> None:
     """The tokens with which programs ask 'headish serve': add, list, remove.
 
-    A token opens one space (--space NAME) for the rights that it has. headish stores only its hash, and no backup holds
-    that.
+    A token opens one space (--space NAME), with the rights that you give it. headish stores only its hash, and no
+    backup holds that.
     """
 
 

@@ -21,7 +21,7 @@ from headish_cli.printing.output import print_json
 def clone_command(settings: GlobalOptions, url: str, name: str, as_json: bool, **joining: Any) -> None:
     """Copy the history at URL into a new database: 'remote add', then 'pull'.
 
-    The last turn that came is @. If another machine must invite this one first, it says how; then take 'headish sync'.
+    The last turn that came is @. If another machine must invite this one first, it says how; then run 'headish sync'.
     """
     from headish.store.keeping.sharing.places import Joining, clone_first
 

@@ -26,7 +26,7 @@ timeout_option = click.option(
 def batch_command() -> None:
     """Ask about many heads at once, for about half the price: the provider answers within a day.
 
-    Anthropic, OpenAI (openai and openai_responses), Azure OpenAI and Gemini have batches. Nothing is collected by
+    Anthropic, OpenAI (openai and openai_responses), Azure OpenAI and Gemini have batches. headish collects nothing by
     itself: 'headish batch collect' stores the answers; each continues the turn it was asked about.
     """
 
@@ -96,7 +96,7 @@ def status_command(settings: GlobalOptions, name: str | None, timeout: float | N
 def collect_command(settings: GlobalOptions, name: str, timeout: float | None, as_json: bool) -> None:
     """Store what the batch NAME has answered, and print the ids of the turns.
 
-    It may be collected as often as you like: each answer is stored once. A batch that has not ended stores nothing.
+    Run it as often as you like: it stores each answer once. A batch that has not ended stores nothing.
     Exit code 1: requests that failed or expired, or results that cannot be used.
     """
     with settings.open() as store:

@@ -62,8 +62,8 @@ def recover_command(
 ) -> None:
     """Make turns of the answers that dead processes left behind, and print their ids.
 
-    Every command does so when it opens the store; an answer whose writer was heard of in the last half minute is left
-    alone.
+    Every command does so when it opens the store; it leaves an answer alone whose writer was alive in the last half
+    minute.
     """
     if not remote:
         refuse_without("--remote", "wait")

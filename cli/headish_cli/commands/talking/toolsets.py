@@ -71,7 +71,7 @@ def get_command(settings: GlobalOptions, server: str) -> None:
 @click.argument("server")
 @pass_settings
 def rm_command(settings: GlobalOptions, server: str) -> None:
-    """Forget the tools of SERVER; the history stays."""
+    """Remove the tools of SERVER; their history stays."""
     with settings.open() as store:
         store.tools.remove(server)
     say(f"No tools of {server} are offered now.")
