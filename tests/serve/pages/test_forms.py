@@ -109,6 +109,19 @@ class TestWriting:
         assert "mine" in page
         assert "A secret of mine" not in page
 
+    def test_the_preview_of_an_erasure_says_what_a_turn_without_text_holds(self, house: House) -> None:
+        result = {
+            "type": "tool_result",
+            "tool_use_id": "c1",
+            "name": "mail",
+            "content": [{"type": "text", "text": "Hi."}],
+        }
+        call = {"type": "tool_use", "id": "c1", "name": "mail", "input": {}}
+        called = house.store.add_turn([call], role="assistant").id
+        page = house.get(f"/erase/{house.store.add_turn([result], role='tool', continues=called).id}", scope="thread")
+        assert "(call mail)" in page
+        assert "(result of mail) Hi." in page
+
     def test_what_is_no_action_or_lacks_a_field_is_refused_and_nothing_is_stored(self, house: House) -> None:
         before = house.store.stats().turns
         for action, fields in (("nothing", {}), ("say", {"content": " "}), ("edit", {"content": "x"}), ("fork", {})):

@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from headish import ABSENT
 from headish.aio import AsyncStore
 from headish.content.drafts import Continues
+from headish.content.excerpts import in_short
 from headish.errors import InvalidArgument, UnknownTurn
 from headish.serve.access.callers import within_reach
 from headish.serve.access.state import caller_of, enter
@@ -216,7 +217,7 @@ async def show_erasure(request: Request) -> Response:
     preview = await store.erase(turn.id, scope=scope, reason="a preview", dry_run=True)
     found = within_reach(preview, caller_of(request)).found
     handles = await store.abbreviate([turn.id, *found.turns[:LISTED_TURNS]])
-    texts = {each: await store.text(each) for each in found.turns[:LISTED_TURNS]}
+    texts = {each: await store.text(each) or in_short(await store.blocks(each)) for each in found.turns[:LISTED_TURNS]}
     return await draw(
         request, "erase.html", turn=turn, handle=handles[turn.id], scope=scope, scopes=list(SCOPES), found=found,
         handles=handles, texts=texts,
