@@ -82,13 +82,8 @@ class Archive:
             packed = self._zip.open(info)
         except _FAILURES as error:
             raise InvalidImport(name, None, f"it cannot be unpacked ({error})") from None
-        return cast(
-            BinaryIO,
-            io.BufferedReader(
-                _UnpackedMember(cast(BinaryIO, packed), info.compress_size, name, self.allowance),
-                CHUNK_BYTES,
-            ),
-        )
+        member_file = _UnpackedMember(cast(BinaryIO, packed), info.compress_size, name, self.allowance)
+        return cast(BinaryIO, io.BufferedReader(member_file, CHUNK_BYTES))
 
     def open_zstd(self, member: str) -> BinaryIO:
         """Open a member that may be packed with zstd, which zipfile reads only since Python 3.14; any other as ``open``

@@ -223,12 +223,8 @@ class SessionThread:
         further = self._joined.get(node.id or "")
         if further is None:
             return node
-        return replace(
-            node,
-            content=[*_parts(node.content), *further.content],
-            meta={**node.meta, "further_uuids": further.uuids},
-            reply={**(node.reply or {}), **further.reply},
-        )
+        meta, reply = {**node.meta, "further_uuids": further.uuids}, {**(node.reply or {}), **further.reply}
+        return replace(node, content=[*_parts(node.content), *further.content], meta=meta, reply=reply)
 
     def take(self, notes: ImportNotes, *, is_running: bool) -> list[SourceMessage]:
         """Return the messages that were not given out yet, and the last one.

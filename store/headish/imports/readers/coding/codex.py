@@ -156,7 +156,9 @@ class _Rollout:
         if not isinstance(usage, Mapping) or last is None or last.reply is None or "usage" in last.reply:
             return
         counts = {own: usage[name] if type(usage.get(name)) is int else 0 for own, name in _COUNTS.items()}
-        self.nodes[self._path[-1]] = replace(last, reply={**last.reply, "usage": shapes.token_counts(counts)})
+        # OpenAI counts cached tokens as input as well; headish's counts are disjoint.
+        counts["input_tokens"] = max(0, counts["input_tokens"] - counts["cache_read_input_tokens"])
+        self.nodes[self._path[-1]] = replace(last, reply={**last.reply, "usage": counts})
 
     def hold_back(self) -> None:
         """Leave out the last item of an answer whose tokens are not counted yet."""

@@ -68,14 +68,17 @@ def _reply(response: Row, choice: Row, *, counts: bool) -> dict[str, Any]:
 
 
 def _usage(usage: Any) -> dict[str, int]:
-    usage = shapes.record(usage)
-    found = {
-        "input_tokens": usage.get("prompt_tokens"), "output_tokens": usage.get("completion_tokens"),
-        "cache_read_input_tokens": _detail(usage, "prompt", "cached_tokens") or None,
-        "reasoning_tokens": _detail(usage, "completion", "reasoning_tokens") or None,
-    }  # fmt: skip
-    return shapes.token_counts(found)
+    if not isinstance(usage, Mapping):
+        return {}
+    input_tokens, output_tokens = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    cached, thought = _detail(usage, "prompt", "cached_tokens"), _detail(usage, "completion", "reasoning_tokens")
+    # OpenAI counts cached tokens as input as well; headish's counts are disjoint.
+    counts = {"input_tokens": max(0, input_tokens - (cached or 0))} if type(input_tokens) is int else {}
+    counts |= {"output_tokens": output_tokens} if type(output_tokens) is int else {}
+    counts |= {"cache_read_input_tokens": cached} if cached else {}
+    return counts | ({"reasoning_tokens": thought} if thought else {})
 
 
-def _detail(usage: Row, side: str, name: str) -> Any:
-    return shapes.record(usage.get(f"{side}_tokens_details")).get(name)
+def _detail(usage: Row, side: str, name: str) -> int | None:
+    count = shapes.record(usage.get(f"{side}_tokens_details")).get(name)
+    return count if type(count) is int else None

@@ -116,9 +116,13 @@ def _read_records(given: ImportSource) -> Iterator[tuple[str, dict[str, Any] | N
     A thread is stored as a whole, so memory holds it, up to the limit of a line.
     """
     size_bytes = 0
-    for where, data, reason in _read_list(given) if _is_list(given) else _read_lines(given):
+    is_list = peek(given.file, CHUNK_BYTES).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    # Each record of a list is decoded by itself: a number that cannot be kept costs only its record.
+    items = split_items(given) if is_list else read_lines(given.file, given.name, given.progress)
+    for number, data in enumerate(items, 1):
+        where = f"{'record' if is_list else 'line'} {number}"
         if data is None:
-            given.notes.break_off(where, reason)
+            given.notes.break_off(where, f"it is longer than {IMPORT_LINE_BYTES:,} bytes" if is_list else LONG_LINE)
             yield where, None
             continue
         size_bytes += len(data)
@@ -126,22 +130,6 @@ def _read_records(given: ImportSource) -> Iterator[tuple[str, dict[str, Any] | N
             raise InvalidImport(given.name, None, f"the thread is longer than {IMPORT_LINE_BYTES:,} bytes ({where})")
         if data.strip():
             yield where, _as_record(where, data, given.notes)
-
-
-def _is_list(given: ImportSource) -> bool:
-    return peek(given.file, CHUNK_BYTES).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
-
-
-def _read_lines(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:
-    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
-        yield f"line {number}", line, LONG_LINE
-
-
-def _read_list(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:
-    """Yield the records of a list, each decoded by itself: a number that cannot be kept costs only its record."""
-    reason = f"it is longer than {IMPORT_LINE_BYTES:,} bytes"
-    for number, item in enumerate(split_items(given), 1):
-        yield f"record {number}", item, reason
 
 
 def _as_record(where: str, data: bytes, notes: ImportNotes) -> dict[str, Any] | None:

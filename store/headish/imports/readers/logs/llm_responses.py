@@ -26,12 +26,9 @@ def read_responses(foreign: ForeignFile) -> Iterator[tuple[dict[str, Any], list[
     # A response that is a turn as well is read as a part of its thread.
     new = " AND id NOT IN (SELECT id FROM turns)" if "turns" in foreign.tables else ""
     responses = _Responses(foreign)
+    together = f"SELECT * FROM responses WHERE conversation_id = ?{new} ORDER BY datetime_utc, id"
     for conversation in foreign.select("SELECT * FROM conversations ORDER BY id"):
-        nodes = responses.nodes(
-            foreign.select(
-                f"SELECT * FROM responses WHERE conversation_id = ?{new} ORDER BY datetime_utc, id", conversation["id"]
-            )
-        )
+        nodes = responses.nodes(foreign.select(together, conversation["id"]))
         if nodes:
             yield conversation, nodes
     alone = "(conversation_id IS NULL OR conversation_id NOT IN (SELECT id FROM conversations))"

@@ -110,10 +110,8 @@ class _LibreChatConversation:
     def _blocks(self, message: Mapping[str, Any], where: str) -> list[Block]:
         content, text = message.get("content"), message.get("text")
         files = [*shapes.listed(message.get("files")), *shapes.listed(message.get("attachments"))]
-        kept = [
-            make.own(FORMAT, {"type": "file", **(each if isinstance(each, Mapping) else {"value": each})})
-            for each in files
-        ]
+        held = (each if isinstance(each, Mapping) else {"value": each} for each in files)
+        kept = [make.own(FORMAT, {"type": "file", **each}) for each in held]
         for _ in kept:
             self._notes.keep(where, "file without its bytes")
         blocks = [block for part in shapes.listed(content) for block in self._part(part, where)]

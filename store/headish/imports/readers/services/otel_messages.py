@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -75,12 +75,12 @@ def attributes_of(listed: Any) -> dict[str, Any]:
     """Return attributes as values: from OTLP's list of typed ones, or a plain object."""
     if isinstance(listed, Mapping):
         return {str(key): heal(value) for key, value in listed.items()}
-    pairs = shapes.listed(listed)
-    return {
-        each["key"]: heal(_value(each.get("value"), 0))
-        for each in pairs
-        if isinstance(each, Mapping) and isinstance(each.get("key"), str)
-    }
+    return {key: heal(_value(value, 0)) for key, value in _pairs(shapes.listed(listed))}
+
+
+def _pairs(listed: list[Any]) -> Iterator[tuple[str, Any]]:
+    entries = (each for each in listed if isinstance(each, Mapping) and isinstance(each.get("key"), str))
+    return ((each["key"], each.get("value")) for each in entries)
 
 
 def _value(typed: Any, depth: int) -> Any:
@@ -100,11 +100,7 @@ def _value(typed: Any, depth: int) -> Any:
     if "arrayValue" in typed:
         return [_value(each, depth + 1) for each in listed]
     if "kvlistValue" in typed:
-        return {
-            each["key"]: _value(each.get("value"), depth + 1)
-            for each in listed
-            if isinstance(each, Mapping) and isinstance(each.get("key"), str)
-        }
+        return {key: _value(value, depth + 1) for key, value in _pairs(listed)}
     return None
 
 
@@ -263,19 +259,10 @@ def _media_type(part: Attributes) -> str | None:
 
 
 _PARTS: dict[str, Callable[[Attributes], Block | None]] = {
-    "text": _read_text,
-    "reasoning": _read_reasoning,
-    "thinking": _read_reasoning,
-    "tool_call": _call,
-    "tool_use": _call,
-    "tool_call_response": _read_result,
-    "tool_result": _read_result,
-    "blob": _read_blob,
-    "uri": _read_uri,
-    "image": _read_uri,
-    "image_url": _read_uri,
-    "file": _read_file,
-}
+    "text": _read_text, "reasoning": _read_reasoning, "thinking": _read_reasoning, "tool_call": _call,
+    "tool_use": _call, "tool_call_response": _read_result, "tool_result": _read_result, "blob": _read_blob,
+    "uri": _read_uri, "image": _read_uri, "image_url": _read_uri, "file": _read_file,
+}  # fmt: skip
 
 
 def _reply(attributes: Attributes) -> dict[str, Any]:

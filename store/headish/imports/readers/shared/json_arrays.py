@@ -16,7 +16,7 @@ from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode_noted
 from headish.imports.keeping.known import ExportMemory
 from headish.imports.reader import ImportSource
-from headish.imports.source_files import Progress, read_lines
+from headish.imports.source_files import BOM, Progress, read_lines
 from headish.values.limits import IMPORT_LINE_BYTES
 
 # Possessive quantifiers: what was matched is not tried again, so a long text is scanned once.
@@ -31,7 +31,6 @@ _INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.S)
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
 _SEPARATORS = re.compile(rb"[ \t\r\n,]*+\Z")
 _DEPTHS = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
-_BOM = b"\xef\xbb\xbf"
 
 
 def read_items(
@@ -149,7 +148,7 @@ class _ArrayScan:
     def begin(self) -> bytes:
         """Return the first character that is not blank."""
         self._more()
-        self._data = self._data.removeprefix(_BOM)
+        self._data = self._data.removeprefix(BOM)
         return self.next_value()
 
     def next_value(self) -> bytes:

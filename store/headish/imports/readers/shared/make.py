@@ -28,12 +28,8 @@ def texts(value: object) -> list[Block]:
 
 def thinking(said: str, provider: str, opaque: Mapping[str, Any] = {}) -> Block:
     """Reasoning of a provider, with what it keeps beside the words."""
-    return {
-        "type": "thinking",
-        "text": said,
-        "provider": provider,
-        **({"opaque": {provider: opaque}} if opaque else {}),
-    }
+    kept = {"opaque": {provider: opaque}} if opaque else {}
+    return {"type": "thinking", "text": said, "provider": provider, **kept}
 
 
 def own(provider: str, data: Any) -> Block:
@@ -51,11 +47,8 @@ def document(source: Block, name: object = None) -> Block:
 
 def base64(media_type: str, data: str | bytes) -> Block:
     """The source of a document whose bytes are in the file; text is base64 already."""
-    return {
-        "type": "base64",
-        "media_type": media_type,
-        "data": data if isinstance(data, str) else b64encode(data).decode(),
-    }
+    encoded = data if isinstance(data, str) else b64encode(data).decode()
+    return {"type": "base64", "media_type": media_type, "data": encoded}
 
 
 def url(url: str, media_type: str | None = None) -> Block:
