@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import time
 from pathlib import Path
 from threading import Event
@@ -37,6 +38,17 @@ class TestWriting:
         answer = house.do("answer", turn=turn, name="failing")
         shown = answer.text if answer.status_code != 303 else wait_until(lambda: found(house, "/c/failing", "failed"))
         assert "no such model" in shown
+
+    def test_a_model_that_cannot_be_asked_leads_to_the_question_which_is_stored(self, house: House) -> None:
+        """A page of the error alone would make people say it again, as a second question."""
+        with socket.create_server(("127.0.0.1", 0)) as closed:
+            address = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        house.store.pointers.set("gone", "openai/m", base_url=address)
+        place = house.done("say", new="unasked", content="Is anybody there?", ask="1", ptr="gone")
+        assert place.startswith("/c/unasked?at=")
+        page = house.get("/c/unasked")
+        assert "Is anybody there?" in page
+        assert f"The answer failed: openai: {address} cannot be reached" in page
 
     def test_an_answer_that_was_stopped_did_not_fail(self, house: House) -> None:
         stopped = Event()

@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from headish.aio import AsyncStore
 from headish.aio.answers import AsyncAnswer
-from headish.errors import CallCancelled, HeadishError, UnknownCall
+from headish.errors import CallCancelled, CallError, HeadishError, UnknownCall, Unrepresentable
 from headish.gateway.spool.arriving import GrownAnswer
 from headish.serve.access.problems import LOG, SERVER_FAILED
 from headish.serve.access.state import state_of
@@ -81,10 +81,16 @@ class Hub:
             self._listeners[space].discard(queue)
 
     async def begin(self, store: AsyncStore, asked: TurnId, opening: Any) -> Arriving:
-        """Open an answer and receive it in the background. Raises: as ``open_answer``."""
+        """Open an answer and receive it in the background. A model that cannot be asked is an answer that failed: the
+        page of the question, which is stored, says why. Raises: as ``open_answer``, but no such error."""
         arriving = Arriving(store.space, asked)
-        answer = await opening
-        arriving.asking = answer
+        try:
+            arriving.asking = answer = await opening
+        except (CallError, Unrepresentable) as error:
+            arriving.failure = words_for_callers(error)
+            self._answers[arriving.id] = arriving
+            self._end(arriving, is_stored=False)
+            return arriving
         self._answers[arriving.id] = arriving
         self._keep(self._receive(arriving, answer))
         return arriving
