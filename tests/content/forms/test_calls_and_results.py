@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from headish.content.forms.parts import Losses, NeutralEntry
 from headish.content.forms.table import FORMS
-from headish.values.blocks import KnownBlock, Text, ToolResult, ToolUse, to_mapping
+from headish.values.blocks import Document, KnownBlock, Text, ToolResult, ToolUse, UrlSource, to_mapping
 
 FURTHER = {"name": "f", "more": 1, "nothing": None}
 """Keys that a result may have beside its own; only Chat's names its tool."""
@@ -130,3 +131,13 @@ FAILED: dict[str, dict[str, Any]] = {
 def test_a_result_of_a_call_that_failed_says_so_in_each_form(form: str) -> None:
     said = NeutralEntry("tool", (ToolResult("c1", "f", (Text("no"),), is_error=True),))
     assert FORMS[form].write(said, Losses(form, FORMS[form].provider)) == [FAILED[form]]
+
+
+@pytest.mark.parametrize("form", ["chat", "cohere"])
+def test_a_document_at_a_url_is_never_written_as_the_data_of_a_file(form: str) -> None:
+    paper = Document(UrlSource("https://example.org/a.pdf", "application/pdf"), "a.pdf")
+    said = [("user", (Text("Read."), paper)), ("tool", (ToolResult("c1", "f", (Text("Read."), paper)),))]
+    for role, blocks in said:
+        losses = Losses(form, FORMS[form].provider, is_foreign=True)
+        assert "https://example.org" not in json.dumps(FORMS[form].write(NeutralEntry(role, blocks), losses))
+        assert {loss.drop for loss in losses.losses} == {"document"}

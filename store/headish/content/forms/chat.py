@@ -16,7 +16,7 @@ from typing import Any
 from headish.content.forms.calls import CHAT_CALL, CHAT_RESULT, FUNCTION, chat_call, read_call, read_result
 from headish.content.forms.customs import text_of
 from headish.content.forms.layout import is_nothing
-from headish.content.forms.media import kind_of_media, read_chat_media, write_chat_media
+from headish.content.forms.media import read_chat_media, write_chat_media
 from headish.content.forms.parts import (
     Form,
     Losses,
@@ -37,7 +37,7 @@ from headish.content.forms.parts import (
     without,
 )
 from headish.content.recordings import AUDIO, is_transcript, read_spoken, said_aloud, write_spoken
-from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse, UrlSource
+from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.checks.attributes import is_header_value
 
 PROVIDER = "openai"
@@ -257,10 +257,7 @@ def _write_part(block: ContentBlock, losses: Losses) -> Part | None:
     if isinstance(block, Text):
         return joined({"type": "text", "text": block.text}, own)
     if isinstance(block, Document):
-        if losses.is_foreign and isinstance(block.source, UrlSource) and kind_of_media(block) == "document":
-            losses.leave_out("a document at a URL", "document")
-            return None
-        return joined(write_chat_media(block), own)
+        return joined(write_chat_media(block), own) if losses.takes(block) else None
     if isinstance(block, Thinking):
         return joined({"type": "thinking", "thinking": block.text}, own)
     if isinstance(block, ProviderBlock) and isinstance(block.data, Mapping):

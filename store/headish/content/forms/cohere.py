@@ -114,7 +114,7 @@ def _read_call(call: Mapping[str, Any], path: str) -> ContentBlock:
 
 def write(said: NeutralEntry, losses: Losses) -> list[Part]:
     """Write a turn as messages: one for each result, then one for the rest."""
-    blocks = list(losses.own(said.blocks))
+    blocks = [each for each in losses.own(said.blocks) if not isinstance(each, Document) or losses.takes(each)]
     results = [_write_result(block, losses) for block in blocks if isinstance(block, ToolResult)]
     rest = [block for block in blocks if not isinstance(block, ToolResult)]
     if results and not rest:
@@ -167,7 +167,8 @@ def _write_call(block: ToolUse) -> Part:
 
 
 def _write_result(block: ToolResult, losses: Losses) -> Part:
-    parts = [_write_part(each) for each in losses.inside(block.content)]
+    held = losses.inside(block.content)
+    parts = [_write_part(each) for each in held if not isinstance(each, Document) or losses.takes(each)]
     if block.is_error:  # the API has no flag for errors
         parts.insert(0, {"type": "text", "text": "Error:"})
     return joined(chat_result(block.tool_use_id, content_of(parts)), opaque_of(block, PROVIDER))

@@ -10,8 +10,19 @@ from headish.content import strictjson
 from headish.content.encoding import read_checked
 from headish.content.forms.customs import INPUT, is_custom, text_of
 from headish.content.forms.layout import is_nothing
+from headish.content.forms.media import kind_of_media
 from headish.errors import InvalidContent, Unmappable
-from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse, kind_of
+from headish.values.blocks import (
+    ContentBlock,
+    Document,
+    ProviderBlock,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UrlSource,
+    kind_of,
+)
 
 WHAT = "a message"
 FORM = "form"
@@ -92,6 +103,14 @@ class Losses:
                     yield block
             else:
                 raise self.refuse(f"a block of type {kind_of(block)!r}")
+
+    def takes(self, document: Document) -> bool:
+        """Whether to write a document as a part of Chat's or Cohere's, which hold a file but not its address. Notes one
+        that is left out."""
+        if not self.is_foreign or not isinstance(document.source, UrlSource) or kind_of_media(document) != "document":
+            return True
+        self.leave_out("a document at a URL", "document")
+        return False
 
     def _takes(self, block: ProviderBlock) -> bool:
         """Whether to write a provider block: only this provider's, and none that just holds a form's difference. Notes
