@@ -217,6 +217,16 @@ def test_a_program_goes_on_behind_lines_that_are_no_requests(path: Path) -> None
     assert turns_of(path) == before
 
 
+def test_over_stdio_a_line_that_is_not_a_message_gets_an_error_without_an_id(path: Path) -> None:
+    sent = b'not JSON\n{"a": 1}\n' + json.dumps(PING).encode() + b"\nnor this\n"
+    command = [sys.executable, "-m", "headish_cli", "--db", str(path), "mcp"]
+    done = subprocess.run(command, input=sent, capture_output=True, timeout=60)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    codes = [each["error"]["code"] for each in answers if each["id"] is None]
+    assert codes == [PARSE_ERROR, INVALID_REQUEST, PARSE_ERROR]
+    assert done.returncode == 0
+
+
 ODD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_history", {"query": "a\0b"}),
     ("search_history", {"query": ""}),

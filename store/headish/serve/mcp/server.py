@@ -14,12 +14,16 @@ from collections.abc import Awaitable, Callable
 from inspect import getdoc
 from typing import Any, cast
 
+import anyio
 from mcp import MCPError
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types import METHOD_NOT_FOUND, ToolAnnotations
+from mcp.shared.message import SessionMessage
+from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, ErrorData, JSONRPCError, ToolAnnotations
+from pydantic import ValidationError
 from starlette.requests import Request
 
 from headish.aio import AsyncDatabase, AsyncStore
@@ -172,7 +176,31 @@ async def _serve_stdio(target: str, space: str, scope: Scope, *, allow_write: bo
             # One for each call, because the author is the client of the call.
             return await database.store(space, create=False, author=f"mcp:{client_of(context)}")
 
-        await make_server(open_store, scope, allow_write=allow_write).run_stdio_async()
+        await _run_stdio(make_server(open_store, scope, allow_write=allow_write))
+
+
+async def _run_stdio(server: MCPServer[Any]) -> None:
+    """As the SDK's ``run_stdio_async``, which answers nothing to a line that is not a message of JSON-RPC."""
+    lowlevel = server._lowlevel_server
+    messages, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    async with stdio_server() as (lines, answers), anyio.create_task_group() as tasks:
+
+        async def receive() -> None:
+            async with messages:
+                async for line in lines:
+                    await (answers.send(_refusal(line)) if isinstance(line, Exception) else messages.send(line))
+
+        tasks.start_soon(receive)
+        await lowlevel.run(received, answers, lowlevel.create_initialization_options())
+
+
+def _refusal(error: Exception) -> SessionMessage:
+    is_json = isinstance(error, ValidationError) and error.errors()[0]["type"] != "json_invalid"
+    code, words = (INVALID_REQUEST, "not a message of JSON-RPC 2.0") if is_json else (PARSE_ERROR, "not JSON")
+    # Without an id: nobody can tell which request the line was to be.
+    return SessionMessage(
+        JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=f"the line is {words}"))
+    )
 
 
 def make_web_server(*, allow_write: bool) -> StreamableHTTPSessionManager:
