@@ -465,6 +465,24 @@ class TestOpenTelemetry:
         done = memory.import_file(as_lines(value, request(FIRST)), "otel")
         assert done.added == 2
 
+    def test_a_first_line_that_was_cut_off_costs_only_itself(self, memory: Store) -> None:
+        """As in a log that was rotated, or whose program was killed."""
+        whole, line = as_lines(request(FIRST), request(SECOND)).getvalue(), as_lines(request(FIRST)).getvalue()
+        for cut in (line[:-40], line[40:-1], line[:-2]):
+            told: list[str] = []
+            file = io.BytesIO(cut + b"\n" + whole)
+            with Store.open(":memory:") as store:
+                done = store.import_file(file, "otel", told=lambda note, told=told: told.append(str(note)))
+                assert (done.broken, done.added) == (1, memory.import_file(io.BytesIO(whole)).messages)
+            assert "line 1: broken: it is not JSON" in told[0]
+
+    def test_an_array_of_one_item_to_a_line_is_an_array(self, memory: Store) -> None:
+        for indent in (None, 0, 2):
+            text = "[\n" + ",\n".join(json.dumps(request(each), indent=indent) for each in (FIRST, SECOND)) + "\n]\n"
+            done = memory.import_file(io.BytesIO(text.encode()), "otel")
+            assert (done.broken, done.messages) == (0, 4)
+            assert memory.import_file(io.BytesIO(("[\n" + json.dumps(request(FIRST)) + "\n]").encode())).broken == 0
+
 
 FILES: dict[str, Callable[[], Any]] = {
     "open-webui": lambda: [SUMS],

@@ -84,20 +84,25 @@ def _decoded_lines(given: ImportSource, *, grows: bool) -> Iterator[tuple[int, A
 
 
 def _is_lines(given: ImportSource) -> bool:
-    """Whether the first line is a value of its own, and something follows it."""
+    """Whether the first line is a value of its own, and something follows it. It may be cut off, as that of a log that
+    was rotated, if it does not go on in the second line, and that is an object of its own."""
     if not given.file.seekable():
         return False
     begin = given.file.tell()
-    first = _first_line(given.file)
-    rest = given.file.read(CHUNK_BYTES)
+    first, second = _first_line(given.file), given.file.readline(IMPORT_LINE_BYTES + 1)
+    rest = second + given.file.read(CHUNK_BYTES)
     given.file.seek(begin)
     if not first.endswith(b"\n") or not rest.strip():
         return False
+    goes_on = first.rstrip().endswith((b"[", b"{", b",", b":"))
+    return _is_json(first, object) or (not goes_on and _is_json(second, dict))
+
+
+def _is_json(line: bytes, kind: type) -> bool:
     try:
-        decode(first)
+        return isinstance(decode(line)[0], kind)
     except NotJson:
         return False
-    return True
 
 
 def _first_line(file: BinaryIO) -> bytes:
