@@ -6,11 +6,11 @@ index ``bookmark_place``. The hint ``INDEXED BY`` makes SQLite use that index.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import WANTED, look_up
-from headish.rows.threads.places import TREE, WANTED_SEGMENTS, on_each, portions
+from headish.rows.threads.places import TREE, WANTED_SEGMENTS, on_each, rows_at
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
@@ -62,10 +62,7 @@ def names_of_segments(connection: Connection, space: int, segments: Iterable[Seg
 
     Cost: one statement for each ``AT_ONCE`` ranges.
     """
-    rows: list[Row] = []
-    for portion in portions(segments):
-        rows += connection.rows(NAMES_OF_SEGMENTS, space=space, wanted=portion)
-    return _by_place(rows)
+    return _by_place(rows_at(connection, NAMES_OF_SEGMENTS, space, segments))
 
 
 PLACES_OF = Query(
@@ -84,7 +81,7 @@ def names_of_turns(connection: Connection, space: int, ids: Iterable[TurnId]) ->
     return {turn_id: names[place] for place, turn_id in places.items() if place in names}
 
 
-def _by_place(rows: Sequence[Row]) -> dict[Place, list[bytes]]:
+def _by_place(rows: Iterable[Row]) -> dict[Place, list[bytes]]:
     names: dict[Place, list[bytes]] = {}
     # The outer joins give rows of None, and one row for each turn of a range that has the name.
     for name, place in sorted({(name, Place(chain, pos)) for name, chain, pos in rows if name is not None}):

@@ -8,10 +8,11 @@ which uses no index for pairs of values there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from headish.database.query import Connection, Query
+from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import LOOKED_UP
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
@@ -53,6 +54,14 @@ def portions(wanted: Iterable[Place | Segment], size: int = AT_ONCE) -> Iterator
         yield as_list(listed[start : start + size])
 
 
+def rows_at(
+    connection: Connection, query: Query, space: int, wanted: Iterable[Place | Segment], **given: Any
+) -> Iterator[Row]:
+    """The rows that a query finds at places or in ranges. Cost: one statement for each ``AT_ONCE`` of them."""
+    for portion in portions(wanted):
+        yield from connection.rows(query, space=space, wanted=portion, **given)
+
+
 TREE = """up(chain) AS (
       SELECT CAST(:chain AS BIGINT)
       UNION SELECT l.parent_chain FROM link AS l, up WHERE l.space = :space AND l.chain = up.chain
@@ -90,10 +99,9 @@ def parents_of_turns(
     Cost: one statement for each ``AT_ONCE`` places, however many turns each of them continues.
     """
     by_ordinal: dict[Place, dict[int, TurnId | None]] = {}
-    for portion in portions(places):
-        for chain, pos, ordinal, turn_id in connection.rows(PARENTS, space=space, wanted=portion):
-            if chain is not None:
-                by_ordinal.setdefault(Place(chain, pos), {})[ordinal] = turn_id
+    for chain, pos, ordinal, turn_id in rows_at(connection, PARENTS, space, places):
+        if chain is not None:
+            by_ordinal.setdefault(Place(chain, pos), {})[ordinal] = turn_id
     return {place: tuple(parents[each] for each in sorted(parents)) for place, parents in by_ordinal.items()}
 
 
@@ -165,11 +173,8 @@ CONTINUED = Query(
 
 def count_continuing(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, int]:
     """The number of turns that continue each place. Cost: one statement for each ``AT_ONCE`` places."""
-    return {
-        Place(chain, pos): int(count)
-        for portion in portions(places)
-        for chain, pos, count in connection.rows(CONTINUED, space=space, wanted=portion)
-    }
+    rows = rows_at(connection, CONTINUED, space, places)
+    return {Place(chain, pos): int(count) for chain, pos, count in rows}
 
 
 LAST_OF_CHAINS = Query(
@@ -187,11 +192,8 @@ LAST_OF_CHAINS = Query(
 
 def last_of_chains(connection: Connection, space: int, chains: Iterable[int]) -> list[Place]:
     """The last place of each chain, by chain; position -1 if it has no turn. Cost: a statement for each ``AT_ONCE``."""
-    return sorted(
-        Place(chain, -1 if pos is None else int(pos))
-        for portion in portions(Place(chain, 0) for chain in chains)
-        for chain, pos in connection.rows(LAST_OF_CHAINS, space=space, wanted=portion)
-    )
+    rows = rows_at(connection, LAST_OF_CHAINS, space, (Place(chain, 0) for chain in chains))
+    return sorted(Place(chain, -1 if pos is None else int(pos)) for chain, pos in rows)
 
 
 FORKED = Query(

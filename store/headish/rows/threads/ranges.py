@@ -10,7 +10,7 @@ import msgspec
 from headish.database.query import Connection, Query, Row
 from headish.errors import CorruptTurn
 from headish.rows.payloads import PAYLOAD
-from headish.rows.threads.places import WANTED_SEGMENTS, on_each, portions
+from headish.rows.threads.places import WANTED_SEGMENTS, on_each, rows_at
 from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
@@ -81,12 +81,7 @@ def read_ranges(connection: Connection, space: int, segments: Sequence[Segment])
     """The lists of ``read_range`` for several ranges. Cost: one statement for each ``AT_ONCE`` ranges."""
     if len(segments) == 1:  # nearly always the case, and ``read_range`` takes half as long
         return [read_range(connection, space, segments[0])]
-    rows = [
-        row
-        for portion in portions(segments)
-        for row in connection.rows(WHOLE_RANGES, space=space, wanted=portion)
-        if row[0] is not None
-    ]
+    rows = [row for row in rows_at(connection, WHOLE_RANGES, space, segments) if row[0] is not None]
     wholes = {(row[0], row[1]): Whole(StoredTurn(*row[:-1]), row[-1]) for row in rows}
     return [of_range(wholes, segment) for segment in segments]
 
@@ -134,8 +129,7 @@ IDS_OF_RANGES = Query(
 
 def ids_of_ranges(connection: Connection, space: int, segments: Iterable[Segment]) -> Iterator[Row]:
     """The rows of ``ids_of_range`` for several ranges, in no order. Cost: one statement for each ``AT_ONCE`` ranges."""
-    for portion in portions(segments):
-        yield from (row for row in connection.rows(IDS_OF_RANGES, space=space, wanted=portion) if row[0] is not None)
+    return (row for row in rows_at(connection, IDS_OF_RANGES, space, segments) if row[0] is not None)
 
 
 SEALS_OF_RANGE = Query(
@@ -205,7 +199,7 @@ def turns_of_ranges(connection: Connection, space: int, segments: Sequence[Segme
     """The lists of ``turns_of`` for several ranges. Cost: one statement for each ``AT_ONCE`` ranges."""
     if len(segments) == 1:
         return [turns_of(connection, space, segments[0])]
-    rows = (row for portion in portions(segments) for row in connection.rows(RANGES, space=space, wanted=portion))
+    rows = rows_at(connection, RANGES, space, segments)
     turns = {(turn.chain, turn.pos): turn for turn in read_turns(row for row in rows if row[0] is not None)}
     return [of_range(turns, segment) for segment in segments]
 

@@ -14,7 +14,7 @@ import msgspec
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import LOOKED_UP, PAYLOAD
-from headish.rows.threads.places import TREE, WANTED_PLACES, WANTED_SEGMENTS, on_each, portions
+from headish.rows.threads.places import TREE, WANTED_PLACES, WANTED_SEGMENTS, on_each, portions, rows_at
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
@@ -217,12 +217,11 @@ def read_inherited(connection: Connection, space: int, ends: Sequence[Place]) ->
 
     Cost: one statement for each ``AT_ONCE`` ends.
     """
-    rows: list[Row] = []
+    rows: Iterable[Row]
     if len(ends) == 1:
-        rows += connection.rows(READ_INHERITED, space=space, chain=ends[0].chain, pos=ends[0].pos)
+        rows = connection.rows(READ_INHERITED, space=space, chain=ends[0].chain, pos=ends[0].pos)
     else:
-        for portion in portions(ends):
-            rows += connection.rows(READ_INHERITED_OF_SEVERAL, space=space, wanted=portion)
+        rows = rows_at(connection, READ_INHERITED_OF_SEVERAL, space, ends)
     return [row for row in rows if row[0] is not None]
 
 
@@ -241,11 +240,7 @@ READ_PLACES = Query(
 
 def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[PlacedTurn]:
     """The turns at places with their payloads, in no order. Cost: one statement for each ``AT_ONCE`` places."""
-    turns: list[PlacedTurn] = []
-    for portion in portions(places):
-        rows = connection.rows(READ_PLACES, space=space, wanted=portion)
-        turns += [PlacedTurn(*row) for row in rows if row[0] is not None]
-    return turns
+    return [PlacedTurn(*row) for row in rows_at(connection, READ_PLACES, space, places) if row[0] is not None]
 
 
 # IN instead of a join, and no ORDER BY: for a join, or to save the sort, SQLite would read the whole space.
@@ -327,11 +322,7 @@ def read_marked_within(connection: Connection, space: int, segments: Iterable[Se
 
     Cost: one statement for each ``AT_ONCE`` ranges, which looks at every turn of them.
     """
-    return [
-        row
-        for portion in portions(segments)
-        for row in connection.rows(READ_MARKED_WITHIN, space=space, wanted=portion)
-    ]
+    return [*rows_at(connection, READ_MARKED_WITHIN, space, segments)]
 
 
 READ_NEWEST = Query(

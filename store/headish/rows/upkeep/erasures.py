@@ -10,7 +10,7 @@ from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
 from headish.rows.counters import ERASED
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP, WANTED, look_up
-from headish.rows.threads.places import LISTED, WANTED_PLACES, WANTED_SEGMENTS, as_list, on_each, portions
+from headish.rows.threads.places import LISTED, WANTED_PLACES, WANTED_SEGMENTS, as_list, on_each, rows_at
 from headish.rows.threads.ranges import check_gapless, of_range
 from headish.rows.turns import T_COLUMNS, StoredTurn
 from headish.values.ids import TurnId
@@ -154,7 +154,7 @@ def links_into(connection: Connection, space: int, ends: Iterable[Place]) -> lis
 
     Cost: one statement for each ``AT_ONCE`` ends.
     """
-    rows = [row for portion in portions(ends) for row in connection.rows(LINKS_INTO, space=space, wanted=portion)]
+    rows = rows_at(connection, LINKS_INTO, space, ends)
     return [(Place(row[0], row[1]), row[2]) for row in rows if row[0] is not None]
 
 
@@ -196,11 +196,7 @@ def is_living(connection: Connection, space: int, place: Place, *, named: bool =
 
 def living_among(connection: Connection, space: int, places: Iterable[Place]) -> set[Place]:
     """The places for which ``is_living`` is true. Cost: one statement for each ``AT_ONCE`` places."""
-    return {
-        Place(*row)
-        for portion in portions(places)
-        for row in connection.rows(LIVING_AMONG, space=space, wanted=portion, named=1)
-    }
+    return {Place(*row) for row in rows_at(connection, LIVING_AMONG, space, places, named=1)}
 
 
 COUNT_LIVING = Query(

@@ -10,7 +10,7 @@ from headish.content.hashes import chain_receipt
 from headish.content.receipts import ErasureNotice, decode_receipt, decode_told, encode_receipt
 from headish.database.query import Connection, Query
 from headish.errors import CorruptRecord
-from headish.rows.threads.places import WANTED_PLACES, on_each, portions
+from headish.rows.threads.places import WANTED_PLACES, on_each, rows_at
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place
@@ -196,9 +196,8 @@ def erased_at(connection: Connection, space: int, places: Iterable[Place]) -> di
     Cost: one statement for each ``AT_ONCE`` places, and one for each erasure.
     """
     numbers: dict[Place, int] = {}
-    for portion in portions(places):
-        for chain, pos, number in connection.rows(ERASED_AT, space=space, wanted=portion):
-            if number is not None:
-                numbers[Place(chain, pos)] = number
+    for chain, pos, number in rows_at(connection, ERASED_AT, space, places):
+        if number is not None:
+            numbers[Place(chain, pos)] = number
     marks = marks_of(connection, space, numbers.values())
     return {place: marks[number] for place, number in numbers.items() if number in marks}
