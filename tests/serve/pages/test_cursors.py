@@ -11,7 +11,9 @@ import pytest
 
 from headish import Database, Store
 from headish.aio import AsyncDatabase, AsyncStore
+from headish.gateway.spool.arriving import ArrivingCall, GrownAnswer
 from headish.serve.access.settings import WebSettings
+from headish.serve.pages.hub import Hub
 from headish.serve.web.app import build_app
 
 PORT = 8321
@@ -56,3 +58,28 @@ def test_a_page_shows_what_is_written_before_its_cursor(
         cursor = store.position()
     assert cursor in page, "the page follows from behind the late turn, so it has to show it"
     assert "a late word" in re.sub(r"<[^>]*>", "", page)
+
+
+@pytest.mark.parametrize("address", ["/c/main", "/t/main"])
+def test_an_answer_that_is_stored_while_a_page_is_drawn_is_on_the_page(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is stored after the thread was read; then the hub shows it no longer."""
+    path, hub = tmp_path / "talk.db", Hub(None)
+    with Store.open(path) as store:
+        question = store.add_turn("the first question", bookmark="main").id
+    call = ArrivingCall("9" * 25, "default", question, "test")
+    hub.show_passing(GrownAnswer(call, [], False))
+    read_stretch = AsyncStore.stretch
+
+    async def stored_behind(self: AsyncStore, *given: Any, **options: Any) -> Any:
+        stretch = await read_stretch(self, *given, **options)
+        if hub.find("default", call.call) is not None:
+            with Store.open(path) as store:
+                store.add_turn("the late answer", role="assistant", continues="main")
+            hub.end_passing(call.call)
+        return stretch
+
+    monkeypatch.setattr(AsyncStore, "stretch", stored_behind)
+    monkeypatch.setattr("headish.serve.pages.threads.hub_of", lambda _: hub)
+    assert "the late answer" in page_of(path, address.replace("/t/main", f"/t/{question}"))

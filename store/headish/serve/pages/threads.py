@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -59,29 +59,31 @@ async def show_conversation(request: Request) -> Response:
     """Show the thread of a bookmark: its end, the turns around ``at``, or those from ``start`` on."""
     name = request.path_params["name"]
     store = await enter(request, "read")
-    cursor = await store.position()  # before the thread: what is written meanwhile comes as an event, and is not missed
     around, start = request.query_params.get("at"), _number(request, "start")
-    if start is None:
-        stretch = await store.stretch(name, limit=WINDOW_TURNS, faces=True, around=around)
-    else:
-        stretch = await _read_from(store, name, start)
-    return await _draw_thread(request, store, stretch, name, around, cursor)
+
+    async def read() -> Stretch:
+        if start is None:
+            return await store.stretch(name, limit=WINDOW_TURNS, faces=True, around=around)
+        return await _read_from(store, name, start)
+
+    return await _draw_thread(request, store, read, name, around)
 
 
 async def show_turn(request: Request) -> Response:
     """Show a turn and the turns around it, in the thread that goes on to the end of the newest branch after it."""
     headish = request.path_params["headish"]
     store = await enter(request, "read")
-    cursor = await store.position()
     turn = await store.get(headish)
     start = _number(request, "start")
-    if start is None:
-        stretch = await store.stretch(turn.id, limit=WINDOW_TURNS, onward=True, faces=True)
-    else:
+
+    async def read() -> Stretch:
+        if start is None:
+            return await store.stretch(turn.id, limit=WINDOW_TURNS, onward=True, faces=True)
         # The end of the same thread: counted from the turn alone, the windows after it would be missing.
         head = (await store.stretch(turn.id, limit=1, onward=True)).head
-        stretch = await _read_from(store, head, start)
-    return await _draw_thread(request, store, stretch, None, turn.id, cursor)
+        return await _read_from(store, head, start)
+
+    return await _draw_thread(request, store, read, None, turn.id)
 
 
 async def _read_from(store: AsyncStore, headish: str, start: int) -> Stretch:
@@ -137,10 +139,16 @@ async def show_arriving(request: Request) -> Response:
 
 
 async def _draw_thread(
-    request: Request, store: AsyncStore, stretch: Stretch, name: str | None, at: str | None, cursor: str
+    request: Request, store: AsyncStore, read: Callable[[], Awaitable[Stretch]], name: str | None, at: str | None
 ) -> Response:
+    cursor = await store.position()  # before the thread: what is written meanwhile comes as an event, and is not missed
+    hub = hub_of(request)
+    before, stretch = hub.arriving_in(store.space), await read()
     turns = {turn.id for turn in stretch.turns}
-    answers = await not_stored(store, hub_of(request).answers_to(store.space, turns))
+    answers = await not_stored(store, hub.answers_to(store.space, turns))
+    if any(each.asked in turns and each not in answers for each in before):
+        stretch = await read()  # one was stored meanwhile: a page without the script would never show it
+        turns = {turn.id for turn in stretch.turns}
     prices = state_of(request).prices
     tree = await store.tree(stretch.turns[-1].id, limit=TREE_TURNS)
     is_end = stretch.start + len(stretch.turns) >= stretch.total
