@@ -18,7 +18,7 @@ from headish.rows.counters import ERASED, state_of
 from headish.rows.spaces import add_space, find_space
 from headish.values.ids import IdMint
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
-from headish.values.names import check_name
+from headish.values.names import check_name, stored_name
 
 # A server caches a statement's plan with the connection. A plan made while the tables were empty may use any index,
 # since all begin with the space, and then reads the whole space for every turn. The server's own statistics come a
@@ -107,6 +107,14 @@ class Connections:
     def close(self) -> None:
         """Give the connections back, for good: stores that use them raise ``Closed`` from now on."""
         self.backend.close()
+
+
+def number_of(connection: Connection, name: bytes, target: str) -> int:
+    """The number of a space of the database ``target``. Raises: UnknownSpace."""
+    number = find_space(connection, name)
+    if number is None:
+        raise UnknownSpace(target, stored_name(name))
+    return number
 
 
 def _look_up(connection: Connection, *, name: bytes) -> tuple[int | None, str | None]:

@@ -66,17 +66,11 @@ class Database:
         (``Database.secure``), and makes nothing. Cost: one statement.
         Raises: InvalidArgument, UnknownDatabase, NotADatabase, DatabaseTooNew, DatabaseTooOld, NotIsolated.
         """
-        return cls(
-            Connections.open(
-                target,
-                durability=durability,
-                create=create,
-                read_only=read_only,
-                prepared=prepared,
-                payload_limit_bytes=payload_limit_bytes,
-                isolation=isolation,
-            )
-        )
+        connections = Connections.open(
+            target, durability=durability, create=create, read_only=read_only, prepared=prepared,
+            payload_limit_bytes=payload_limit_bytes, isolation=isolation,
+        )  # fmt: skip
+        return cls(connections)
 
     @property
     def target(self) -> str:

@@ -168,14 +168,9 @@ class Store(Space):
         Raises: as ``Database.open`` and ``Database.store``.
         """
         connections = Connections.open(
-            target,
-            durability=durability,
-            create=create,
-            read_only=read_only,
-            prepared=prepared,
-            payload_limit_bytes=payload_limit_bytes,
-            isolation=isolation,
-        )
+            target, durability=durability, create=create, read_only=read_only, prepared=prepared,
+            payload_limit_bytes=payload_limit_bytes, isolation=isolation,
+        )  # fmt: skip
         try:
             store = cls._enter(connections, space, create=create, author=author)
         except BaseException:

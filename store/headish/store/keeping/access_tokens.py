@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 
 from headish.database.query import Connection, Row
-from headish.errors import InvalidArgument, TokenTaken, UnknownSpace, UnknownToken, shown
-from headish.rows.spaces import find_space, name_of_space, space_numbers
+from headish.errors import InvalidArgument, TokenTaken, UnknownToken, shown
+from headish.rows.spaces import name_of_space, space_numbers
 from headish.rows.tokens import add_token, remove_token, spaces_with_tokens, tokens_of
-from headish.store.connections import Connections
+from headish.store.connections import Connections, number_of
 from headish.values.access.tokens import RIGHTS, Right, Token, make_token, token_hash
 from headish.values.checks.doors import SECONDS, TEXT, WORDS, door
 from headish.values.names import check_name, stored_name
@@ -79,10 +79,7 @@ class AccessTokens:
         self._backend.write(work)
 
     def _find(self, connection: Connection, name: bytes) -> int:
-        number = find_space(connection, name)
-        if number is None:
-            raise UnknownSpace(self._backend.target, stored_name(name))
-        return number
+        return number_of(connection, name, self._backend.target)
 
     def _check_rights(self, rights: Sequence[str]) -> str:
         wrong = [each for each in rights if each not in RIGHTS]

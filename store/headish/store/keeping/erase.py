@@ -17,7 +17,7 @@ from headish.content.receipts import decode_receipt
 from headish.content.strictjson import check_text
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
+from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, shown
 from headish.history.erasing.choosing import Wish
 from headish.history.erasing.collect import collect, scrub
 from headish.history.erasing.erase import erase as erase_turns
@@ -29,9 +29,9 @@ from headish.history.reading.verified import forget_proven
 from headish.history.tombstones import ErasureGrounds
 from headish.history.writing.messages import forget_known
 from headish.rows.counters import lock_counter, lock_space
-from headish.rows.spaces import find_space, space_numbers
+from headish.rows.spaces import space_numbers
 from headish.rows.upkeep.receipts import all_receipts, has_receipt, is_scrubbed, read_receipt
-from headish.store.connections import Connections
+from headish.store.connections import Connections, number_of
 from headish.store.keeping.spooled import count_spooled, words_of_spooled
 from headish.store.space import Headishes, Space, SpacePart
 from headish.values.checks.doors import COUNT_LIMIT, door
@@ -147,17 +147,17 @@ def erase_whole(
     scrub: bool = True,
 ) -> Erasure:
     """Erase a space: delete its rows, but keep its entry in the list of spaces, for its receipts."""
-    name = check_name(space, "space")
+    find = partial(number_of, name=check_name(space, "space"), target=connections.backend.target)
     spooled = count_spooled(connections, space)
     grounds = _not_reaching(_read_said(reason, by, connections.backend), spooled)
     if dry_run:
-        found = connections.backend.read(partial(_find_whole, connections=connections, name=name, space=space))
+        found = connections.backend.read(lambda connection: find_in_space(connection, find(connection)))
         return Erasure(replace(found, spooled=spooled))
     mint = KeptIds(connections.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt, str, int]:
         mint.rewind()
-        number = _number_of(connection, connections, name, space)
+        number = find(connection)
         inside = connection.within(number)
         lock_space(inside, number)
         return *erase_space(inside, number, grounds, mint), number
@@ -274,17 +274,6 @@ def _collect_locked(connection: Connection, space: int) -> tuple[int, int, int]:
     # Not ``lock_space``, which refuses an erased space: its receipts stay, and its rest has to be collected, too.
     lock_counter(connection, space)
     return collect(connection, space, dry_run=False)
-
-
-def _find_whole(connection: Connection, connections: Connections, name: bytes, space: str) -> Found:
-    return find_in_space(connection, _number_of(connection, connections, name, space))
-
-
-def _number_of(connection: Connection, connections: Connections, name: bytes, space: str) -> int:
-    number = find_space(connection, name)
-    if number is None:
-        raise UnknownSpace(connections.backend.target, space)
-    return number
 
 
 def _receipts(connection: Connection, space: int) -> builtins.list[Receipt]:

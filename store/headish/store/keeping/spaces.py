@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from headish.database.query import Connection
 from headish.errors import SpaceNotEmpty, SpaceTaken, UnknownSpace
 from headish.rows.counters import lock_space, read_quota, set_quota
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
-from headish.store.connections import Connections
+from headish.store.connections import Connections, number_of
 from headish.store.paging import check_limit
 from headish.values.checks.doors import COUNT, TEXT, Kind, door
 from headish.values.names import check_name, refusal, stored_name
@@ -94,10 +95,7 @@ class Spaces:
         name = check_name(space, "space")
 
         def work(connection: Connection) -> None:
-            number = find_space(connection, name)
-            if number is None:
-                raise UnknownSpace(self._backend.target, space)
-            if not remove_space(connection, number):
+            if not remove_space(connection, number_of(connection, name, self._backend.target)):
                 raise SpaceNotEmpty(space)
 
         self._backend.write(work)
@@ -112,13 +110,7 @@ class Spaces:
         removes nothing.
         Raises: InvalidName, UnknownSpace, InvalidArgument.
         """
-        name = check_name(space, "space")
-
-        def find(connection: Connection) -> int:
-            number = find_space(connection, name)
-            if number is None:
-                raise UnknownSpace(self._backend.target, space)
-            return number
+        find = partial(number_of, name=check_name(space, "space"), target=self._backend.target)
 
         def work(connection: Connection) -> Quota:
             number = find(connection)

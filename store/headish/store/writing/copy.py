@@ -8,20 +8,20 @@ import msgspec
 from msgspec.structs import replace
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, InvalidName, UnknownSpace
+from headish.errors import InvalidArgument, InvalidName
 from headish.history.reading.find import find_place
 from headish.history.writing.copies import Copied, Side, copy_threads
 from headish.rows.counters import lock_space
 from headish.rows.definitions import POINTER, TOOLS, find_definition
-from headish.rows.spaces import find_space
 from headish.rows.streams import open_streams
 from headish.rows.turns import turn_by_id
 from headish.store.answers.journal import About
+from headish.store.connections import number_of
 from headish.store.space import STUMBLING, Headishes, Space
 from headish.values.checks.doors import Kind, door
 from headish.values.grammar import Headish, parse_headishes
 from headish.values.ids import Mint, TurnId
-from headish.values.names import check_name, stored_name
+from headish.values.names import check_name
 
 SPACE = Kind(lambda value: isinstance(value, str | Space), "the name of a space, or a store")
 
@@ -61,11 +61,7 @@ def _copy_within(space: Space, to: bytes | int, parsed: Sequence[Headish], keep:
     """Copy into another space of the same database, given by its name or its number."""
 
     def find(connection: Connection) -> int:
-        number = to if isinstance(to, int) else find_space(connection, to)
-        if number is None:
-            assert isinstance(to, bytes)
-            raise UnknownSpace(space._backend.target, stored_name(to))
-        return number
+        return to if isinstance(to, int) else number_of(connection, to, space._backend.target)
 
     def work(connection: Connection) -> Copied:
         target = find(connection)
