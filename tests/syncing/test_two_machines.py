@@ -129,6 +129,20 @@ class TestTwoMachines:
             each.sync()
         assert [each.store.conversations.get("main").record.tags for each in pair] == [("d", "c")] * 2
 
+    def test_a_name_that_comes_again_brings_its_title(self, pair: Pair) -> None:
+        """The laptop's own name had taken it along."""
+        desk, laptop = pair
+        desk.store.add_turn("hello", bookmark="main")
+        desk.store.conversations.set("main", title="T", tags=["a"])
+        desk.sync()
+        laptop.sync()
+        laptop.store.bookmarks.rename("main", "mine")
+        desk.store.add_turn("more", continues="main")
+        desk.sync()
+        laptop.sync()
+        titles = [laptop.store.conversations.get(name).record.title for name in ("main", "mine")]
+        assert titles == ["T", "T"]
+
     def test_titles_and_tags_are_met_field_by_field(self, pair: Pair) -> None:
         desk, laptop = pair
         desk.store.add_turn("q", bookmark="main")

@@ -19,7 +19,7 @@ from headish.content import strictjson
 from headish.database.query import Connection
 from headish.history.conversations.changing import write_arrived_record
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
-from headish.rows.conversations import find_dated_record
+from headish.rows.conversations import find_dated_record, find_records
 from headish.rows.elsewhere.remotes import (
     RemoteBookmark,
     bookmarks_of_device,
@@ -133,18 +133,21 @@ def name_of_device(met: Met, names: Sequence[ArrivedName]) -> list[ArrivedName]:
 def meet_records(connection: Connection, space: int, met: Met, records: Sequence[SentRecord]) -> tuple[int, list[str]]:
     """Merge a device's records of conversations into those here, field by field.
 
-    A field that only the device changed is taken over. If both sides changed it, the later record wins.
+    A field that only the device changed is taken over. If both sides changed it, the later record wins. A bookmark
+    that has no record here, since its name is new here or another one took the record along, takes the device's.
     Returns the number of records that changed here, and the conversations in which a field here won over a change
-    there. Cost: a statement for each record, and about five for each that changes.
+    there. Cost: a statement for each 64 records, and about five for each that changes.
     """
     seen = bookmarks_of_device(connection, space, met.remote, met.device)
+    here = find_records(connection, space, [each.subject for each in records])
     changed, kept = 0, list[str]()
     rows: list[tuple[bytes, TurnId | None, bytes | None]] = []
     for sent in records:
         before = seen.get(sent.subject)
         theirs = _decoded(sent.data)
         hashes = None if theirs is None else _hashes(theirs)
-        if theirs is None or (before is not None and before.record == hashes):
+        is_known = before is not None and before.record == hashes
+        if theirs is None or (is_known and (sent.subject in here or as_turn_id(stored_name(sent.subject)) is not None)):
             continue  # nothing is new there
         subject = subject_here(connection, space, sent.subject)
         if subject is None:
