@@ -41,6 +41,7 @@ from headish.values.access.tokens import Token
 from headish.values.blocks import KINDS, Erased
 from headish.values.messages import Attributes, Overlay, ThreadRecord
 from headish.values.results.batches import Batch, BatchEntry, BatchStatus, CollectedBatch
+from headish.values.results.bookmarks import Bookmark, Move
 from headish.values.results.calls import CallFacts, PassedCall, PrefixBreak
 from headish.values.results.changes import (
     DefinitionChange,
@@ -75,7 +76,7 @@ from headish.values.results.sharing import (
     SyncRun,
 )
 from headish.values.results.threads import Stretch
-from headish.values.turns import Bookmark, Meta, Move, Recorded, TreeTurn
+from headish.values.turns import Meta, Recorded, TreeTurn
 
 VALUES = (
     headish.Turn, Meta, headish.Message, Attributes, headish.ContextWindow, ThreadRecord, TreeTurn, Bookmark,

@@ -14,10 +14,10 @@ from headish.aio import AsyncAnswer, AsyncCapture, AsyncDatabase, AsyncStore, As
 from headish.aio.fronts import Turns
 from headish.values.blocks import ToolResult, ToolUse
 from headish.values.ids import TurnId
+from headish.values.results.bookmarks import Bookmark
 from headish.values.results.erasures import Receipt
 from headish.values.results.exports import Exported
 from headish.values.results.reports import Quota, Report
-from headish.values.turns import Bookmark
 
 
 async def overloads(store: AsyncStore) -> None:

@@ -34,7 +34,7 @@ from headish_cli.printing.said import words
 
 if TYPE_CHECKING:
     from headish import Turn
-    from headish.values.turns import Bookmark
+    from headish.values.results.bookmarks import Bookmark
 
 NAME_COLUMNS = 40
 """The widest that a column of names becomes."""

@@ -1,4 +1,4 @@
-"""Turns and the names that point at them, as callers get them: frozen values that know no database."""
+"""Turns, as callers get them: frozen values that know no database."""
 
 from __future__ import annotations
 
@@ -264,29 +264,6 @@ def said_at_of(system: Mapping[str, Any], turn_id: TurnId) -> datetime:
 def cut_off(reply: Mapping[str, Any], attributes: Attributes) -> bool:
     """Whether a turn is only the beginning of a message: its reply says so, or the transcript that it came from."""
     return bool(reply.get("incomplete")) or attributes.stop == "none"
-
-
-class Bookmark(Struct, frozen=True):
-    """A name and the turn that it names."""
-
-    name: str
-    turn: TurnId
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{name, turn}``."""
-        return {"name": self.name, "turn": self.turn}
-
-
-class Move(Struct, frozen=True):
-    """One move of a bookmark: where it pointed from then on (None: it was removed), and when, in UTC."""
-
-    number: int
-    turn: TurnId | None
-    time: datetime
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{move, turn, time}``."""
-        return {"move": self.number, "turn": self.turn, "time": self.time.isoformat()}
 
 
 class Recorded(Struct, frozen=True):

@@ -23,6 +23,7 @@ from headish.providers.shared.values import Finding, Request, Usage
 from headish.values.blocks import ContentBlock, Erased, to_mapping
 from headish.values.caches import CACHE_TTL
 from headish.values.messages import Attributes, ContextWindow, Message, Note, ThreadRecord
+from headish.values.results.bookmarks import Bookmark, Move
 from headish.values.results.changes import Change as Happened
 from headish.values.results.changes import DefinitionChange, ErasureChange, Live, MoveChange, RecordChange, TurnChange
 from headish.values.results.conversations import Conversation, Entry, Page, Record
@@ -31,7 +32,7 @@ from headish.values.results.objects import Object
 from headish.values.results.reports import Audited, Report, Stats
 from headish.values.results.searches import Hit
 from headish.values.results.threads import Stretch, Thread, Tree
-from headish.values.turns import Bookmark, Meta, Move, Recorded, TreeTurn, Turn
+from headish.values.turns import Meta, Recorded, TreeTurn, Turn
 
 _META = {"role", "type", "content_type", "bookmark", "continues", "cache", "attributes", "inherited", "app"}
 _LATER = (TurnChange, MoveChange, RecordChange, DefinitionChange, ErasureChange, Live)

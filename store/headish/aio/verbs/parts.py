@@ -38,13 +38,14 @@ if TYPE_CHECKING:
     from headish.values.ids import TurnId
     from headish.values.names import Absent
     from headish.values.results.batches import Batch, BatchStatus, CollectedBatch
+    from headish.values.results.bookmarks import Bookmark, Move
     from headish.values.results.calls import PassedCall
     from headish.values.results.conversations import Conversation, Page
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
     from headish.values.results.reports import Quota
     from headish.values.results.sharing import Applied, Bundled, Cloned, NameElsewhere, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
-    from headish.values.turns import Bookmark, Move, Turn
+    from headish.values.turns import Turn
     from msgspec import UnsetType
     from typing import Any, Literal
 

@@ -15,7 +15,7 @@ from headish.content.forms.layout import camel as camel_key
 from headish.content.recordings import RAW, join_data
 from headish.providers.gemini.streamed import KEYS as STREAMED
 from headish.providers.gemini.streamed import PIECE, StreamedCall
-from headish.providers.shared.leftovers import joined, keys, rest_of
+from headish.providers.shared.leftovers import grown, joined, keys, rest_of
 from headish.providers.shared.reply import OpenBlock, ReplyReader
 from headish.providers.shared.shapes import json_text, words
 from headish.providers.shared.values import Delta, Reply
@@ -287,23 +287,6 @@ def camel(value: object) -> Mapping[str, Any]:
 
 _SEEN = _RESPONSE | _CANDIDATE | _CONTENT_KEYS | _USAGE.all
 """The keys of nearly every chunk, none of which has an underscore."""
-
-
-def grown(before: Any, value: Any) -> Any:
-    """Join the pieces of a detail, list by list.
-
-    A list that begins with the earlier list repeats it and replaces it; any other list continues it.
-    """
-    if not isinstance(value, Mapping):
-        return value
-    merged: dict[str, Any] = before if isinstance(before, dict) else {}
-    for key, each in value.items():
-        earlier = merged.get(key)
-        if isinstance(each, list) and isinstance(earlier, list) and each[: len(earlier)] != earlier:
-            earlier += each
-        elif each is not None:
-            merged[key] = list(each) if isinstance(each, list) else each
-    return merged
 
 
 _COUNTS = (

@@ -70,6 +70,23 @@ def joined(pieces: Sequence[Any]) -> Any:
     return _steady(values)
 
 
+def grown(before: Any, value: Any) -> Any:
+    """Join the pieces of a detail, list by list.
+
+    A list that begins with the earlier list repeats it and replaces it; any other list continues it.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    merged: dict[str, Any] = before if isinstance(before, dict) else {}
+    for key, each in value.items():
+        earlier = merged.get(key)
+        if isinstance(each, list) and isinstance(earlier, list) and each[: len(earlier)] != earlier:
+            earlier += each
+        elif each is not None:
+            merged[key] = list(each) if isinstance(each, list) else each
+    return merged
+
+
 def _joined_objects(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     by_key: dict[str, list[Any]] = {}
     for piece in pieces:

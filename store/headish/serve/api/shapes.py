@@ -18,10 +18,10 @@ from headish.imports.imported import Imported
 from headish.providers.pointers import NamedPointer
 from headish.providers.shared.values import Delta, Finding
 from headish.values.messages import Attributes, Note
+from headish.values.results.bookmarks import Bookmark
 from headish.values.results.calls import PassedCall
 from headish.values.results.erasures import Erasure, Receipt
 from headish.values.results.reports import Audited, JudgedSignature, Report, Stats
-from headish.values.turns import Bookmark
 
 OPEN = frozenset(("BlockRecord", "MetaRecord"))
 """The types whose values may have more keys than they name."""

@@ -22,7 +22,8 @@ from headish.values.checks.doors import door
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, known_id
 from headish.values.names import Absent, check_name, read_expect, refusal, stored_name
-from headish.values.turns import Bookmark, Move, Turn
+from headish.values.results.bookmarks import Bookmark, Move
+from headish.values.turns import Turn
 
 if TYPE_CHECKING:
     from headish.history.writing.moves import Moved

@@ -28,6 +28,7 @@ from headish.syncing.remotes import OpenRemote, describe, read_remotes
 from headish.syncing.standing import count_unsent, describe_device, find_diverged, find_elsewhere, tell_unreached
 from headish.values.checks.doors import FLAG, door
 from headish.values.names import check_name, stored_name
+from headish.values.results.bookmarks import Bookmark
 from headish.values.results.erasures import Receipt
 from headish.values.results.sharing import (
     Cloned,
@@ -39,7 +40,6 @@ from headish.values.results.sharing import (
     RemoteStatus,
     Synced,
 )
-from headish.values.turns import Bookmark
 
 
 class Remotes(SpacePart):
