@@ -39,6 +39,23 @@ class TestWriting:
         shown = answer.text if answer.status_code != 303 else wait_until(lambda: found(house, "/c/failing", "failed"))
         assert "no such model" in shown
 
+    def test_a_thread_goes_on_with_the_model_that_it_was_asked_by(self, house: House) -> None:
+        """Pointers are listed by name, and a browser chooses the first if none is selected."""
+        house.model.answer(chunks=event_stream(anthropic_text("Take the early one.")))
+        house.store.pointers.set("aaa", "openai/m", base_url="http://127.0.0.1:1/v1")
+        try:
+            house.done("say", new="own", content="Which one?", ask="1", ptr="milli")
+            wait_until(lambda: len(house.store.messages("own")) == 2)
+            house.store.add_turn("Hi.", bookmark="no-own")
+            for name, chosen in (("own", [("", "the thread's own")]), ("no-own", [("milli", "milli")])):
+                page = house.get(f"/c/{name}")
+                assert re.findall(r'<option value="(\w*)" selected>([^<]*)<', page) == chosen, name
+            house.model.answer(chunks=event_stream(anthropic_text("At seven.")))
+            house.done("say", name="own", content="When?", ask="1", ptr="")
+            wait_until(lambda: house.store.text("own") == "At seven.")
+        finally:
+            house.store.pointers.remove("aaa")
+
     def test_a_model_that_cannot_be_asked_leads_to_the_question_which_is_stored(self, house: House) -> None:
         """A page of the error alone would make people say it again, as a second question."""
         with socket.create_server(("127.0.0.1", 0)) as closed:

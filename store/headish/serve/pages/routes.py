@@ -31,7 +31,8 @@ from headish.serve.pages.threads import (
 async def show_new(request: Request) -> Response:
     """Show the form that begins a conversation."""
     store = await enter(request, "write")
-    return await draw(request, "new.html", pointers=await store.pointers.list(), default=await store.pointers.default())
+    pointers, default = await store.pointers.list(), await store.pointers.default()
+    return await draw(request, "new.html", pointers=pointers, default=default, has_own=False)
 
 
 async def show_keys(request: Request) -> Response:

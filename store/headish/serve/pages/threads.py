@@ -152,9 +152,11 @@ async def _draw_thread(
     prices = state_of(request).prices
     tree = await store.tree(stretch.turns[-1].id, limit=TREE_TURNS)
     is_end = stretch.start + len(stretch.turns) >= stretch.total
+    pointers = await store.pointers.list() if is_end else []
+    own = (await store.options(stretch.head)).get("provider_ptr") if pointers else None
     return await draw(
         request, "thread.html", at=at, cursor=cursor, rail=draw_rail(tree, turns),
-        pointers=await store.pointers.list() if is_end else [], default=await store.pointers.default(),
+        pointers=pointers, default=await store.pointers.default(), has_own=own in [each.name for each in pointers],
         elsewhere=await _elsewhere(store, name), answers=answers,
         **await read_about(store, stretch, name, prices), **await read_window(store, stretch, prices),
     )  # fmt: skip
