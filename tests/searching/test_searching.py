@@ -16,7 +16,7 @@ from headish.history.searching import candidates, hits, reaching
 from headish.rows.upkeep import searches
 from headish.values.limits import QUESTION_WORDS_LIMIT
 from support.growing import grow
-from support.insides import counted_statements, counted_steps, database_of, unchanged
+from support.insides import counted_rows, counted_statements, counted_steps, database_of, unchanged
 from support.places import FilePlace, Place
 
 WORDS = (
@@ -404,6 +404,14 @@ class TestTheSameEverywhere:
                     assert found(store, f"needle{more}") == [needle.id]
                 steps.append(counted[0])
         assert steps[1] <= 2 * steps[0]  # sixty times as many turns, in four portions of the index
+
+    def test_by_time_the_newest_pages_are_enough(self) -> None:
+        with Store.open(":memory:") as store:
+            store.add_turns({"content": f"cat {number}"} for number in range(4000))
+            found(store, "cat")
+            with counted_rows() as rows:
+                assert len(found(store, "cat", order="time", limit=1)) == 1
+        assert rows[0] < 2000
 
     def test_what_a_search_costs_is_what_its_own_space_holds(self) -> None:
         """Counted in steps of SQLite's machine, for two spaces of one database."""
