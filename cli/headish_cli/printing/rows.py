@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
@@ -48,7 +49,8 @@ def print_rows(
     ``whole`` prints all that each turn says below its row. ``states``, by digest, say how turns are seen (see
     ``seen_as``). ``signatures``, by id, are printed below each turn; without the argument, none are.
     """
-    for portion in _portions(rows):
+    remaining = iter(rows)
+    while portion := list(islice(remaining, PORTION)):
         ids = [turn.id for turn, _ in portion if turn is not None]
         handles, names, versions = store.abbreviate(ids), store.bookmarks.at(ids), store.versions(ids)
         columns = handle_columns(handles.values())
@@ -89,14 +91,3 @@ def _row(turn: Turn, content: Sequence[ContentBlock], rail: str, handle: str, be
     how = click.style(f" ({state.words})", dim=True) if state is not None and state.words else ""
     text = "" if state is not None and state.people else words(turn.meta, content)
     return lay_out(before, text, [how, model, behind], spare=[model])
-
-
-def _portions(rows: Iterable[tuple[Turn | None, str]]) -> Iterator[list[tuple[Turn | None, str]]]:
-    portion: list[tuple[Turn | None, str]] = []
-    for row in rows:
-        portion.append(row)
-        if len(portion) == PORTION:
-            yield portion
-            portion = []
-    if portion:
-        yield portion

@@ -37,15 +37,15 @@ class AnswerPrinter:
             return
         here = (delta.type, delta.index)
         if delta.type == "text":
-            self._begin(here, "\n")
+            self._begin(here)
             # Before the text is written: Ctrl-C may come right after, and `end` must know.
             self._in_line = not delta.content.endswith("\n") if delta.content else self._in_line
             write(delta.content)
         elif self._thinks and delta.type == "thinking":
-            self._begin(here, "\n")
+            self._begin(here)
             click.echo(click.style(escape_controls(delta.content), dim=True), nl=False, err=True)
         elif delta.name is not None:
-            self._begin(here, "\n")
+            self._begin(here)
             click.echo(click.style(f"[{one_line(delta.name, 100)}]", fg="yellow"), err=True)
         # At each piece: in a pipe, Python would hold the text back until the buffer is full.
         sys.stdout.flush()
@@ -57,10 +57,10 @@ class AnswerPrinter:
         elif self._before is not None and self._before[0] == "thinking":
             click.echo(err=True)
 
-    def _begin(self, here: tuple[str, int | None], between: str) -> None:
+    def _begin(self, here: tuple[str, int | None]) -> None:
         """Begin a block on a line of its own."""
         if self._before is not None and self._before != here and self._before[0] in ("text", "thinking"):
-            click.echo(between, nl=False, err=self._before[0] == "thinking")
+            click.echo(err=self._before[0] == "thinking")
         self._before = here
 
 
