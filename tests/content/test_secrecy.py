@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.content import secrecy, strictjson
-from headish.content.secrecy import HIDDEN, find_secret, find_shaped, has_shape, hide_shapes, is_quiet
+from headish.content import strictjson
+from headish.content.secrecy import judging
+from headish.content.secrecy.finding import find_secret, find_shaped, is_quiet
+from headish.content.secrecy.hiding import HIDDEN, hide_shapes
+from headish.content.secrecy.judging import has_shape
 from headish.errors import InvalidArgument, InvalidContent
 from headish.serve.recorder.piecewise import ShapeFilter
 from support.insides import unchanged
@@ -235,7 +238,7 @@ def test_what_is_encoded_again_and_again_is_decoded_once_at_each_level(monkeypat
         decoded[0] += len(text)
         return b64decode(text)
 
-    monkeypatch.setattr(secrecy, "b64decode", counting)
+    monkeypatch.setattr(judging, "b64decode", counting)
     nested = OBJECTS[0]
     while len(nested) < 100_000:
         nested = b'{"n":"' + b64encode(nested) + b'"}'

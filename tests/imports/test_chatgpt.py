@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.content import secrecy
+from headish.content.secrecy import finding
 from headish.errors import InvalidArgument, InvalidImport
 from headish.imports import archives, drafting
 from headish.imports.archives import Archive
@@ -383,9 +383,9 @@ def test_two_imports_of_one_file_at_once_store_it_once(durable_place: Place) -> 
 
 def test_keys_are_looked_for_once_in_each_message(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     glanced, looked = list[str](), list[object]()
-    glance, look = drafting.is_quiet, secrecy._is_harmless
+    glance, look = drafting.is_quiet, finding.is_harmless
     monkeypatch.setattr(drafting, "is_quiet", lambda encoded: (glanced.append(encoded), glance(encoded))[1])
-    monkeypatch.setattr(secrecy, "_is_harmless", lambda value, prose: (looked.append(value), look(value, prose))[1])
+    monkeypatch.setattr(finding, "is_harmless", lambda value, prose: (looked.append(value), look(value, prose))[1])
     nodes = [node(f"m{each}", f"m{each - 1}" if each else "root", "user", text(f"Say {each}")) for each in range(20)]
     nodes[7]["message"]["metadata"] = {"sort_key": "name"}
     done = memory.import_file(as_json(conversation("22222222", "Long", *nodes)))

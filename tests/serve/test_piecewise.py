@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headish.content.secrecy import hide_shapes
+from headish.content.secrecy.hiding import hide_shapes
 from headish.gateway.spool.arriving import ArrivingPiece
 from headish.serve.recorder.parts import HiddenParts, unescaped
 from headish.serve.recorder.piecewise import HELD_CHARACTERS, ShapeFilter

@@ -22,7 +22,7 @@ from headish.content.forms.parts import FORM, Losses, arguments_of
 from headish.content.forms.reading import Read, read_turn
 from headish.content.forms.table import find_form
 from headish.content.forms.writing import is_form, write_turn
-from headish.content.secrecy import find_secret
+from headish.content.secrecy.finding import find_secret
 from headish.content.strictjson import check as check_json
 from headish.content.strictjson import encode as encode_json
 from headish.content.strictjson import plain as plain_json

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from headish.content.secrecy import find_secret
+from headish.content.secrecy.finding import find_secret
 from headish.imports.notes import ImportNotes
 from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.names import RESERVED, new_refusal

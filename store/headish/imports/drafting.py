@@ -17,7 +17,7 @@ from headish.content.drafts import Draft, encode_attributes, make_draft
 from headish.content.facts import NO_FACTS, Facts, plausible_time, read_key
 from headish.content.forms.foreign import ForeignMessage, read_kept
 from headish.content.hashes import DigestFields, hash_payload
-from headish.content.secrecy import is_quiet
+from headish.content.secrecy.finding import is_quiet
 from headish.errors import HeadishError, TooLarge
 from headish.imports.cleaning import META_BYTES, within_limit, without_secrets
 from headish.imports.notes import ImportNotes

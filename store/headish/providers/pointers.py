@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from headish.content import strictjson
-from headish.content.secrecy import find_secret
+from headish.content.secrecy.finding import find_secret
 from headish.errors import InvalidArgument, shown
 from headish.providers import PROVIDERS
 from headish.providers.clouds import Cloud, cloud_of_host, make_cloud

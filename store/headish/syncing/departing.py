@@ -12,7 +12,9 @@ from headish.bundles.pages import TurnColumns
 from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, WireLeft, record_as_sent
 from headish.content.frames import FRAME_BYTES
 from headish.content.receipts import encode_receipt
-from headish.content.secrecy import find_shaped, has_shape, hide_secrets
+from headish.content.secrecy.finding import find_shaped
+from headish.content.secrecy.hiding import hide_secrets
+from headish.content.secrecy.judging import has_shape
 from headish.database.query import Connection, Row
 from headish.errors import CorruptTurn
 from headish.history.reading.documents import referred_by

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.content.secrecy import hide_shapes
+from headish.content.secrecy.hiding import hide_shapes
 from headish.gateway.spool import CallBegin, SpooledCall, SpoolFrame, SpoolKind, SpoolWriter, arriving, begin
 from headish.gateway.spool.arriving import (
     ANSWER_BYTES,

@@ -22,7 +22,7 @@ from headish.content.forms.reading import WRAPPED, Read, asked_cache, read_list
 from headish.content.forms.responses import group, role_of
 from headish.content.hashes import digest_turn
 from headish.content.resending.answers import essence_of
-from headish.content.secrecy import hide_shapes
+from headish.content.secrecy.hiding import hide_shapes
 
 MARKS = frozenset(("cache_control",))
 """Keys of a message or of its parts that a client moves to later messages with every request."""

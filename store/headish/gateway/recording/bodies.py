@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from headish.content.secrecy import hide_secrets
+from headish.content.secrecy.hiding import hide_secrets
 from headish.gateway.recording.decoding import Decoder, Undecodable, find_decoder
 from headish.gateway.recording.redacting import KeyFilter
 

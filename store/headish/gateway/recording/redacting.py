@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headish.calls.redaction import HIDDEN, SHORTEST_SECRET, spellings_of
-from headish.content.secrecy import hide_secrets
+from headish.content.secrecy.hiding import hide_secrets
 
 _MARK = HIDDEN.encode()
 _START_BYTES = 4

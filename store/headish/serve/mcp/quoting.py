@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from headish.content.secrecy import hide_secrets
+from headish.content.secrecy.hiding import hide_secrets
 from headish.serve.mcp.seeing import Seen
 from headish.values.blocks import ContentBlock, Document, Text, ToolResult, ToolUse
 from headish.values.turns import Turn

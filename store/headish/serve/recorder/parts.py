@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from headish.content.secrecy import hide_shapes
+from headish.content.secrecy.hiding import hide_shapes
 from headish.gateway.spool.arriving import PARTS_LIMIT, ArrivingPiece
 from headish.providers.shared.shapes import healed, whole_characters
 from headish.providers.shared.values import Delta

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import string
 
-from headish.content.secrecy import ENCODED, hide_shapes, may_begin_key
+from headish.content.secrecy.hiding import hide_shapes
+from headish.content.secrecy.judging import ENCODED, may_begin_key
 
 HELD_CHARACTERS = 16 * 1024
 """The most characters that may wait. Prose has no longer run without a blank."""

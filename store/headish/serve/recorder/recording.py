@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from headish.content.excerpts import one_line
-from headish.content.secrecy import hide_shapes
+from headish.content.secrecy.hiding import hide_shapes
 from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken
 from headish.gateway.spool import UNREADABLE, SpooledCall
 from headish.gateway.spool.arriving import ArrivingCall

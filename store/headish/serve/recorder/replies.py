@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from headish.content import strictjson
 from headish.content.drafts import Draft, with_key
 from headish.content.encoding import encode_payload, read_content
-from headish.content.secrecy import hide_secrets, hide_shapes
+from headish.content.secrecy.hiding import hide_secrets, hide_shapes
 from headish.errors import HeadishError, InvalidReply
 from headish.gateway.spool import SpooledCall
 from headish.history.writing.lanes.lane import ANSWER_KEY

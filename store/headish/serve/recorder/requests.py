@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from headish.content.forms.parts import Form
 from headish.content.resending.entries import SentEntry, natives_hash, role_of_raw, split_items
-from headish.content.secrecy import hide_secrets
+from headish.content.secrecy.hiding import hide_secrets
 from headish.errors import InvalidContent
 from headish.history.writing.lanes.lane import SYSTEM
 from headish.rows.objects import Put

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from headish.content import strictjson
 from headish.content.inherited import merge
-from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
+from headish.content.secrecy.finding import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown
 from headish.history.definitions import find_default, find_pointer, pointer_as_model, pointer_named, tools_served

@@ -8,7 +8,7 @@ from typing import Any
 
 from headish.content import strictjson
 from headish.content.hashes import hash_payload
-from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
+from headish.content.secrecy.finding import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidContent, InvalidName, TooLarge, UnknownServer
 from headish.history.definitions import ToolList, find_tools, read_tool_list

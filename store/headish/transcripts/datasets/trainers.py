@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from headish.content.forms.parts import is_of_form
 from headish.content.media import NotDecodable, decode_text, media_type_of
-from headish.content.secrecy import hide_secrets
+from headish.content.secrecy.hiding import hide_secrets
 from headish.values import shapes
 from headish.values.blocks import (
     Base64Source,
