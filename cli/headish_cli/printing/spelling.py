@@ -32,8 +32,18 @@ _SPELLINGS = (
 )  # fmt: skip
 
 
+_QUOTED = r"""(?<!\w)(['"]).*?\1(?!\w)"""
+
+
 def spell(message: str) -> str:
-    """A message of the library in the words of the command."""
+    """A message of the library in the words of the command. What it quotes stays as somebody typed it."""
     for spelling, own in _SPELLINGS:
-        message = re.sub(spelling, own, message)
+        quoted = [each.span() for each in re.finditer(_QUOTED, message)]
+        found = [each for each in re.finditer(spelling, message) if not _is_inside(each, quoted)]
+        for match in reversed(found):
+            message = message[: match.start()] + match.expand(own) + message[match.end() :]
     return message
+
+
+def _is_inside(match: re.Match[str], quoted: list[tuple[int, int]]) -> bool:
+    return any(start < match.start() and match.end() < end for start, end in quoted)
