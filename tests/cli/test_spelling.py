@@ -98,5 +98,5 @@ def test_the_name_of_a_file_that_looks_like_python_is_whole(headish: Command, tm
 @pytest.mark.parametrize(
     "typed", [("get", "notes (plain=True)"), ("ptr", "show", "x with only=y"), ("ask", "Hi", "--to", "key_env instead")]
 )
-def test_what_somebody_typed_is_quoted_as_it_was_typed(headish: Command, typed: tuple[str, ...]) -> None:
-    assert f"'{typed[-1]}'" in headish.run(*typed).err
+def test_what_somebody_typed_is_quoted_as_it_was_typed(talk: Command, typed: tuple[str, ...]) -> None:
+    assert f"'{typed[-1]}'" in talk.run(*typed).err
