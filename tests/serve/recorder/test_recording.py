@@ -202,6 +202,16 @@ class TestAnswers:
         assert "broke off" in str(turn.meta.reply["error"])
         assert store.calls.get(call.id).facts.outcome == "broken"
 
+    def test_a_client_that_hangs_up_behind_the_last_event_has_the_whole_answer(self, store: Store) -> None:
+        """OpenAI's SDK closes the connection at ``[DONE]``, often before the body has ended."""
+        chunk = {"object": "chat.completion.chunk", "id": "c", "model": "m"}
+        said = {**chunk, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi."}}]}
+        stop = {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+        for chunks, outcome in (([said, stop], "ok"), ([said], "client gone"), ([], "client gone")):
+            call = passed("chat", {"model": "m", "messages": [user(outcome)]}, chunks, outcome="client gone")
+            record(recorder_of(store), call)
+            assert store.calls.get(call.id).facts.outcome == outcome, len(chunks)
+
     def test_a_refusal_is_no_answer_and_the_row_keeps_its_words(self, store: Store) -> None:
         refusal = json.dumps({"type": "error", "error": {"type": "rate_limit_error", "message": f"Slow down, {KEY}"}})
         call = passed("anthropic", anthropic_body([user("Hi")]), refusal.encode(), headers=CLAUDE_CODE, status=429)

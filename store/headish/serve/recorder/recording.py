@@ -180,6 +180,7 @@ class CallRecorder:
         usage = {} if answer.reply is None or answer.reply.usage is None else answer.reply.usage.to_dict()
         facts = msgspec.structs.replace(
             asked.facts,
+            outcome=_outcome_of(asked.facts.outcome, answer),
             model=(answer.reply.model if answer.reply else None) or model,
             envelope=envelope.key,
             tools=envelope.tools,
@@ -289,6 +290,12 @@ def _facts_of(call: SpooledCall) -> CallFacts:
         error=None if end is None else end.error,
         note=None if end is None else end.left_out,
     )
+
+
+def _outcome_of(outcome: str, answer: ReadAnswer) -> str:
+    """How a call ended. A client that hangs up behind the last event of an answer, as SDKs do, has all of it."""
+    is_whole = answer.draft is not None and answer.reply is not None and not answer.reply.incomplete
+    return "ok" if outcome == "client gone" and is_whole else outcome
 
 
 def _response_of(answer: ReadAnswer) -> str | None:
