@@ -142,9 +142,13 @@ def is_sayable(block: ContentBlock) -> bool:
 
 
 def place(
-    draft: Draft, *, continues: str | int | None = None, bookmark: str | None = None, force: bool = False,
+    draft: Draft,
+    *,
+    continues: str | int | None = None,
+    bookmark: str | None = None,
+    force: bool = False,
     expect: TurnId | Absent | None = None,
-) -> Draft:  # fmt: skip
+) -> Draft:
     """Return the draft with its place: ``continues``, a headish or the index of an earlier draft of the same call, and
     the name that it moves. Raises: InvalidHeadish, InvalidName."""
     behind = () if continues is None else (continues if isinstance(continues, int) else parse_headish(continues),)

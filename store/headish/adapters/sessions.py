@@ -163,9 +163,14 @@ def pop(
 
 
 def replace_last(
-    store: Store, session: NamedSession, last: Sequence[TurnId], drafts: Sequence[Draft], *, erase: bool = False,
+    store: Store,
+    session: NamedSession,
+    last: Sequence[TurnId],
+    drafts: Sequence[Draft],
+    *,
+    erase: bool = False,
     stay: Callable[[Sequence[SpokenTurn]], Sequence[Draft] | None] | None = None,
-) -> bool:  # fmt: skip
+) -> bool:
     """Replace the last turns, whose ids must be ``last``. Returns False and changes nothing if they are not.
 
     The old turns are hidden, or with ``erase`` erased unless something else leads to them. ``stay`` receives the turns

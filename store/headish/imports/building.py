@@ -50,9 +50,15 @@ def build_tree(
         return None
     named = _tip(talk.tip, by_id, built, drafts, links)
     return ImportedTree(
-        tuple(drafts), tuple(links), named=named, untimed=untimed, about=about_of(talk, notes), logged=talk.logged,
-        edits=talk.edits, covers=covers,
-    )  # fmt: skip
+        tuple(drafts),
+        tuple(links),
+        named=named,
+        untimed=untimed,
+        about=about_of(talk, notes),
+        logged=talk.logged,
+        edits=talk.edits,
+        covers=covers,
+    )
 
 
 def about_of(talk: SourceConversation, notes: ImportNotes) -> ImportedConversation:
@@ -66,10 +72,16 @@ def about_of(talk: SourceConversation, notes: ImportNotes) -> ImportedConversati
     app, _ = within_limit(app)
     tags = tuple(dict.fromkeys(" ".join(tag.split())[:TITLE_LIMIT] for tag in talk.tags if tag.strip()))
     return ImportedConversation(
-        key=make_key(talk.format, talk.id), format=talk.format, title=title,
-        names=tuple(dict.fromkeys(name for name in names if name)), tags=tags[:TAGS_LIMIT], archived=talk.archived,
-        pinned=talk.pinned, app=app, is_state=talk.is_state,
-    )  # fmt: skip
+        key=make_key(talk.format, talk.id),
+        format=talk.format,
+        title=title,
+        names=tuple(dict.fromkeys(name for name in names if name)),
+        tags=tags[:TAGS_LIMIT],
+        archived=talk.archived,
+        pinned=talk.pinned,
+        app=app,
+        is_state=talk.is_state,
+    )
 
 
 def _by_id(listed: Sequence[SourceMessage]) -> dict[str, int]:
@@ -131,9 +143,12 @@ def _ordered(parents: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _tip(
-    wanted: str | None, by_id: Mapping[str, int], built: Mapping[int, Link], drafts: Sequence[Draft],
+    wanted: str | None,
+    by_id: Mapping[str, int],
+    built: Mapping[int, Link],
+    drafts: Sequence[Draft],
     links: Sequence[Link],
-) -> int:  # fmt: skip
+) -> int:
     """Return the message that the source shows last; without one, the end of the branch with the latest message, the
     last listed among equals.
 

@@ -68,9 +68,15 @@ class ThreadImport:
         self._read, self._store, self._space, self._limit_bytes = read, store, space, limit_bytes
 
     def run(
-        self, file: BinaryIO, name: str, format: str, names: ThreadNaming, keep_raw: bool, progress: Progress | None,
+        self,
+        file: BinaryIO,
+        name: str,
+        format: str,
+        names: ThreadNaming,
+        keep_raw: bool,
+        progress: Progress | None,
         settings: dict[str, Any],
-    ) -> Imported:  # fmt: skip
+    ) -> Imported:
         """Import one file, which must be rewindable, after the turn that it ``continues``.
 
         Raises: InvalidTranscript, InvalidImport, InvalidName, BookmarkTaken; UnknownTurn.
@@ -114,9 +120,15 @@ class ThreadImport:
         return done
 
     def _name_tip(
-        self, connection: Connection, _mint: Mint, tip: Place, name: bytes | None, explicit: bool, force: bool,
+        self,
+        connection: Connection,
+        _mint: Mint,
+        tip: Place,
+        name: bytes | None,
+        explicit: bool,
+        force: bool,
         done: tuple[int, int],
-    ) -> Imported:  # fmt: skip
+    ) -> Imported:
         """Set or move the bookmark that the caller asked for; one made of the file's name only if it is free (rule R2,
         one name moves)."""
         stored = turn_at(connection, self._space, tip)

@@ -130,9 +130,12 @@ def preview_trees(
 
 def _imported(trees: Sequence[ImportedTree], added: int, named: int) -> Imported:
     return Imported(
-        trees=sum(not tree.goes_on for tree in trees), messages=sum(len(tree.drafts) for tree in trees), added=added,
-        bookmarks=named, untimed=sum(tree.untimed for tree in trees),
-    )  # fmt: skip
+        trees=sum(not tree.goes_on for tree in trees),
+        messages=sum(len(tree.drafts) for tree in trees),
+        added=added,
+        bookmarks=named,
+        untimed=sum(tree.untimed for tree in trees),
+    )
 
 
 class _MetMessages:

@@ -82,9 +82,14 @@ def drafts_from(file: BinaryIO, outlined: Outline, first: int, limit_bytes: int,
 
 
 def read_messages(
-    file: BinaryIO, format: str, *, name: str = "the input", partial: bool = False,
-    progress: Callable[[int], None] | None = None, **settings: Any,
-) -> Generator[Message, None, tuple[str, Transcript]]:  # fmt: skip
+    file: BinaryIO,
+    format: str,
+    *,
+    name: str = "the input",
+    partial: bool = False,
+    progress: Callable[[int], None] | None = None,
+    **settings: Any,
+) -> Generator[Message, None, tuple[str, Transcript]]:
     """Yield the messages of a file one by one; returns the format that it really is, and what surrounds the
     messages."""
     if format in API_READERS:

@@ -184,9 +184,13 @@ def _append(store: Store, place: SessionPlace, session: Session, event: Event) -
         if not _is_fresh(session, record):
             raise StaleSessionError(STALE.format(place.id))
         record = msgspec.structs.replace(
-            record, state=record.state | deltas.session, updated=event.timestamp, changes=record.changes + 1,
-            last=event.id, sum=sum,
-        )  # fmt: skip
+            record,
+            state=record.state | deltas.session,
+            updated=event.timestamp,
+            changes=record.changes + 1,
+            last=event.id,
+            sum=sum,
+        )
         sessions.extend(write, _thread(place), [draft])
         write.put(records.SESSION, place.key, records.encode(record))
         put_values(write, place, deltas)
@@ -264,9 +268,12 @@ def _states(read: ReadTransaction, place: SessionPlace) -> tuple[records.Values,
 
 def _session(place: SessionPlace, record: SessionRecord, app: records.Values, user: records.Values) -> Session:
     session = Session(
-        id=place.id, app_name=place.app, user_id=place.user, state=merge_state(app, user, record.state),
+        id=place.id,
+        app_name=place.app,
+        user_id=place.user,
+        state=merge_state(app, user, record.state),
         last_update_time=record.updated,
-    )  # fmt: skip
+    )
     session._storage_update_marker = record.marker
     return session
 

@@ -47,10 +47,14 @@ class HeadishSession:
     session_settings: SessionSettings | None = None
 
     def __init__(
-        self, session_id: str, db: Db | DatabaseHold = ":memory:", *,
-        session_settings: SessionSettings | dict[str, Any] | None = None, erase: bool | None = None,
+        self,
+        session_id: str,
+        db: Db | DatabaseHold = ":memory:",
+        *,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+        erase: bool | None = None,
         space: str = "default",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._found = session_of(session_id)
         self._erase = check_erase(erase)
         self.session_id = session_id
@@ -110,8 +114,12 @@ class HeadishSession:
         Raises: BookmarkTaken if the other session is not empty.
         """
         forked = type(self)(
-            session_id, self._held, session_settings=self.session_settings, erase=self._erase, space=self._space,
-        )  # fmt: skip
+            session_id,
+            self._held,
+            session_settings=self.session_settings,
+            erase=self._erase,
+            space=self._space,
+        )
         try:
             await self._run(sessions.fork, session_of(session_id), items)
         except BaseException:

@@ -39,9 +39,12 @@ class CheckpointQuery(NamedTuple):
         names = {} if config is None else configured(config)
         thread = names.get("thread_id")
         return cls(
-            None if thread is None else str(thread), names.get("checkpoint_ns"), names.get("checkpoint_id"),
-            None if before is None else get_checkpoint_id(before), filter,
-        )  # fmt: skip
+            None if thread is None else str(thread),
+            names.get("checkpoint_ns"),
+            names.get("checkpoint_id"),
+            None if before is None else get_checkpoint_id(before),
+            filter,
+        )
 
 
 class CheckpointLister:

@@ -82,9 +82,15 @@ class StoredCheckpoint(NamedTuple):
 
 
 def plan_checkpoint(
-    lane: ThreadLane, checkpoint: Mapping[str, Any], metadata: Any, parent: str | None, new_versions: Mapping[str, Any],
-    known: KnownLane | None, serde: SaverSerde, limit_bytes: int,
-) -> CheckpointPlan:  # fmt: skip
+    lane: ThreadLane,
+    checkpoint: Mapping[str, Any],
+    metadata: Any,
+    parent: str | None,
+    new_versions: Mapping[str, Any],
+    known: KnownLane | None,
+    serde: SaverSerde,
+    limit_bytes: int,
+) -> CheckpointPlan:
     """Plan what to store of a checkpoint. Raises: what the serializer raises; TooLarge."""
     values, rest = checkpoint["channel_values"], {k: v for k, v in checkpoint.items() if k not in _APART}
     before = (known and known.refs(parent)) or {}

@@ -244,9 +244,13 @@ def _find_entry(read: ReadTransaction, id: str) -> TurnId | None:
 
 
 def _placed(
-    write: WriteTransaction, entry: ConversationEntry, draft: Draft, new: dict[str, int], record: ConversationRecord,
+    write: WriteTransaction,
+    entry: ConversationEntry,
+    draft: Draft,
+    new: dict[str, int],
+    record: ConversationRecord,
     name: str | None,
-) -> Draft:  # fmt: skip
+) -> Draft:
     """Return the draft with its parent, and with the conversation's name if it is the head."""
     behind: TurnId | int | None = None
     if entry.parent_id is not None:

@@ -89,9 +89,14 @@ def import_file(
     _refuse_own(space, source)
     if is_address(source):
         return _import_server(
-            space, cast("str | os.PathLike[str]", source), format, ThreadNaming(bookmark, force, None), continues,
-            dry_run, told,
-        )  # fmt: skip
+            space,
+            cast("str | os.PathLike[str]", source),
+            format,
+            ThreadNaming(bookmark, force, None),
+            continues,
+            dry_run,
+            told,
+        )
     if format not in READERS:
         settings = {"partial": partial, "strict": strict, "start_role": start_role, "bos": bos, "eos": eos}
         names = ThreadNaming(bookmark, force, None if continues is None else parse_headish(continues))
@@ -146,9 +151,13 @@ def import_changed(
 
 
 def _import_log(
-    space: Space, path: str, format: str | None, stamp: bytes | None, progress: Progress | None,
+    space: Space,
+    path: str,
+    format: str | None,
+    stamp: bytes | None,
+    progress: Progress | None,
     told: NoteListener | None,
-) -> Imported:  # fmt: skip
+) -> Imported:
     """Import a file that may grow: from its remembered tail on if that still fits, else from its beginning."""
     # Taken out while the file is read: after a failure the next call must begin anew.
     tail = space._tails.pop(path, None)
@@ -205,9 +214,16 @@ def _changed(space: Space, source: str | os.PathLike[str], format: str | None) -
 
 
 def _import_other(
-    space: Space, source: str | os.PathLike[str] | BinaryIO, format: str | None, names: ThreadNaming, keep_raw: bool,
-    dry_run: bool | Preview, progress: Progress | None, told: NoteListener | None, settings: dict[str, Any],
-) -> Imported:  # fmt: skip
+    space: Space,
+    source: str | os.PathLike[str] | BinaryIO,
+    format: str | None,
+    names: ThreadNaming,
+    keep_raw: bool,
+    dry_run: bool | Preview,
+    progress: Progress | None,
+    told: NoteListener | None,
+    settings: dict[str, Any],
+) -> Imported:
     """Import a transcript, or a file whose format has to be detected."""
     # Late: it brings every parser, and most processes read none.
     from headish.imports.transcript_threads import ThreadImport, check_format, detect_file
@@ -230,9 +246,14 @@ def _import_other(
 
 
 def _import_server(
-    space: Space, source: str | os.PathLike[str], format: str | None, names: ThreadNaming, continues: str | None,
-    dry_run: bool | Preview, told: NoteListener | None,
-) -> Imported:  # fmt: skip
+    space: Space,
+    source: str | os.PathLike[str],
+    format: str | None,
+    names: ThreadNaming,
+    continues: str | None,
+    dry_run: bool | Preview,
+    told: NoteListener | None,
+) -> Imported:
     """Import from a database on a server; only LangGraph keeps conversations there."""
     if format not in (None, "langgraph"):
         if format not in list_formats():

@@ -113,9 +113,13 @@ class _Rollout:
         self.nodes[-1] = replace(self.nodes[-1], covers=covers)
 
     def _say(
-        self, line: RecordLine, role: str, blocks: Blocks, meta: Mapping[str, Any],
+        self,
+        line: RecordLine,
+        role: str,
+        blocks: Blocks,
+        meta: Mapping[str, Any],
         form: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         parent = self.nodes[self._path[-1]].id if self._path else None
         outside = {key: value for key, value in line.record.items() if key not in _ENVELOPE and value is not None}
         outside = outside if "payload" in line.record else {}

@@ -94,9 +94,15 @@ class _History:
             self._notes.leave_out(where, "message without parts")
 
     def _say(
-        self, role: str, blocks: list[Block], time: Any, meta: Block, reply: Block | None, run: Sequence[Part],
+        self,
+        role: str,
+        blocks: list[Block],
+        time: Any,
+        meta: Block,
+        reply: Block | None,
+        run: Sequence[Part],
         where: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         rest = [kept for part in run if (kept := _part_rest(part))]
         if role == "user" and self._title is None:
             texts = (block["text"] for block in blocks if block["type"] == "text")

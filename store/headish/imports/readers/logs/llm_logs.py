@@ -112,6 +112,11 @@ def _timed(
 def _talk(id: str, name: Any, tip: str | None, record: Row) -> SourceConversation:
     facts = {key: record[key] for key in ("model", "forked_from") if isinstance(record.get(key), str)}
     return SourceConversation(
-        format=FORMAT, id=id, title=name if isinstance(name, str) else None, tip=tip, tags=[FORMAT], app=facts,
+        format=FORMAT,
+        id=id,
+        title=name if isinstance(name, str) else None,
+        tip=tip,
+        tags=[FORMAT],
+        app=facts,
         logged=True,
-    )  # fmt: skip
+    )

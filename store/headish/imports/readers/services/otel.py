@@ -185,9 +185,15 @@ class _TracedConversation:
         return self._paths.follow(before, fingerprint([said.role, said.blocks]), lambda: [node])
 
     def _answer(
-        self, said: SpanMessage, before: str | None, number: int, span: Mapping[str, Any], reply: dict[str, Any],
-        time: Any, where: str,
-    ) -> None:  # fmt: skip
+        self,
+        said: SpanMessage,
+        before: str | None,
+        number: int,
+        span: Mapping[str, Any],
+        reply: dict[str, Any],
+        time: Any,
+        where: str,
+    ) -> None:
         id = _id(span, "span")
         key = make_key(FORMAT, _id(span, "trace"), f"{id}/{number + 1}" if number else id)
         # The counts are those of all answers together, so only the first has them.
