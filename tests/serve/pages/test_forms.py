@@ -72,6 +72,7 @@ class TestWriting:
         house.model.answer(chunks=held_back(anthropic_text("Half of ", "the answer."), 3, stopped))
         house.done("say", new="stopped", content="Which one?", ask="1", ptr="milli")
         page = wait_until(lambda: found(house, "/c/stopped", "Half of "))
+        assert ">answering …<" in page, "only an answer that goes on has an ellipsis, not one that failed"
         [answer] = re.findall(r'data-answer="(\w+)"', page)
         house.done("stop", answer=answer, turn=house.store.bookmarks["stopped"], name="stopped")
         wait_until(lambda: len(house.store.messages("stopped")) == 2)
