@@ -13,8 +13,7 @@ from headish.content.media import media_type_of
 from headish.providers.shared.copies import owned
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import CACHE_MARKS, SYSTEM, RequestWriter, counted
-from headish.providers.shared.schemas import join_top
-from headish.providers.shared.tools import Choice, ToolDefinition
+from headish.providers.shared.tools import Choice, ToolDefinition, join_schema
 from headish.providers.shared.values import Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.caches import CACHE_TTL, TTLS, Cache
@@ -258,10 +257,7 @@ class AnthropicWriter(RequestWriter):
         return {"tools": stubs, "tool_choice": {"type": "none"}} if stubs else {}
 
     def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
-        joined = join_top(schema)
-        lost = [key for key in schema if key not in joined]
-        if lost:
-            self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
+        joined = join_schema(self, called, schema)
         described: Part = {"name": self.names.send(called)} | ({"description": description} if description else {})
         strict = {"strict": True} if self.holds_to(called, joined) else {}
         return {**described, "input_schema": joined, **strict}

@@ -27,15 +27,12 @@ from headish.providers.openai.spelling import (
 )
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM
-from headish.providers.shared.schemas import fill_arrays, join_top
-from headish.providers.shared.tools import Choice, ToolDefinition
+from headish.providers.shared.tools import Choice, ToolDefinition, fill_schema
 from headish.providers.shared.values import Request, Settings
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.messages import ContextWindow, Message
 from headish.values.shapes import record
 
-AT_TOP = ("enum", "not")
-"""Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""
 MARKABLE = ("user", *SYSTEM)
 """Roles whose parts take a breakpoint. The types allow one on every text, but the API is said to refuse it on texts of
 the model and of tools."""
@@ -64,13 +61,7 @@ class OpenAIWriter(OpenAIShapedWriter):
         return media_type in (PDF, "")  # a file that the provider keeps has no media type, and may have a name
 
     def write_schema(self, called: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The schema as the API wants it: at its top an object with properties and without alternatives, and ``items``
-        in every array."""
-        parameters = fill_arrays({key: value for key, value in join_top(schema).items() if key not in AT_TOP})
-        lost = [key for key in schema if key not in parameters]
-        if lost:
-            self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
-        return {**parameters, "properties": parameters.get("properties", {})}
+        return fill_schema(self, called, schema)
 
     def flag(self, entries: list[Part]) -> None:
         """Remember the last part of a flagged message."""

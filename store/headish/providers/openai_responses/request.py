@@ -22,8 +22,7 @@ from headish.providers.openai_responses.particulars import FILES, OPTION, OUTPUT
 from headish.providers.shared.copies import arguments_text, custom_text
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import RequestWriter
-from headish.providers.shared.schemas import fill_arrays, join_top
-from headish.providers.shared.tools import Choice, ToolDefinition
+from headish.providers.shared.tools import Choice, ToolDefinition, fill_schema
 from headish.providers.shared.values import Settings
 from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
@@ -41,8 +40,6 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 SEARCH = "web_search"
 COMPACTION = "compaction"
 EMPTY_ERROR = "(empty result)"
-_AT_TOP = ("enum", "not")
-"""Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""
 
 
 class OpenAIResponsesWriter(RequestWriter):
@@ -241,11 +238,7 @@ class OpenAIResponsesWriter(RequestWriter):
         return {"type": "custom", "name": self.names.send(tool.name), **described, **format}
 
     def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
-        parameters = fill_arrays({key: value for key, value in join_top(schema).items() if key not in _AT_TOP})
-        lost = [key for key in schema if key not in parameters]
-        if lost:
-            self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
-        parameters.setdefault("properties", {})
+        parameters = fill_schema(self, called, schema)
         described = {"name": self.names.send(called)} | ({"description": description} if description else {})
         # The key is required. Off unless asked for: schemas of MCP servers are seldom ones that the API can enforce.
         strict = self.holds_to(called, parameters)

@@ -11,7 +11,7 @@ from headish.content import strictjson
 from headish.content.forms.customs import CHAT, SCHEMA
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidArgument
-from headish.providers.shared.schemas import clean_schema
+from headish.providers.shared.schemas import clean_schema, fill_arrays, join_top
 
 _REWRITTEN = re.compile(r"_[0-9a-f]{8}\Z")
 # As MCP, Anthropic and OpenAI spell it: definitions may come from any of them.
@@ -131,6 +131,24 @@ class Reporter(Protocol):
 
     def note(self, what: str) -> None: ...
     def refuse(self, what: str) -> Any: ...
+
+
+def join_schema(
+    report: Reporter, called: str, schema: Mapping[str, Any], refused: Collection[str] = ()
+) -> dict[str, Any]:
+    """The schema of a tool as one object at its top, without the ``refused`` keywords there. Notes what that loses."""
+    joined = {key: value for key, value in join_top(schema).items() if key not in refused}
+    lost = [key for key in schema if key not in joined]
+    if lost:
+        report.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
+    return joined
+
+
+def fill_schema(report: Reporter, called: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """As ``join_schema``, for OpenAI's APIs: with ``properties``, and with ``items`` in every array."""
+    filled: dict[str, Any] = fill_arrays(join_schema(report, called, schema, ("enum", "not")))
+    filled.setdefault("properties", {})
+    return filled
 
 
 def choose_tool(report: Reporter, names: ToolNames, mode: Any, tools: Sequence[str]) -> Choice | None:
