@@ -100,6 +100,7 @@ def test_a_remote_that_is_refused_makes_no_database(
                 assert verb == ("clone",) or reason in said
                 assert not (tmp_path / "new").exists(), (verb, url, options)
     assert "no history" in other.fails("clone", (tmp_path / "none").as_uri())
+    assert "there is no database" in other.fails("clone", str(tmp_path / "none.db"))
     assert not (tmp_path / "new").exists()
     other("remote", "add", "box", plain, "--plain")
     assert Command(str(tmp_path / "new" / "third.db"))("clone", plain, "--plain").err.count("1 turn")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidArgument, RemoteTaken, RemoteUnavailable, shown
 from headish.remotes.keys import forget_keys
-from headish.remotes.kinds import check_url, is_database, is_live
+from headish.remotes.kinds import check_url, is_database, is_live, is_server
 from headish.remotes.objects import ObjectPlace, is_missing
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.remotes import remove_remote
@@ -133,6 +133,8 @@ def clone_first(make: Make, path: str, space: str, name: str, url: str, how: Joi
 
 
 def _check_history(url: str, space: str) -> None:
+    if is_database(url) and not is_server(url) and not os.path.lexists(os.path.expanduser(url)):
+        raise RemoteUnavailable(url, "there is no database")
     if not is_live(url) and (is_missing(check_url(url)) or not ObjectPlace(url).list(folder_of(space))):
         raise RemoteUnavailable(url, f"no history of the space {space!r} lies there")
 
