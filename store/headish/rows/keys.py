@@ -76,6 +76,17 @@ def superseding_some(connection: Connection, space: int, ids: Iterable[TurnId]) 
     return _joined_to(connection, SUPERSEDING_SOME, space, ids)
 
 
+SUPERSEDED_BETWEEN = Query(
+    "whether a turn of a range of ids is superseded",
+    "SELECT 1 FROM turn WHERE space = :space AND supersedes >= :low AND supersedes <= :high LIMIT 1",
+)
+
+
+def has_superseded(connection: Connection, space: int, low: TurnId, high: TurnId) -> bool:
+    """Whether a turn here supersedes one with an id from ``low`` to ``high``. Cost: one look-up."""
+    return connection.row(SUPERSEDED_BETWEEN, space=space, low=low, high=high) is not None
+
+
 IDS = Query("ids that are known", f"SELECT id FROM turn WHERE space = :space AND id IN ({WANTED})")
 
 

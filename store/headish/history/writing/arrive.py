@@ -115,9 +115,9 @@ class _Page:
         first = last - len(new) + 1
         links = self._place_all(rows, new, first)
         inline = [data and split_payload(data) for data in payloads]
-        beside = zip(new.hashes, payloads, inline, strict=True)
-        large = {hash: data for hash, data, small in beside if data is not None and small is None}
-        add_payloads(*self._target, large)
+        if None in inline:  # a large payload, or an erased one
+            given = zip(new.hashes, payloads, strict=True)
+            add_payloads(*self._target, {hash: data for hash, data in given if data is not None})
         add_rows(*self._target, rows, inline)
         add_links(*self._target, links)
         self._tombstones.write_receipts()
@@ -219,14 +219,15 @@ class _Page:
         at: dict[TurnId, tuple[int, int]] = {id: each.place for id, each in self._here.items()}
         placed: list[tuple[int, int]] = []
         links: list[tuple[int, list[Place]]] = []
+        # `_count` has put the ends of continued chains into it, and this loop keeps them up to date.
+        ends = self._ends
         for seq, (id, parents) in enumerate(zip(new.ids, new.parents, strict=True), first):
             chain, pos = at[parents[0]] if len(parents) == 1 else (seq, -1)
-            # `_count` has put the ends of continued chains into `_ends`, and this loop keeps them up to date.
-            if self._ends.get(chain, -1) != pos:
+            if ends.get(chain, -1) != pos:
                 chain, pos = seq, -1
             if pos < 0 and parents:
                 links.append((seq, [Place(*at[each]) for each in parents]))
-            self._ends[chain] = pos + 1
+            ends[chain] = pos + 1
             at[id] = place = chain, pos + 1
             placed.append(place)
         chains, positions = zip(*placed, strict=True)
