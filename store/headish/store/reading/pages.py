@@ -198,7 +198,7 @@ def _stretches(space: Space, shown: _PageFacts, start: int, *, named: bool) -> I
     # The total is known after the first read; until then, assume one turn.
     total = start + 1
     while start < total:
-        piece = space._read_by(_read_piece, shown=shown, start=start, named=named)
+        piece = space._read_by(_read_piece, shown, start, named)
         yield piece.turns
         start, total = start + PIECE_TURNS, piece.total
 
