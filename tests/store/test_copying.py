@@ -236,6 +236,21 @@ class TestWhatIsSaidOfAConversation:
         assert there.conversations.get(grown["a"].id).record.title == "Peru"
         assert there.verify().problems == ()
 
+    @pytest.mark.parametrize("order", ["edit", "edit original", "original edit"])
+    def test_that_of_an_edited_question_lies_under_the_first_version_that_is_there(
+        self, spaces: tuple[Store, Store], order: str
+    ) -> None:
+        here, there = spaces
+        original = here.add_turn("hello").id
+        turns = {"original": original, "edit": here.edit(original, "hello there").turn.id}
+        here.conversations.set(original, title="Peru")
+        for each in order.split():
+            here.copy_to(there.space, turns[each])
+            assert [entry.title for entry in there.conversations.list().entries] == ["Peru"]
+        there.conversations.set(turns["edit"], title="Lima")
+        assert [entry.title for entry in there.conversations.list().entries] == ["Lima"]
+        assert there.verify().problems == ()
+
     def test_what_the_other_space_says_already_stays(self, spaces: tuple[Store, Store]) -> None:
         here, there = spaces
         here.add_turn("a", bookmark="main")

@@ -51,25 +51,29 @@ def change_record(
     return as_conversation(found, changed)
 
 
-def copy_record(connection: Connection, space: int, subject: bytes, to: Connection, target: int) -> bool:
+def copy_record(
+    connection: Connection, space: int, subject: bytes, to: Connection, target: int, there: bytes | None = None
+) -> bool:
     """Copy a conversation's record into another space, unless it has one there. Returns whether it was copied.
+    ``there`` is its subject in the other space, if that is another one.
 
     If another conversation has the key there and both have the same first turn, both spaces imported it: the key stays
     there, and the copy has none (rule R45, shadowed keys).
     Raises: KeyTaken for the key of any other conversation; CorruptRecord.
     """
     stored = find_record(connection, space, subject)
-    if stored is None or find_record(to, target, subject) is not None:
+    there = subject if there is None else there
+    if stored is None or find_record(to, target, there) is not None:
         return False
     record = record_of(stored)
     if record.key is not None:
         holder = record_by_key(to, target, record.key.encode())
         begins = None if holder is None else first_digest(to, target, holder.subject)
         if begins is None or begins != first_digest(connection, space, subject):
-            _free_key(to, target, record.key, subject)
+            _free_key(to, target, record.key, there)
         else:
             record = msgspec.structs.replace(record, key=None)
-    _write(to, target, subject, stored.revision, record)
+    _write(to, target, there, stored.revision, record)
     return True
 
 

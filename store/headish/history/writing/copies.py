@@ -18,17 +18,18 @@ from msgspec.structs import replace
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import BookmarkTaken, CorruptTurn, TurnTaken
-from headish.history.conversations.changing import copy_record
+from headish.history.conversations.changing import copy_record, gather_records
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.documents import referred_by
 from headish.history.reading.order import arrange
+from headish.history.reading.versions import find_firsts
 from headish.history.reading.walk import leads_to
 from headish.history.signatures import as_sent, store_signatures
 from headish.history.tombstones import Tombstones
 from headish.history.writing.proofs import derive_digest, derive_seal
 from headish.rows.adding import add_links, add_turns
 from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark, remove_bookmark, set_bookmark
-from headish.rows.conversations import find_first, names_in
+from headish.rows.conversations import names_in
 from headish.rows.counters import take_seq
 from headish.rows.elsewhere.arrivals import COPY, OWN, ArrivalOrigin, add_arrival, arrivals_among, arrived_with
 from headish.rows.keys import turns_by_ids, turns_by_keys
@@ -291,7 +292,9 @@ def copy_threads(source: Side, target: Side, ends: Sequence[Place], mint: Mint, 
     for name in sorted(copier.moves.keys() | names.keys()):
         _settle_name(target, name, copier.moves.get(name, []), names.get(name))
     records = [name for name in sorted(names) if copy_record(*source, name, *target)]
-    records += [first for first in _nameless(source, target, ends) if copy_record(*source, first, *target)]
+    gather_records(*target, [each.id for each in copier.arrived.values()])
+    subjects = _nameless(source, target, ends, copier)
+    records += [first for first, there in subjects.items() if copy_record(*source, first, *target, there)]
     if not keep:
         for name in sorted(names):
             remove_bookmark(*source, name)
@@ -305,15 +308,16 @@ def copy_threads(source: Side, target: Side, ends: Sequence[Place], mint: Mint, 
     )
 
 
-def _nameless(source: Side, target: Side, ends: Sequence[Place]) -> list[bytes]:
-    """The first turns of the conversations of the ends that have no name in either space."""
-    firsts = dict.fromkeys(first for end in ends if (first := find_first(*source, end)) is not None)
-    in_target = turns_by_ids(*target, [first.id for first in firsts])
-    return [
-        first.id.encode()
-        for first in firsts
-        if not names_in(*source, first.place, 1) and not names_in(*target, in_target[first.id].place, 1)
-    ]
+def _nameless(source: Side, target: Side, ends: Sequence[Place], copier: Copier) -> dict[bytes, bytes]:
+    """The conversations of the ends that have no name in either space: the first turn under which the record of each
+    lies in the source, and the one in the target, which may not have the original of an edited one."""
+    subjects: dict[bytes, bytes] = {}
+    for end in ends:
+        here, there = find_firsts(*source, end), find_firsts(*target, copier.arrived[end].place)
+        both = [*((source, each.place) for each in here), *((target, each.place) for each in there)]
+        if both and not any(names_in(*side, place, 1) for side, place in both):
+            subjects[here[0].id.encode()] = there[0].id.encode()
+    return subjects
 
 
 def _check_seal(stored: StoredTurn, parents: Sequence[Arrived | StoredTurn]) -> None:
