@@ -9,6 +9,7 @@ import pytest
 
 from headish import Database, Store, restore
 from headish.database.query import Query
+from headish.history.searching import candidates
 from headish.rows.upkeep import matches, searches
 from headish.rows.upkeep.whole import begin_restore
 from support.insides import database_of, read
@@ -89,3 +90,20 @@ def test_what_was_said_here_is_newer_than_what_was_copied_behind_it(durable_plac
     here.copy_to(there if keep else there.space, "old", keep=keep)
     assert there.search("cat", order="time", limit=2)[0].turn.id == said.id
     assert there.search(since=datetime.fromtimestamp(0, UTC), limit=2)[0].turn.id == said.id
+
+
+def test_what_is_newer_and_stored_first_leaves_a_search_of_many_pages_an_answer(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each page asks for twice as many ids, and the newest one stays below all of them."""
+    monkeypatch.setattr(candidates, "PAGE", 4)
+    monkeypatch.setattr(candidates, "READ_PAGE", 4)
+    old, newest, there = (place.open(name) for name in ("old", "newest", "there"))
+    turns = old.add_turns(
+        {"content": f"cat {number}", "continues": [number - 1][:number], "bookmark": "old"} for number in range(300)
+    )
+    newest.add_turn("a dog", bookmark="newest")
+    newest.copy_to(there.space, "newest")
+    old.copy_to(there.space, "old")
+    for _ in range(2):  # once without an index, and once with it
+        assert [hit.turn.id for hit in there.search("cat", order="time", limit=2)] == [turns[-1].id, turns[-2].id]

@@ -72,10 +72,8 @@ def refuse_secret(given: Any, what: str) -> None:
     """Refuse what looks like a key. Raises: InvalidContent."""
     if given == {}:
         return
-    from headish.content.secrecy.finding import (  # late: to merge options takes no look for keys
-        LOOKS_LIKE_A_KEY,
-        find_secret,
-    )
+    # Late: to merge options takes no look for keys.
+    from headish.content.secrecy.finding import LOOKS_LIKE_A_KEY, find_secret
 
     secret = find_secret(given, "$")
     if secret is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import FileIO
 
 from headish.errors import InvalidArgument, NotADevice
 from headish.remotes.keys import RemoteKey, file_of, read_key
@@ -17,13 +18,14 @@ _SECRET_LIMIT_BYTES = 4096
 class BegunKey:
     """The file while this process holds it. Empty, it says that nothing was begun."""
 
-    def __init__(self, path: str, descriptor: int) -> None:
-        self._path, self._descriptor = path, descriptor
+    def __init__(self, path: str, file: FileIO) -> None:
+        self._path, self._file = path, file
 
     def load(self) -> RemoteKey | None:
         """The key that a process of this machine began with before it was killed; None if there is none. Raises:
         InvalidArgument."""
-        data = os.pread(self._descriptor, _SECRET_LIMIT_BYTES, 0)
+        self._file.seek(0)
+        data = self._file.read(_SECRET_LIMIT_BYTES)
         try:
             return read_key(data, self._path) if data else None
         except NotADevice:
@@ -34,11 +36,12 @@ class BegunKey:
 
     def save(self, key: RemoteKey) -> None:
         self.forget()
-        os.pwrite(self._descriptor, key.secret.encode(), 0)
-        os.fsync(self._descriptor)
+        self._file.write(key.secret.encode())
+        os.fsync(self._file.fileno())
 
     def forget(self) -> None:
-        os.ftruncate(self._descriptor, 0)
+        self._file.seek(0)
+        self._file.truncate()
 
 
 @contextmanager
@@ -49,23 +52,22 @@ def hold_begun(id: str) -> Iterator[BegunKey]:
     """
     path = file_of(id, "begun")
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    descriptor = _lock(path)
-    try:
-        yield BegunKey(path, descriptor)
-    finally:
-        if not os.fstat(descriptor).st_size:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
-        os.close(descriptor)
+    with _locked(path) as file:
+        try:
+            yield BegunKey(path, file)
+        finally:
+            if not os.fstat(file.fileno()).st_size:
+                with suppress(OSError):  # one that stays says the same, for example where no open file can be removed
+                    os.unlink(path)
 
 
-def _lock(path: str) -> int:
+def _locked(path: str) -> FileIO:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+")
         if fcntl is not None:  # None on a system without such locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_EX)
         # Whoever held it before may have removed it, and another process may hold a new one by now.
         with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                return descriptor
-        os.close(descriptor)
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                return file
+        file.close()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import (  # fmt: skip
+from headish_cli.options import (
     PLACE,
     GlobalOptions,
     json_option,

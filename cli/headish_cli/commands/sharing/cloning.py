@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
 from headish_cli.commands.sharing.exchanging import tell_pulled
-from headish_cli.commands.sharing.remotes import asked, joining_options, tell_remote
+from headish_cli.commands.sharing.remotes import join_place, joining_options, tell_remote
 from headish_cli.options import GlobalOptions, settings_and_json
 from headish_cli.printing.output import print_json
 
@@ -23,15 +22,10 @@ def clone_command(settings: GlobalOptions, url: str, name: str, as_json: bool, *
 
     The last turn that came is @. If another machine must invite this one first, it says how; then run 'headish sync'.
     """
-    from headish.store.keeping.sharing.places import Joining, clone_first
+    from headish.store.keeping.remotes import Remotes
+    from headish.store.keeping.sharing.places import clone_first
 
-    with asked(url, joining):
-        if settings.is_made():
-            with settings.open() as store:
-                cloned = store.remotes.clone(name, url, **joining)
-        else:  # a slip must not make a database
-            make = partial(settings.open, create=True)
-            cloned = clone_first(make, settings.target, settings.space, name, url, Joining(**joining))
+    cloned = join_place(settings, Remotes.clone, clone_first, name, url, joining)
     if as_json:
         print_json(cloned)
         return

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,6 +17,7 @@ from headish_cli.printing.output import one_line, print_json, print_json_lines, 
 if TYPE_CHECKING:
     from headish.values.results.sharing import RemotePlace
 
+T = TypeVar("T")
 SETTINGS = ("key", "names", "erasures", "trust", "sign", "require-signed", "key-env")
 SWITCH = {None: None, "on": True, "off": False, "true": True, "false": False}
 """The settings of a remote, and the words of a switch; None if it is not given."""
@@ -61,6 +62,20 @@ def asked(url: str, joining: Mapping[str, Any]) -> Iterator[None]:
         del os.environ[PASSPHRASE]
 
 
+def join_place(settings: GlobalOptions, join: Callable[..., T], join_first: Callable[..., T], name: str, url: str,
+               joining: Mapping[str, Any]) -> T:  # fmt: skip
+    """Join a place with ``join``, a verb of ``Remotes``; without a store with ``join_first``, which makes one once
+    nothing refuses: a slip must not make a database."""
+    from headish.store.keeping.sharing.places import Joining
+
+    with asked(url, joining):
+        if settings.is_made():
+            with settings.open() as store:
+                return join(store.remotes, name, url, **joining)
+        make = partial(settings.open, create=True)
+        return join_first(make, settings.target, settings.space, name, url, Joining(**joining))
+
+
 @click.group("remote", cls=BriefGroup)
 def remote_command() -> None:
     """Other places that hold this history: add, list, set, devices, invite, revoke, remove.
@@ -87,15 +102,10 @@ def add_command(settings: GlobalOptions, name: str, url: str, as_json: bool, **j
     Keys of a bucket come from the environment or the provider's own files. A bucket that keeps old versions also keeps
     what is erased later.
     """
-    from headish.store.keeping.sharing.places import Joining, add_first
+    from headish.store.keeping.remotes import Remotes
+    from headish.store.keeping.sharing.places import add_first
 
-    with asked(url, joining):
-        if settings.is_made():
-            with settings.open() as store:
-                added = store.remotes.add(name, url, **joining)
-        else:  # a slip must not make a database
-            make = partial(settings.open, create=True)
-            added = add_first(make, settings.target, settings.space, name, url, Joining(**joining))
+    added = join_place(settings, Remotes.add, add_first, name, url, joining)
     if as_json:
         print_json(added)
         return

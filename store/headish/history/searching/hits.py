@@ -82,7 +82,8 @@ def _said_last(connection: Connection, space: int, wanted: HitFilter, state: Ind
     def is_wanted(source: SearchedTurn) -> bool:
         return len(best) < wanted.limit or (_said_at(source), source.seq) > best[0][:2]
 
-    limits = (LOOKED_AT << number for number in count())
+    # A database takes no number of any size; so many ids are in no space.
+    limits = (LOOKED_AT << min(number, 32) for number in count())
 
     def goes_on(page: Sequence[SearchedTurn]) -> bool:
         # Assumes that a turn is said before its id is minted. Copies and turns from other stores keep their ids, so

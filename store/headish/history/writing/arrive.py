@@ -23,7 +23,7 @@ from headish.rows.adding import TurnRows, add_links, add_rows
 from headish.rows.counters import has_barred, take_arrived
 from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin, add_arrival
 from headish.rows.elsewhere.sealed import TurnHere, has_between, placed_with
-from headish.rows.keys import turns_by_ids, turns_by_keys
+from headish.rows.keys import turns_by_keys
 from headish.rows.payloads import add_payloads, barred_among, split_payload
 from headish.rows.turns import StoredTurn, tip_of
 from headish.rows.upkeep.receipts import read_receipt
@@ -56,7 +56,7 @@ class PageStored(NamedTuple):
 
 def missing_parents(connection: Connection, space: int, ids: Sequence[TurnId]) -> list[TurnId]:
     """The ids that no turn of this space has. Cost: one statement."""
-    present = turns_by_ids(connection, space, ids)
+    present = placed_with(connection, space, ids)
     return [each for each in ids if each not in present]
 
 

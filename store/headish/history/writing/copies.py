@@ -29,7 +29,7 @@ from headish.history.tombstones import Tombstones
 from headish.history.writing.proofs import derive_digest, derive_seal
 from headish.rows.adding import add_links, add_turns
 from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark, remove_bookmark, set_bookmark
-from headish.rows.conversations import names_in
+from headish.rows.conversations import find_first, names_in
 from headish.rows.counters import take_seq
 from headish.rows.elsewhere.arrivals import COPY, OWN, ArrivalOrigin, add_arrival, arrivals_among, arrived_with
 from headish.rows.keys import turns_by_ids, turns_by_keys
@@ -293,7 +293,7 @@ def copy_threads(source: Side, target: Side, ends: Sequence[Place], mint: Mint, 
         _settle_name(target, name, copier.moves.get(name, []), names.get(name))
     records = [name for name in sorted(names) if copy_record(*source, name, *target)]
     gather_records(*target, [each.id for each in copier.arrived.values()])
-    subjects = _nameless(source, target, ends, copier)
+    subjects = _nameless(source, target, ends)
     records += [first for first, there in subjects.items() if copy_record(*source, first, *target, there)]
     if not keep:
         for name in sorted(names):
@@ -308,14 +308,16 @@ def copy_threads(source: Side, target: Side, ends: Sequence[Place], mint: Mint, 
     )
 
 
-def _nameless(source: Side, target: Side, ends: Sequence[Place], copier: Copier) -> dict[bytes, bytes]:
+def _nameless(source: Side, target: Side, ends: Sequence[Place]) -> dict[bytes, bytes]:
     """The conversations of the ends that have no name in either space: the first turn under which the record of each
     lies in the source, and the one in the target, which may not have the original of an edited one."""
+    firsts = dict.fromkeys(first for end in ends if (first := find_first(*source, end)) is not None)
+    in_target = turns_by_ids(*target, [first.id for first in firsts])
     subjects: dict[bytes, bytes] = {}
-    for end in ends:
-        here, there = find_firsts(*source, end), find_firsts(*target, copier.arrived[end].place)
+    for first in firsts:
+        here, there = find_firsts(*source, first.place), find_firsts(*target, in_target[first.id].place)
         both = [*((source, each.place) for each in here), *((target, each.place) for each in there)]
-        if both and not any(names_in(*side, place, 1) for side, place in both):
+        if not any(names_in(*side, place, 1) for side, place in both):
             subjects[here[0].id.encode()] = there[0].id.encode()
     return subjects
 

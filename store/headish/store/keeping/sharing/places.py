@@ -35,7 +35,7 @@ from headish.syncing.remotes import (
     save_remote,
     store_remote,
 )
-from headish.values.names import check_name
+from headish.values.names import stored_name
 from headish.values.results.sharing import Cloned, RemotePlace
 
 ERASURES = ("apply", "ask", "ignore")
@@ -55,19 +55,18 @@ class Joining(NamedTuple):
 
 def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
     """``Remotes.add``."""
-    label = _check_new(name, how)
-    remotes = space._read_by(read_remotes)
-    if any(each.name == name.encode() for each in remotes):
+    encoded, label = _check_new(name, how)
+    if any(each.name == encoded for each in space._read_by(read_remotes)):
         raise RemoteTaken(name, "there is one of this name: 'headish remote remove' it first")
     if is_database(url):
         url = database_at(url, space._database.backend)
-    return _join(space.space, name, url, label, how, partial(_store_new, space))
+    return _join(space.space, encoded, url, label, how, partial(_store_new, space))
 
 
 def add_first(make: Make, path: str, space: str, name: str, url: str, how: Joining) -> RemotePlace:
     """Add a remote to a store that is not there yet, as ``Remotes.add``. ``make`` makes it, at ``path`` if it is a
     file, once nothing refuses the remote any more."""
-    label = _check_new(name, how)
+    encoded, label = _check_new(name, how)
     if is_database(url):
         url = database_at(url, os.path.abspath(path))
 
@@ -75,32 +74,33 @@ def add_first(make: Make, path: str, space: str, name: str, url: str, how: Joini
         with make() as made:
             _store_new(made, *new)
 
-    return _join(space, name, url, label, how, store)
+    return _join(space, encoded, url, label, how, store)
 
 
-def _check_new(name: str, how: Joining) -> str:
-    """Check a new remote's name and how it is joined. Returns the label of this machine there."""
-    _, label = check_labels(name, how.device)
+def _check_new(name: str, how: Joining) -> tuple[bytes, str]:
+    """Check a new remote's name and how it is joined. Returns the name, and the label of this machine there."""
+    names = check_labels(name, how.device)
     check_fingerprint(how.key)
     if how.plain and (how.key is not None or how.passphrase):
         raise InvalidArgument("a plain remote has no key: leave out key and passphrase, or plain")
-    return label
+    return names
 
 
 def _join(
-    space: str, name: str, url: str, label: str, how: Joining, store: Callable[[bytes, str, RemoteSettings], None]
+    space: str, name: bytes, url: str, label: str, how: Joining, store: Callable[[bytes, str, RemoteSettings], None]
 ) -> RemotePlace:
-    encoded = check_name(name, "remote")
     if is_live(url):
         has_options = how.plain or how.passphrase or how.key is not None
         settings = settings_of_live(url, label, how.key_env, has_options=has_options)
-        store(encoded, url, settings)
+        store(name, url, settings)
     else:
         refuse_key_env(how.key_env)
         url = check_url(url)
-        store_it = partial(store, encoded, url)
-        settings = join(name, url, space, label, store_it, plain=how.plain, passphrase=how.passphrase, key=how.key)
-    return describe(OpenRemote(encoded, url, settings, RemoteState()))
+        settings = join(
+            stored_name(name), url, space, label, partial(store, name, url), plain=how.plain,
+            passphrase=how.passphrase, key=how.key,
+        )  # fmt: skip
+    return describe(OpenRemote(name, url, settings, RemoteState()))
 
 
 def _store_new(space: Space, name: bytes, url: str, settings: RemoteSettings) -> None:
