@@ -21,6 +21,7 @@ from headish.database.file import queue
 from headish.errors import DatabaseLocked
 from support.insides import database_of
 from support.places import FilePlace
+from support.processes import open_files
 
 fcntl = pytest.importorskip("fcntl", reason="this system has no flock; run this on a POSIX system")
 SECONDS = 60
@@ -221,10 +222,4 @@ def check_none_open(place: FilePlace) -> Callable[[], None]:
 
 def opened(place: FilePlace, what: str = "") -> int:
     """How many descriptors of the log this process has; of one that was removed, where ``what`` says so."""
-    found = 0
-    for each in os.listdir("/proc/self/fd"):
-        try:
-            found += os.readlink(f"/proc/self/fd/{each}") == f"{place.target}-wal{what}"
-        except OSError:
-            pass  # the descriptor of the listing itself
-    return found
+    return open_files(place.path.parent).count(f"{place.target}-wal{what}")

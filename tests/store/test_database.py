@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import weakref
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from headish.errors import (
 )
 from headish.rows.spaces import add_space
 from support.places import FilePlace, Place, in_memory_too
+from support.processes import open_files
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -33,10 +33,6 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
     target = tmp_path / "own.db" if request.param == "sqlite" else request.getfixturevalue("new_postgresql")
     with Database.open(target) as database:
         yield database
-
-
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 class TestStores:
@@ -63,9 +59,9 @@ class TestStores:
             pytest.skip("descriptors are counted in /proc, which only Linux has")
         with Database.open(tmp_path / "many.db") as database:
             database.store("first").add_turn("a")
-            before = descriptors()
+            before = open_files(tmp_path)
             stores = [database.store(f"space-{number}") for number in range(1000)]
-            assert descriptors() == before
+            assert open_files(tmp_path) == before
             assert stores[-1].add_turn("b").meta.role == "user"
 
     def test_threads_share_them(self, database: Database) -> None:
@@ -123,11 +119,10 @@ class TestClosing:
             pytest.skip("descriptors are counted in /proc, which only Linux has")
         Store.open(file_place.target).add_turn("a")
         gc.collect()
-        before = descriptors()
         for _ in range(20):
             Store.open(file_place.target).add_turn("a")
         gc.collect()
-        assert descriptors() <= before
+        assert open_files(file_place.path.parent) == []
 
     def test_a_dropped_store_is_gone_at_once(self, database: Database) -> None:
         store = database.store()
@@ -148,13 +143,12 @@ class TestManySpaces:
             names = [f"space-{index:05}" for index in range(10_000)]
             # In one transaction: each on its own would wait for the disk.
             database.backend.write(lambda connection: [add_space(connection, name.encode()) for name in names])
-            before = descriptors()
             stores = [database.store(name, create=False) for name in names]
             for store in stores[::500]:
                 store.add_turn(store.space, bookmark="main")
             assert [store.text("main") for store in stores[::500]] == names[::500]
             assert {id(store._backend) for store in stores} == {id(database.backend)}
-            assert descriptors() <= before + 16
+            assert len(open_files(file_place.path.parent)) <= 16
             assert len(database.spaces) == len(stores)
 
 

@@ -5,6 +5,7 @@ Used by tests/conftest.py, whose fixtures hand them out.
 
 from __future__ import annotations
 
+import threading
 from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
@@ -57,10 +58,12 @@ class FilePlace(Place):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path, self.target = path, str(path)
+        self._making = threading.Lock()
 
     def open(self, space: str | None = None, **options: Any) -> Store:
-        if not options and not self.path.exists():
-            self.path.write_bytes(empty_file())
+        with self._making:  # else a second thread would write the file while the first one has it open
+            if not options and not self.path.exists():
+                self.path.write_bytes(empty_file())
         return super().open(space, **options)
 
 

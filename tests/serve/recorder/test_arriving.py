@@ -39,6 +39,7 @@ from support.passed import (
     responses_answer,
     user,
 )
+from support.processes import open_files
 from support.spools import frames_of
 
 CALL = "1" * 25
@@ -376,7 +377,6 @@ def test_only_so_many_answers_are_written_down(tmp_path: Path) -> None:
 def test_answers_that_are_not_shown_or_have_ended_take_no_place(tmp_path: Path) -> None:
     """As those of a space that takes no calls, which wait for hours."""
     answers = shown(tmp_path, lambda call: None if call.id < "1" else ArrivingCall(call.id, "default", CALL, "test"))
-    open_files = len(os.listdir("/dev/fd"))
     for number in range(ANSWERS_LIMIT):
         answers.show(open_call(answer=anthropic_answer("Yes."), id=f"{number:025}"))
     for number in range(ANSWERS_LIMIT):
@@ -385,13 +385,13 @@ def test_answers_that_are_not_shown_or_have_ended_take_no_place(tmp_path: Path) 
         call.is_abandoned = True
         answers.show(call)
     assert len(texts(tmp_path)) == ANSWERS_LIMIT
-    assert len(os.listdir("/dev/fd")) == open_files
+    assert open_files(tmp_path) == []
     for number in range(ANSWERS_LIMIT + 20):
         answers.show(open_call(answer=anthropic_answer("Yes "), id=f"2{number:024}"))
     assert texts(tmp_path) == ["Yes "] * ANSWERS_LIMIT, "one that has ended makes room, one that goes on does not"
     answers.keep(())
     assert texts(tmp_path) == []
-    assert len(os.listdir("/dev/fd")) == open_files
+    assert open_files(tmp_path) == []
 
 
 def test_refusals_unknown_paths_and_unsent_requests_are_not_shown(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sqlite3
@@ -396,6 +397,7 @@ class TestWhatIsThere:
         def fail(*_: Any) -> None:
             raise ZeroDivisionError("of this test")
 
+        gc.collect()  # what earlier tests have left open would else be closed meanwhile
         before = sorted(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
         threads = set(threading.enumerate())
         with monkeypatch.context() as patch:
