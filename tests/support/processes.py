@@ -27,7 +27,7 @@ def is_alive(number: int) -> bool:
 
 
 def open_files(below: Path) -> list[str]:
-    """What this process has open below a folder, a name for each descriptor. Those of removed files end in " (deleted)".
+    """What this process has open below a folder: a name for each descriptor, with " (deleted)" if its file is removed.
 
     Unlike the number of all descriptors, it does not change with what earlier tests have left to the garbage collector.
     """
