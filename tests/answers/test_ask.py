@@ -406,6 +406,36 @@ class TestAskingAgain:
         assert "reasoning_details" not in json.dumps(server.requests[0].body)
         assert server.requests[1].body == server.requests[0].body
 
+    def test_the_same_server_named_again_keeps_its_dialect_and_its_key(
+        self, asking: Store, server: Loopback, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("GATEWAY_KEY", "a-gateways-key")
+        answer = {"choices": [{"index": 0, "delta": {"content": "Hello."}, "finish_reason": "stop"}]}
+        for _ in range(2):
+            server.answer(chunks=event_stream([answer]))
+        named = {"to": "openai", "model": "m", "dialect": "ollama", "key_env": "GATEWAY_KEY"}
+        asking.ask("Hi", bookmark="main", base_url=server.url, params={"max_tokens": 9}, **named)
+        asking.retry("main", base_url=server.url)
+        first, again = server.requests
+        assert "max_tokens" in first.body
+        assert again.body == first.body
+        assert again.headers["authorization"] == first.headers["authorization"]
+
+    def test_a_pointers_own_server_named_for_a_call_keeps_the_pointers_dialect(
+        self, asking: Store, server: Loopback
+    ) -> None:
+        asking.pointers.set("near", "openai/m", base_url=server.url, dialect="ollama", params={"max_tokens": 9})
+        answer = {"choices": [{"index": 0, "delta": {"content": "Hello."}, "finish_reason": "stop"}]}
+        for _ in range(2):
+            server.answer(chunks=event_stream([answer]))
+        asking.ask("Hi", bookmark="main", ptr="near")
+        asking.retry("main", base_url=server.url)
+        first, again = server.requests
+        assert "max_tokens" in first.body
+        assert again.body == first.body
+        other = asking.request("main", base_url="http://127.0.0.1:9/v1").body
+        assert "max_completion_tokens" in other, "another server has another dialect"
+
     def test_somebody_else_can_be_asked(self, asking: Store, server: Loopback) -> None:
         say_hello(server, 2)
         asking.ask("Hi", bookmark="main", ptr="milli")

@@ -216,7 +216,8 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
     before = {"to": reply.get("provider"), "model": reply.get("model"), **own}
     if "base_url" in reply and not own.keys() & {"to", "ptr"}:
         # A thread must not go from a local server to a provider only because the address was not given again.
-        server = {} if "base_url" in own else {"base_url": reply["base_url"], "dialect": reply.get("dialect")}
+        is_other = own.get("base_url", reply["base_url"]) != reply["base_url"]
+        server = {} if is_other else {"base_url": reply["base_url"], "dialect": reply.get("dialect")}
         asked = request(space, parents, **{**server, **before})
         asked = replace(asked, ptr=None, cloud=cloud_at(asked.provider, reply["base_url"]), headers={})
         return replace(asked, base_url=reply["base_url"], key_env=reply.get("key_env"))
@@ -244,7 +245,9 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
     from headish.store.answers.answer import Answer
 
     base_url = options.get("base_url")
-    if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
+    again = asked.ptr is None and base_url == asked.base_url  # the server of the reply that is asked for again
+    # A server that is named for this call has nothing to do with the pointer's key.
+    if base_url is not None and not again:
         cloud = cloud_at(asked.provider, base_url)
         asked = replace(asked, ptr=None, base_url=base_url, key_env=None, cloud=cloud, headers={})
     asked = replace(asked, key_env=options.get("key_env") or asked.key_env)

@@ -208,7 +208,7 @@ def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, na
     """The dialect of a call. A pointer's own dialect does not apply to a server other than the pointer's."""
     if named is not None:
         check_dialect(provider, named)
-    if named is None and base_url is None and pointer is not None:
+    if named is None and pointer is not None and (base_url is None or base_url.rstrip("/") == pointer.base_url):
         return pointer.known_dialect
     return known_dialect(provider, base_url, named)
 
