@@ -10,6 +10,7 @@ from markupsafe import escape
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
 
 # Characters that HTML does not allow: controls except tab and line breaks, and halves of surrogate pairs.
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -25,6 +26,8 @@ _SETTLED = re.compile("(?s:.*)(?:(?=[\x00-\x7f])|(?<![\u200c\u200d])(?=[^\u200c\
 _LINK = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[\w+#-]*")
 """The info of a fence that names only a language, or nothing."""
+_FRAMES = ("bullet_list_open", "ordered_list_open", "table_open", "blockquote_open")
+_CODE = ("code_inline", "code_block", "fence")
 
 
 def clean(text: str) -> str:
@@ -65,7 +68,19 @@ def _markdown() -> MarkdownIt:
     renderer.validateLink = lambda url: _LINK.match(url.strip()) is not None  # type: ignore[method-assign]
     renderer.add_render_rule("link_open", _open_link)
     renderer.add_render_rule("fence", _write_fence)
+    renderer.core.ruler.push("directions", _set_directions)
     return renderer
+
+
+def _set_directions(state: StateCore) -> None:
+    """Give each outermost list, table and quotation the direction of its own first letter; the style sheets do so for
+    each paragraph. Letters of code do not count: browsers pass over elements that have a direction."""
+    for token in state.tokens:
+        if token.level == 0 and token.type in _FRAMES:
+            token.attrSet("dir", "auto")
+        for each in (token, *(token.children or ())):
+            if each.type in _CODE:
+                each.attrSet("dir", "ltr")
 
 
 def _write_fence(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:

@@ -1,0 +1,83 @@
+"""Words that read from right to left, alone and among others, as a browser draws them."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.chrome import needs_chromedriver
+from support.looking import Looking
+
+pytestmark = [pytest.mark.slow, needs_chromedriver, pytest.mark.xdist_group("browser")]
+
+STARTS = """
+return [...document.querySelectorAll(arguments[0])].map((element) => {
+  const walk = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), nodes = [];
+  while (walk.nextNode()) if (walk.currentNode.data.trim()) nodes.push(walk.currentNode);
+  const left = (node, at) => {
+    const range = document.createRange();
+    range.setStart(node, at);
+    range.setEnd(node, at + 1);
+    return range.getBoundingClientRect().left;
+  };
+  const last = nodes.at(-1), end = last.data.trimEnd().length - 1;
+  return left(nodes[0], nodes[0].data.search(/\\S/)) > left(last, end) ? "right" : "left";
+});
+"""
+"""On which side the text of each element begins: at the right if its first character is drawn right of its last."""
+
+MIXED = """```python
+f(x)
+```
+
+קובץ קצר!
+
+1. ראשון.
+2. second.
+
+Short answer.
+
+`x` הוא משתנה!
+
+| שם | value |
+|---|---|
+| אחד! | two. |
+
+> ציטוט.
+"""
+
+
+def sides(looking: Looking, selector: str) -> list[str]:
+    return list(looking.driver.execute_script(STARTS, selector))
+
+
+def test_each_paragraph_of_a_message_begins_on_the_side_of_its_own_script(looking: Looking) -> None:
+    looking.store.add_turn(MIXED, bookmark="mixed")
+    looking.open("/c/mixed")
+    assert sides(looking, ".text > p:not(:has(code))") == ["right", "left"]
+    assert sides(looking, ".text li") == ["right", "left"]
+    assert sides(looking, ".text td") == ["right", "left"]
+    assert sides(looking, ".text blockquote p") == ["right"]
+    assert sides(looking, ".text pre code") == ["left"]
+    frames = (
+        "return ['ol', 'table', 'blockquote'].map(at => document.querySelector('.text ' + at).matches(':dir(rtl)'))"
+    )
+    assert looking.driver.execute_script(frames) == [True, True, True]
+    order = "const [a, b] = document.querySelectorAll('.text th'); return a.offsetLeft > b.offsetLeft"
+    assert looking.driver.execute_script(order), "the first column is the rightmost"
+    drawn = "const p = document.querySelector('.text > p:has(code)'), c = p.firstElementChild.getBoundingClientRect();"
+    assert looking.driver.execute_script(f"{drawn} return p.getBoundingClientRect().right - c.right < 2")
+
+
+def test_each_line_of_a_comparison_begins_on_the_side_of_its_own_script(looking: Looking) -> None:
+    looking.store.add_turn("The answer:\n\nרשימה קצרה!", bookmark="one-side")
+    looking.store.add_turn("The answer:\n\nרשימה ארוכה!", bookmark="other-side")
+    looking.open("/diff/one-side..other-side?view=side")
+    script = """
+    const words = document.querySelector(".words"), box = words.getBoundingClientRect();
+    const range = document.createRange();
+    range.selectNodeContents(words);
+    const rows = [...range.getClientRects()], top = rows[0].top;
+    const ends = rows.filter((each) => each.top > top + 20).map((each) => each.right);
+    return [Math.round(rows[0].left - box.left), Math.round(box.right - Math.max(...ends))];
+    """
+    assert looking.driver.execute_script(script) == [0, 0]
