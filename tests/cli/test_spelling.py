@@ -96,6 +96,17 @@ def test_the_name_of_a_file_that_looks_like_python_is_whole(headish: Command, tm
 
 
 @pytest.mark.parametrize(
+    "name", ["x (plain=True).json", "x (format= in Python)", "read_only=True, x", "x, or create=True, y",
+             "x with only=y", "said_at lies", "content_type is a media type", "key_env instead"],
+)  # fmt: skip
+def test_the_name_of_a_file_without_quotes_stays_as_it_was_typed(
+    name: str, headish: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert f"cannot import {name}:" in headish.fails("import", name)
+
+
+@pytest.mark.parametrize(
     "typed", [("get", "notes (plain=True)"), ("ptr", "show", "x with only=y"), ("ask", "Hi", "--to", "key_env instead")]
 )
 def test_what_somebody_typed_is_quoted_as_it_was_typed(talk: Command, typed: tuple[str, ...]) -> None:

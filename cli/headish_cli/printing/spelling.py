@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 _SPELLINGS = (
-    # Beside the command's own: only that stays. Each is named, because the name of a file may look like one.
-    (r" \((?:(?:plain|allow_secrets|accept_rollback)=True|format= in Python)\)", ""),
+    # Beside the command's own: only that stays. Each has its neighbours, because the name of a file may look like one.
+    (r"(--[a-z-]+(?: [a-z, ]+)?) \((?:(?:plain|allow_secrets|accept_rollback)=True|format= in Python)\)", r"\1"),
     (r"\([a-z_]+=\w*, ((?:headish add )?--?[a-z-]+)\)", r"(\1)"),
     (r"\((--[a-z-]+), [a-z_]+=\w+\)", r"(\1)"),
     (r"\(only= and to=, ", "("),
     (r"\bcontinues= or (?=-c\b)", ""),
-    (r"\bread_only=True, ", ""),
-    (r", or create=True,", ","),
+    (r"\bread_only=True, (?=--read-only)", ""),
+    (r"(?<=--create), or create=True,", ","),
     (r", or add_turn\(…, role='system'\)", ""),
     (r"\bStore\.at_least and --at-least wait ", "--at-least waits "),
     # Alone: the option in its place.
@@ -22,13 +22,13 @@ _SPELLINGS = (
     (r"\bexpect needs a bookmark: give bookmark=", "--expect needs a bookmark: give -b"),
     (r"\bgive (sign|keep)=True\b", r"give --\1"),
     (r"\bgrant it role='(\w+)'", r"grant it --role \1"),
-    (r"\bkey_env(?= instead|$)", "--key-env"),
+    (r"\b(leave out|variable with) key_env\b", r"\1 --key-env"),
     (r"\bwith_reasoning is for JSON with for_training\b", "--with-reasoning is for JSON with --for-training"),
     (r"\bfor_training(?= is what a trainer)", "--for-training"),
-    (r"\bsaid_at(?= (?:lies|needs|takes)\b)", "--said-at"),
-    (r"\bcontent_type(?= is a media type)", "--content-type"),
+    (r"^said_at(?= (?:lies|needs|takes)\b)", "--said-at"),
+    (r"^content_type(?= is a media type)", "--content-type"),
     (r"\bto= renames\b", "--as renames"),
-    (r"\bwith only=", "with --only"),
+    (r"\b(which one|other spaces) with only=", r"\1 with --only"),
 )  # fmt: skip
 
 
