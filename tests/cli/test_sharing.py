@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
-from support.command import Command
+from headish import Database, Store
+from support.command import HEADISH, Command
 
 
 @pytest.fixture
@@ -104,6 +106,35 @@ def test_a_remote_that_is_refused_makes_no_database(
     assert not (tmp_path / "new").exists()
     other("remote", "add", "box", plain, "--plain")
     assert Command(str(tmp_path / "new" / "third.db"))("clone", plain, "--plain").err.count("1 turn")
+
+
+@pytest.mark.slow
+def test_a_clone_that_a_live_remote_refuses_leaves_nothing(
+    headish: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
+    headish("add", "hello")
+    monkeypatch.setenv("TOKEN", headish("token", "add", "desk", "--right", "sync").out.strip())
+    there, empty = headish.target, str(tmp_path / "empty.db")
+    Store.open(empty).close()
+    serves = shlex.join([str(HEADISH), f"--db={empty}", "serve-stdio"])
+    other = Command(str(tmp_path / "new" / "other.db"))
+    for space, url, *options, reason in (
+        ("work", there, "no space 'work'"),
+        ("default", empty, "no history of the space 'default'"),
+        ("default", f"cmd:{serves}", "no history of the space 'default'"),
+        ("work", f"cmd:{serves}", "the space there is 'work', and here it is 'default'"),
+        ("default", "cmd:false", "exit code 1"),
+        ("default", "https://127.0.0.1:9", "--key-env", "TOKEN", "onnection refused"),
+        ("default", "postgresql://127.0.0.1:9/x", "Connection refused"),
+    ):
+        assert reason in other.fails("--space", space, "clone", url, *options), url
+        assert not (tmp_path / "new").exists(), url
+        assert list((tmp_path / "keys").iterdir()) == [], url
+    assert other("clone", there).err.endswith("1 turn came.\n")
+    assert "no space 'work'" in other.fails("--space", "work", "clone", there)
+    with Database.open(other.target) as database:
+        assert database.spaces.list() == ["default"]
 
 
 def test_without_a_remote_a_sync_says_how_to_add_one(headish: Command) -> None:

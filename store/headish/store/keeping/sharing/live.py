@@ -11,10 +11,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from headish.bundles.live import Hello
 from headish.database.backend import Backend
 from headish.database.file.holding import identity
 from headish.database.urls import SECRET, parse_strictly
 from headish.errors import DatabaseUnavailable, InvalidArgument, RemoteUnavailable, UnknownDatabase
+from headish.history.feeds.cursors import parse_cursor
 from headish.remotes.commands import Command, Pipes, check_command, command_of
 from headish.remotes.keys import allow_command, key_env_of
 from headish.remotes.kinds import is_database, is_http, is_server
@@ -24,8 +26,8 @@ from headish.store.space import Space
 from headish.syncing.bundling.arriving import SyncTarget
 from headish.syncing.live.answering import Answering, Doorkeeper
 from headish.syncing.live.conversation import LiveSync
-from headish.syncing.live.wire import Wire
-from headish.syncing.remotes import OpenRemote, RemoteSettings, refusal_of
+from headish.syncing.live.wire import Talk, Wire
+from headish.syncing.remotes import OpenRemote, RemoteSettings, RemoteState, refusal_of
 
 CALLER = "the store that calls"
 """The name of the other side in the errors of the store that answers."""
@@ -120,6 +122,26 @@ def talking(
     refusal = refusal_of(remote)
     if refusal:
         raise RemoteUnavailable(remote.url, refusal)
+    with _calling(remote, space.space, space._database.backend, writes=writes, create=create) as talk:
+        yield LiveSync(target, talk, remote, space.space)
+
+
+def check_history(name: bytes, url: str, settings: RemoteSettings, space: str) -> None:
+    """Check for a store that is not there yet that a live remote answers and has a history of the space. Raises: as
+    ``talking``."""
+    with _calling(OpenRemote(name, url, settings, RemoteState()), space, None, writes=False, create=False) as talk:
+        if not parse_cursor(talk.greet(Hello(space, settings.label, None)).cursor).seq:
+            raise no_history(url, space)
+
+
+def no_history(url: str, space: str) -> RemoteUnavailable:
+    """The error for a live remote without turns of the space."""
+    return RemoteUnavailable(url, f"no history of the space {space!r} is there")
+
+
+@contextmanager
+def _calling(remote: OpenRemote, space: str, own: Backend | None, *, writes: bool, create: bool) -> Iterator[Talk]:
+    """Reach a live remote. ``own`` is the database of this side, if it is there."""
     if is_http(remote.url):
         from headish.calls.posting import SyncServer
         from headish.syncing.live.posts import PostTalk
@@ -127,12 +149,12 @@ def talking(
         if create:
             raise InvalidArgument("a server makes no space for a caller: its owner makes one there, with the token")
         with SyncServer(remote.url, key_env_of(remote.settings.id) or "") as server:
-            yield LiveSync(target, PostTalk(server), remote, space.space)
+            yield PostTalk(server)
         return
-    with _reach(space, remote, writes=writes, create=create) as peer:
+    with _reach(remote, space, own, writes=writes, create=create) as peer:
         try:
             with Wire(peer.pipes, remote.url) as wire:
-                yield LiveSync(target, wire, remote, space.space)
+                yield wire
                 wire.bye()
         except RemoteUnavailable as error:
             # If the other side ended, its own last words say more than the broken pipe.
@@ -141,13 +163,15 @@ def talking(
             raise RemoteUnavailable(remote.url, peer.why(error.reason)) from None
 
 
-def _reach(space: Space, remote: OpenRemote, *, writes: bool, create: bool) -> Command | OpenedDatabase:
+def _reach(
+    remote: OpenRemote, space: str, own: Backend | None, *, writes: bool, create: bool
+) -> Command | OpenedDatabase:
     trust = remote.settings.trust
     if not is_database(remote.url):
-        arguments = command_of(remote.url, space.space, trust=trust, writes=writes, create=create)
+        arguments = command_of(remote.url, space, trust=trust, writes=writes, create=create)
         return Command(remote.url, arguments)
     try:
-        return OpenedDatabase(_open(space, remote.url, writes=writes, create=create), trust)
+        return OpenedDatabase(_open(remote.url, space, own, writes=writes, create=create), trust)
     except DatabaseUnavailable as error:
         raise RemoteUnavailable(remote.url, error.reason) from None
     except UnknownDatabase as error:
@@ -155,14 +179,14 @@ def _reach(space: Space, remote: OpenRemote, *, writes: bool, create: bool) -> C
         raise RemoteUnavailable(remote.url, reason) from None
 
 
-def _open(space: Space, url: str, *, writes: bool, create: bool) -> Space:
+def _open(url: str, space: str, own: Backend | None, *, writes: bool, create: bool) -> Space:
     """Open the space of this name in another database. Raises: as ``Database.open`` and ``Database.store``."""
     connections = Connections.open(url, create=create, read_only=not writes)
     try:
         # Checked again: only an open database says which one it is, and a path may lead elsewhere since it was added.
-        if connections.backend.which() == space._database.backend.which():
+        if own is not None and connections.backend.which() == own.which():
             raise _is_itself(url)
-        return Space(connections, space.space, connections.enter(space.space, create=create))
+        return Space(connections, space, connections.enter(space, create=create))
     except BaseException:
         connections.close()
         raise

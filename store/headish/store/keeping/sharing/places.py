@@ -19,7 +19,15 @@ from headish.rows.counters import read_counter
 from headish.rows.elsewhere.remotes import remove_remote
 from headish.rows.signatures import last_signature
 from headish.store.keeping.sharing.exchanges import find_remote, pull_from
-from headish.store.keeping.sharing.live import database_at, name_token, refuse_key_env, settings_of_live, target_of
+from headish.store.keeping.sharing.live import (
+    check_history,
+    database_at,
+    name_token,
+    no_history,
+    refuse_key_env,
+    settings_of_live,
+    target_of,
+)
 from headish.store.space import Space
 from headish.syncing.bundling.arriving import write_locked
 from headish.syncing.joining import give_key, renew_key
@@ -41,6 +49,8 @@ from headish.values.results.sharing import Cloned, RemotePlace
 ERASURES = ("apply", "ask", "ignore")
 Make = Callable[[], AbstractContextManager[Space]]
 """Makes the store to which something is added first."""
+WithRemote = Callable[[bytes, str, RemoteSettings], None]
+"""Checks or stores a new remote: its name, its URL and its settings."""
 
 
 class Joining(NamedTuple):
@@ -63,16 +73,20 @@ def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
     return _join(space.space, encoded, url, label, how, partial(_store_new, space))
 
 
-def add_first(make: Make, path: str, space: str, name: str, url: str, how: Joining) -> RemotePlace:
+def add_first(
+    make: Make, path: str, space: str, name: str, url: str, how: Joining, check: WithRemote | None = None
+) -> RemotePlace:
     """Add a remote to a store that is not there yet, as ``Remotes.add``. ``make`` makes it, at ``path`` if it is a
-    file, once nothing refuses the remote any more."""
+    file, once nothing refuses the remote any more, ``check`` included."""
     encoded, label = _check_new(name, how)
     if is_database(url):
         url = database_at(url, os.path.abspath(path))
 
-    def store(*new: Any) -> None:
+    def store(name: bytes, url: str, settings: RemoteSettings) -> None:
+        if check is not None:
+            check(name, url, settings)
         with make() as made:
-            _store_new(made, *new)
+            _store_new(made, name, url, settings)
 
     return _join(space, encoded, url, label, how, store)
 
@@ -86,19 +100,23 @@ def _check_new(name: str, how: Joining) -> tuple[bytes, str]:
     return names
 
 
-def _join(
-    space: str, name: bytes, url: str, label: str, how: Joining, store: Callable[[bytes, str, RemoteSettings], None]
-) -> RemotePlace:
+def _join(space: str, name: bytes, url: str, label: str, how: Joining, store: WithRemote) -> RemotePlace:
+    def keep(settings: RemoteSettings) -> None:
+        try:
+            store(name, url, settings)
+        except BaseException:
+            forget_keys(settings.id)  # no remote would name the files of its keys any more
+            raise
+
     if is_live(url):
         has_options = how.plain or how.passphrase or how.key is not None
         settings = settings_of_live(url, label, how.key_env, has_options=has_options)
-        store(name, url, settings)
+        keep(settings)
     else:
         refuse_key_env(how.key_env)
         url = check_url(url)
         settings = join(
-            stored_name(name), url, space, label, partial(store, name, url), plain=how.plain,
-            passphrase=how.passphrase, key=how.key,
+            stored_name(name), url, space, label, keep, plain=how.plain, passphrase=how.passphrase, key=how.key
         )  # fmt: skip
     return describe(OpenRemote(name, url, settings, RemoteState()))
 
@@ -108,11 +126,7 @@ def _store_new(space: Space, name: bytes, url: str, settings: RemoteSettings) ->
         state = RemoteState(found=last_signature(connection, space._number))
         store_remote(connection, space._number, OpenRemote(name, url, settings, state))
 
-    try:
-        space._write(write)
-    except BaseException:
-        forget_keys(settings.id)  # no remote would name the files of its keys any more
-        raise
+    space._write(write)
 
 
 def clone_place(space: Space, name: str, url: str, how: Joining) -> Cloned:
@@ -127,7 +141,7 @@ def clone_first(make: Make, path: str, space: str, name: str, url: str, how: Joi
     """Clone into a store that is not there yet, as ``Remotes.clone``. ``make`` and ``path`` are those of
     ``add_first``."""
     _check_history(url, space)
-    added = add_first(make, path, space, name, url, how)
+    added = add_first(make, path, space, name, url, how, partial(check_history, space=space) if is_live(url) else None)
     with make() as made:
         return _take_history(made, name, url, added)
 
@@ -144,7 +158,7 @@ def _take_history(space: Space, name: str, url: str, added: RemotePlace) -> Clon
         waits = added.waits and not is_live(added.url)
         cloned = Cloned(added, None if waits else pull_from(space, name))
         if is_live(url) and not (cloned.pulled and cloned.pulled.stored):
-            raise RemoteUnavailable(url, f"no history of the space {space.space!r} is there")
+            raise no_history(url, space.space)
         return cloned
     except HeadishError:
         if not _is_begun(space):
