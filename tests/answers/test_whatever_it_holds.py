@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import repeat
+from math import inf
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -86,6 +89,29 @@ def test_a_number_without_end_and_an_object_without_bottom_are_stored(asking: St
     for odd in (10**5000, deep, object()):
         message = anthropic_message({"type": "text", "text": "Yes."}, odd=odd)
         assert said(asking, store_reply(asking, "anthropic", [message])) == "Yes."
+
+
+def test_an_answer_with_numbers_that_only_python_writes_is_kept_and_says_so(asking: Store, server: Loopback) -> None:
+    """As vLLM sends them, among the probabilities of the tokens."""
+    odd = {"logprobs": {"content": [{"token": "Yes", "logprob": float("nan")}, {"token": ".", "logprob": -inf}]}}
+    end = {"index": 0, "finish_reason": "stop", **odd}
+    usage = {"prompt_tokens": 7, "completion_tokens": 2, "odd": inf}
+    whole = {"choices": [{**end, "message": {"role": "assistant", "content": "Yes."}}], "usage": usage}
+    server.answer(chunks=event_stream([{"choices": [{**end, "delta": {"content": "Yes."}}]}]))
+    server.answer_json(whole)
+    asked = asking.add_turn("Hi")
+    call = {"to": "openai", "model": "m", "base_url": server.url}
+    turns = [
+        asking.reply(asked.id, "openai", json.dumps(whole)),
+        asking.ask(continues=asked.id, **call),
+        asking.ask(continues=asked.id, **call, stream=False),
+    ]
+    for turn in turns:
+        assert said(asking, turn) == "Yes."
+        assert "incomplete" not in turn.meta.reply
+        assert any("replaced" in note for note in turn.meta.reply["notes"])
+    assert turns[0].meta.reply["usage"] == turns[2].meta.reply["usage"] == {"input_tokens": 7, "output_tokens": 2}
+    assert '"logprob":null' in msgspec.json.encode(turns[0].meta.reply).decode()
 
 
 def test_what_does_not_fit_is_cut_and_noted(asking: Store) -> None:

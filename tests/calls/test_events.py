@@ -224,7 +224,8 @@ class TestRefusals:
             (b'{"\xff":1}', "not UTF-8"),
             (b'{"a":\xff}', "not JSON"),
             (b"{oops}", "not JSON"),
-            (b'{"a":NaN}', "not JSON"),
+            (b'{"a":nan}', "not JSON"),
+            (b'{"a":"NaN",b}', "not JSON"),
             (b'{"a":1e999}', "not JSON"),
             (b'{"a":' + b"9" * 5000 + b"}", "not JSON"),
             (b'{"a":' + b"9" * 4300 + b"}", "an integer of more than 4300 digits"),
@@ -241,7 +242,14 @@ class TestRefusals:
 
     def test_halves_of_a_character_are_left_to_who_joins_them(self) -> None:
         assert read(rb'{"a":"\ud83d"}{"a":"\uDE00"}') == [{"a": "\ud83d"}, {"a": "\ude00"}]
-        assert "not JSON" in str(outcome([rb'{"a":"\ud83d","b":NaN}'])[1])
+        assert "not JSON" in str(outcome([rb'{"a":"\ud83d","b":nan}'])[1])
+
+    def test_numbers_that_only_python_writes_are_left_to_who_replaces_them(self) -> None:
+        """A server in Python may write them; a paid answer must not be lost for that (I9)."""
+        data = b'{"a":[NaN,1.5],"b":Infinity,"c":-Infinity,"d":"\\ud83d"}'
+        wanted = "{'a': [nan, 1.5], 'b': inf, 'c': -inf, 'd': '\\ud83d'}"
+        for text in (b"data: %b\n\n", b"%b\n", b"[%b]", b"\n %b"):
+            assert [str(each) for each in read(text % data)] == [wanted], "NaN is not equal to itself"
 
     @pytest.mark.parametrize("data", [b"1", b"null", b'"x"', b"[{}]"])
     def test_data_that_is_no_object_is_refused(self, data: bytes) -> None:

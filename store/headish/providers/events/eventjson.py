@@ -17,6 +17,7 @@ from headish.values.limits import NESTING_LIMIT
 
 # Well below the store's limit on digits: shorter integers need no exact check.
 _LONG_INTEGER_BITS = 4096
+_LOOSE = (b"\\ud", b"\\uD", b"NaN", b"Infinity")
 
 
 class Refusal(Exception):
@@ -32,9 +33,9 @@ def decode_event(document: bytes) -> dict[str, Any]:
     except RecursionError:
         raise too_deep() from None
     except msgspec.DecodeError as error:
-        halves = _decode_halves(document)
-        if halves is not None:
-            return halves
+        loose = _decode_loosely(document)
+        if loose is not None:
+            return loose
         raise Refusal(f"it is not JSON: {str(error).removeprefix('JSON is malformed: ')}") from None
     if not isinstance(event, dict):
         raise Refusal("it is JSON, but not an object")
@@ -44,27 +45,22 @@ def decode_event(document: bytes) -> dict[str, Any]:
     return event
 
 
-def _decode_halves(document: bytes) -> dict[str, Any] | None:
-    """Decode an event with half of a surrogate pair, as sent by a gateway that cuts text between UTF-16 units; None if
-    it has none.
+def _decode_loosely(document: bytes) -> dict[str, Any] | None:
+    """Decode an event that only Python's json takes; None if it is none.
 
-    The other half comes with the next event, and the reader of the answer joins them.
+    Either a gateway cut text between UTF-16 units, and the next event has the other half of the character; or a server
+    in Python (vLLM) wrote NaN or an infinity. The reader of the answer joins the halves, and replaces such numbers.
     """
-    # Python's json takes lone surrogates, which msgspec refuses.
-    if b"\\ud" not in document and b"\\uD" not in document:
+    if not any(each in document for each in _LOOSE):
         return None
     try:
-        event = json.loads(document, parse_constant=_refuse_constant)
+        event = json.loads(document)
     except (ValueError, RecursionError):
         return None
     if isinstance(event, dict):
         _check(event)
         return event
     return None
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)
 
 
 def _check(event: dict[str, Any]) -> None:
