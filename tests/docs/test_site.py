@@ -8,6 +8,8 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FRONT = DOCS / "index.md"
 _TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
+_CODE = re.compile(r"^( *)(```+|~~~+).*?^\1\2|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def _named() -> list[str]:
@@ -30,3 +32,12 @@ def test_the_front_page_sends_nobody_to_the_network() -> None:
     pictures = [path.read_text() for path in (DOCS / "pictures").glob("*.svg")]
     assert pictures
     assert not [text for text in [FRONT.read_text(), *pictures] if "url(" in text.replace("url(#", "")]
+
+
+def test_a_link_leads_to_a_file_that_the_site_has_too() -> None:
+    """``make site`` also checks the anchors; here, none leads to what is not there or lies outside of docs/."""
+    ways = [(page, link) for page in DOCS.rglob("*.md") for link in _LINK.findall(_CODE.sub("", page.read_text()))]
+    ends = {(page, link): (page.parent / link.partition("#")[0]).resolve() for page, link in ways if "://" not in link}
+    assert len(ends) > 500
+    astray = [way for way, end in ends.items() if not (end.exists() and end.is_relative_to(DOCS))]
+    assert not astray
