@@ -81,3 +81,36 @@ def test_each_line_of_a_comparison_begins_on_the_side_of_its_own_script(looking:
     return [Math.round(rows[0].left - box.left), Math.round(box.right - Math.max(...ends))];
     """
     assert looking.driver.execute_script(script) == [0, 0]
+
+
+def test_each_field_takes_the_direction_of_what_is_typed(looking: Looking) -> None:
+    turn = looking.talk.first
+    seen = {}
+    for path in ("/", "/new", "/c/garden", f"/t/{turn}/change?name=garden", "/diff", f"/erase/{turn}"):
+        looking.open(path)
+        script = """
+        const all = document.querySelectorAll("textarea, input:is([type=search], :not([type], [name=handle]))");
+        for (const each of all) each.value = "שלום!";
+        return [...all].filter((each) => !each.matches(":dir(rtl)")).map((each) => each.name);
+        """
+        seen[path] = looking.driver.execute_script(script)
+    assert {path: names for path, names in seen.items() if names} == {}
+
+
+def test_titles_begin_on_their_own_side_and_words_in_a_sentence_keep_their_order(looking: Looking) -> None:
+    turn = looking.store.add_turn("ענה בקצרה!", role="system", bookmark="ours").id
+    looking.store.add_turn("מה שלומך?", continues=turn, bookmark="ours")
+    right = "return innerWidth / 2 < document.querySelector(arguments[0]).getBoundingClientRect().left"
+    looking.open("/?names=ours")
+    assert looking.driver.execute_script(right, ".conversations h2 a")
+    looking.open("/?q=שלומך")
+    assert looking.driver.execute_script(right, ".hits h2 a")
+    looking.open("/c/ours")
+    assert sides(looking, ".prompt summary bdi") == ["right"]
+    looking.open("/?q=אין!")
+    assert sides(looking, ".empty q bdi") == ["right"]
+    looking.open("/?tag=אין!&model=x%E2%80%AEy")
+    assert sides(looking, ".filters summary bdi") == ["right", "left"]
+    assert looking.text(".filters summary") == "Filter: tag אין!, model x‹U+202E›y"
+    looking.open(f"/erase/{turn}")
+    assert sides(looking, ".plain bdi") == ["right"]

@@ -207,7 +207,7 @@ def test_one_that_begins_a_conversation_has_a_page_until_its_turn_has_one(server
     [told] = [each for each in live.events if each.get("kind") == "answering"]
     assert told["continues"] == []
     listed = mine.get(web_of(server)).text
-    assert f'<a href="/arriving/{told["answer"]}" dir="auto">Lichens &amp; &lt;script&gt;‹U+202E›' in listed
+    assert f'<h2 dir="auto"><a href="/arriving/{told["answer"]}">Lichens &amp; &lt;script&gt;‹U+202E›' in listed
     assert "Nothing was said here yet" not in listed
     for path in ("/?archived=1", "/?tag=x"):
         assert "/arriving/" not in mine.get(web_of(server) + path).text

@@ -87,9 +87,9 @@ def test_the_list_shows_titles_names_tags_and_filters(house: House) -> None:
 def test_each_filter_narrows_the_list_and_says_so(house: House) -> None:
     def check(filters: dict[str, str], shown: set[str]) -> None:
         page = house.get("/", **filters)
-        assert set(re.findall(r'<h2><a href="/c/([^"?#]+)', page)) == shown
+        assert set(re.findall(r'<h2 dir="auto"><a href="/c/([^"?#]+)', page)) == shown
         if "archived" not in filters:
-            said = ", ".join(f"{name} {filters[name]}" for name in FILTERS if name in filters)
+            said = ", ".join(f"{name} <bdi>{filters[name]}</bdi>" for name in FILTERS if name in filters)
             assert f"<summary>Filter: {said}</summary>" in page
             assert '<details class="filters" open>' in page
 
@@ -128,7 +128,7 @@ def test_a_search_marks_the_words_and_links_the_branch_that_reaches_them(house: 
 
 def test_a_thread_folds_calls_results_reasoning_and_the_system_prompt(house: House) -> None:
     page = house.get("/c/trip")
-    for folded in ("Reasoning", "Call of search_trains", "Result", "System prompt: Answer in one sentence."):
+    for folded in ("Reasoning", "Call of search_trains", "Result", "System prompt: <bdi>Answer in one sentence."):
         assert re.search(rf"<summary[^>]*>{folded}", page), folded
     assert "The model does not see the next 2 turns." in page
     assert "<th>Train</th>" in page
@@ -154,7 +154,7 @@ def test_a_system_prompt_that_was_replaced_is_called_by_its_new_words(house: Hou
     house.store.add_turn("Hi", continues="prompted")
     house.store.replace(prompt, "Be verbose.", continues="prompted")
     page = house.get("/c/prompted")
-    assert "System prompt: Be verbose.</summary>" in page
+    assert "System prompt: <bdi>Be verbose.</bdi></summary>" in page
     assert "Other words replace the next turn." in page
 
 
