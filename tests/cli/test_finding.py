@@ -174,8 +174,21 @@ class TestUnknownNames:
         assert talked.fails("request", "bridges", "-p", "locla").endswith("did you mean 'local'?")
         assert "Did you mean list?" in talked.misused("lst")
         for line, meant in {"bookmark remove": "rm", "ptr delete": "rm", "tools remove": "rm", "spaces delete": "rm",
-                            "remote rm": "remove", "token delete": "remove", "config rm": "unset"}.items():  # fmt: skip
+                            "remote rm": "remove", "token delete": "remove", "config rm": "unset",
+                            "config list": "show", "bookmark ls": "list", "ptr ls": "list"}.items():  # fmt: skip
             assert f"Did you mean {meant!r}?" in talked.misused(*line.split(), "x"), line
+
+    @pytest.mark.parametrize(
+        "line", ["bookmark rm NAME", "bookmark history NAME", "bookmark rename NAME x", "undo NAME",
+                 "erase --bookmark NAME --reason x --yes"],
+    )  # fmt: skip
+    def test_verbs_of_bookmarks_say_what_may_have_been_meant(self, line: str, talked: Command) -> None:
+        assert talked.fails(*line.replace("NAME", "bridgse").split()).endswith("bookmark; did you mean 'bridges'?")
+
+    @pytest.mark.parametrize("verb", ["rm", "history", "show", "default"])
+    def test_verbs_of_pointers_say_what_may_have_been_meant(self, verb: str, talked: Command) -> None:
+        talked("ptr", "set", "local", "openai/m")
+        assert talked.fails("ptr", verb, "locla").endswith("; did you mean 'local'?")
 
     def test_a_turn_that_continues_a_handle_says_whom(self, talked: Command) -> None:
         handle = talked("log", "bridges~1", "-n", "1").out.split()[0]

@@ -68,8 +68,8 @@ BRIEFLY: dict[str, str] = {
 """Descriptions for commands whose first sentence does not fit in a line of 80 columns."""
 
 
-REMOVING = ("rm", "remove", "unset", "drop", "delete")
-"""The names of subcommands that take something away, and what people type for them; a group has at most one."""
+ALIKE = (("rm", "remove", "unset", "drop", "delete"), ("list", "ls", "show"))
+"""Names of subcommands that do alike, and what people type for them."""
 
 
 class BriefGroup(click.Group):
@@ -79,8 +79,8 @@ class BriefGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # By spelling alone, click would offer "rename" to who types "remove".
-        if args and args[0] in REMOVING and args[0] not in self.commands:
-            for name in set(REMOVING) & self.commands.keys():
+        if args and args[0] not in self.commands:
+            for name in (name for names in ALIKE if args[0] in names for name in names if name in self.commands):
                 ctx.fail(f"No such command {args[0]!r}. Did you mean {name!r}?")
         return super().resolve_command(ctx, args)
 

@@ -34,9 +34,14 @@ def find_pointer(connection: Connection, space: int, name: bytes) -> Pointer:
     """The provider pointer of a name. Raises: UnknownPointer, CorruptRecord."""
     row = find_definition(connection, space, POINTER, name)
     if row is None:
-        names = (stored_name(each[0]) for each in list_definitions(connection, space, POINTER))
-        raise UnknownPointer(stored_name(name), did_you_mean(stored_name(name), islice(names, NAMES_COMPARED)))
+        raise unknown_pointer(connection, space, name)
     return read_pointer(row)
+
+
+def unknown_pointer(connection: Connection, space: int, name: bytes) -> UnknownPointer:
+    """The error for a name that is not a provider pointer, with the names that may have been meant."""
+    names = (stored_name(each[0]) for each in list_definitions(connection, space, POINTER))
+    return UnknownPointer(stored_name(name), did_you_mean(stored_name(name), islice(names, NAMES_COMPARED)))
 
 
 def find_tools(connection: Connection, space: int, server: bytes) -> ToolList:

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from headish.content.hashes import mark_name
 from headish.database.query import Connection
-from headish.errors import UnknownBookmark
 from headish.history.conversations.changing import change_record
 from headish.history.conversations.records import ListedConversation
 from headish.history.erasing.places import forget_imports
+from headish.history.reading.find import unknown_bookmark
 from headish.history.tombstones import ErasureGrounds, begin_receipt
 from headish.history.writing.moves import remove_name
 from headish.rows.bookmarks import find_bookmark
@@ -47,7 +47,7 @@ def find_name(connection: Connection, space: int, name: bytes) -> Found:
     Raises: UnknownBookmark if there never was such a bookmark.
     """
     if not has_log(connection, space, name):
-        raise UnknownBookmark(stored_name(name), "there never was such a bookmark")
+        raise unknown_bookmark(connection, space, name, "there never was such a bookmark")
     had = [name, *former_names(connection, space, name)]
     return Found(
         names=tuple(map(stored_name, had)),

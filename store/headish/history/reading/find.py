@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headish.database.query import Connection
-from headish.errors import Ambiguous, CorruptTurn, UnknownTurn, did_you_mean
+from headish.errors import Ambiguous, CorruptTurn, UnknownBookmark, UnknownTurn, did_you_mean
 from headish.rows.bookmarks import find_bookmark, recent_names
 from headish.rows.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
 from headish.values.grammar import NEWEST, Back, Headish, Parent
 from headish.values.limits import CANDIDATES_SHOWN, NAMES_COMPARED, PREFIX_MINIMUM
+from headish.values.names import stored_name
 from headish.values.places import Place
 
 LARGEST_PORTION = 1024
@@ -127,6 +128,15 @@ def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn
     if has_log(connection, space, name.encode()):
         raise UnknownTurn(headish.text, f"the bookmark was removed; {name}@{{1}} is where it was")
     raise UnknownTurn(headish.text, did_you_mean(name, recent_names(connection, space, NAMES_COMPARED)))
+
+
+def unknown_bookmark(
+    connection: Connection, space: int, name: bytes, reason: str = "there is no such bookmark"
+) -> UnknownBookmark:
+    """The error for a name that is not a bookmark, with the names that may have been meant."""
+    missing = stored_name(name)
+    hint = did_you_mean(missing, recent_names(connection, space, NAMES_COMPARED))
+    return UnknownBookmark(missing, f"{reason}; {hint}" if hint else reason)
 
 
 def _step_back(connection: Connection, space: int, headish: Headish, stored: StoredTurn, step: Back) -> StoredTurn:

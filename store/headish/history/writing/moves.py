@@ -6,8 +6,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, UnknownBookmark
-from headish.history.reading.find import find_turn
+from headish.errors import InvalidArgument
+from headish.history.reading.find import find_turn, unknown_bookmark
 from headish.history.reading.walk import walk_first_parents
 from headish.history.writing.planning import check_expected
 from headish.rows.bookmarks import find_bookmark, find_named, remove_bookmark, set_bookmark
@@ -41,7 +41,7 @@ def remove_name(connection: Connection, space: int, name: bytes, expect: TurnId 
     check_expected(name, expect, _id_of(connection, space, name) if expect is not None else None)
     number = remove_bookmark(connection, space, name)
     if number is None:
-        raise UnknownBookmark(stored_name(name))
+        raise unknown_bookmark(connection, space, name)
     return Moved(number, None)
 
 
@@ -55,7 +55,7 @@ def undo_name(
     """
     place = find_bookmark(connection, space, name)
     if place is None:
-        raise UnknownBookmark(stored_name(name))
+        raise unknown_bookmark(connection, space, name)
     check_expected(name, expect, _id_of(connection, space, name) if expect is not None else None)
     # One more than is undone: the turn that the name moves back to.
     walked = list(islice(walk_first_parents(connection, space, place), turns + 1))
@@ -73,7 +73,7 @@ def rename_name(connection: Connection, space: int, old: bytes, new: bytes, expe
     before = find_named(connection, space, old)
     turn = None if before is None else parent_at(connection, space, before.place)
     if before is None or turn is None:
-        raise UnknownBookmark(stored_name(old))
+        raise unknown_bookmark(connection, space, old)
     check_expected(old, expect, turn.id)
     check_expected(new, ABSENT, _id_of(connection, space, new))
     if has_log(connection, space, new):

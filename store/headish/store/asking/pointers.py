@@ -7,8 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.database.query import Connection
-from headish.errors import UnknownPointer
-from headish.history.definitions import DEFAULT_NAME, encode_default, find_default, find_pointer, read_named_pointer
+from headish.history.definitions import (
+    DEFAULT_NAME,
+    encode_default,
+    find_default,
+    find_pointer,
+    read_named_pointer,
+    unknown_pointer,
+)
 from headish.providers.pointers import NamedPointer, Pointer, encode_pointer, make_pointer
 from headish.rows.definitions import (
     DEFAULT,
@@ -102,8 +108,9 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
 
     def remove(self, name: str) -> None:
         """Remove a name; its history stays. Raises: UnknownPointer."""
-        if not define(self._space, POINTER, check_name(name, KIND), None):
-            raise UnknownPointer(name)
+        encoded = check_name(name, KIND)
+        if not define(self._space, POINTER, encoded, None):
+            raise self._space._read_by(unknown_pointer, encoded)
 
     @property
     def default(self) -> str | None:
@@ -129,12 +136,11 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
 
         def work(connection: Connection) -> builtins.list[NamedPointer]:
             rows = definition_history(connection, space._number, POINTER, encoded)
+            if not rows:
+                raise unknown_pointer(connection, space._number, encoded)
             return [read_named_pointer(row) for row in rows]
 
-        pointers = space._read(work)
-        if not pointers:
-            raise UnknownPointer(name)
-        return pointers
+        return space._read(work)
 
 
 def define(space: Space, kind: str, name: bytes, data: bytes | None) -> bool:

@@ -193,11 +193,18 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
     def history(self, name: str) -> builtins.list[Move]:
         """Every move of a name, even of a removed one, newest first. Raises: UnknownBookmark if it never was a
         bookmark."""
+        from headish.history.reading.find import unknown_bookmark
         from headish.rows.moves import bookmark_history
 
-        rows = self._space._read_by(bookmark_history, check_name(name))
-        if not rows:
-            raise UnknownBookmark(name, "there never was such a bookmark")
+        space, encoded = self._space, check_name(name)
+
+        def work(connection: Connection) -> Sequence[Row]:
+            rows = bookmark_history(connection, space._number, encoded)
+            if not rows:
+                raise unknown_bookmark(connection, space._number, encoded, "there never was such a bookmark")
+            return rows
+
+        rows = space._read(work)
         what = f"the bookmark {name!r}"
         return [Move(move, turn_id, read_time(when, what)) for move, turn_id, when in rows]
 
