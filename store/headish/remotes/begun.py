@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from errno import ENOSPC
 from io import FileIO
 
 from headish.errors import InvalidArgument, NotADevice
-from headish.remotes.keys import RemoteKey, file_of, read_key
+from headish.remotes.keys import RemoteKey, file_of, read_key, writing_keys
 from headish.values.forking import fcntl
 
 _SECRET_LIMIT_BYTES = 4096
@@ -35,9 +36,17 @@ class BegunKey:
             ) from None
 
     def save(self, key: RemoteKey) -> None:
+        """Store the key. Raises: InvalidArgument if it cannot be written; nothing of it stays then."""
         self.forget()
-        self._file.write(key.secret.encode())
-        os.fsync(self._file.fileno())
+        data = key.secret.encode()
+        try:
+            with writing_keys():
+                if self._file.write(data) < len(data):  # what a full disk takes of it
+                    raise OSError(ENOSPC, os.strerror(ENOSPC))
+                os.fsync(self._file.fileno())
+        except BaseException:
+            self.forget()
+            raise
 
     def forget(self) -> None:
         self._file.seek(0)
@@ -48,11 +57,13 @@ class BegunKey:
 def hold_begun(id: str) -> Iterator[BegunKey]:
     """Hold the file of a place; ``id`` is 16 hex digits. Another process that wants it waits until this one has ended.
 
-    The file is removed at the end, unless it has a key.
+    The file is removed at the end, unless it has a key. Raises: InvalidArgument if it cannot be made.
     """
     path = file_of(id, "begun")
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with _locked(path) as file:
+    with writing_keys():
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        held = _locked(path)
+    with held as file:
         try:
             yield BegunKey(path, file)
         finally:

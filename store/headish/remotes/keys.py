@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -131,13 +132,15 @@ def load_keys(remote_id: str) -> KeyPair | None:
 
 
 def save_keys(remote_id: str, keys: KeyPair) -> None:
-    """Write the keys of a remote to a file that only its owner may read. The file is replaced as a whole."""
+    """Write the keys of a remote to a file that only its owner may read. The file is replaced as a whole. Raises:
+    InvalidArgument if it cannot be written."""
     # Not in the keyring: a machine without a desktop has none, and two places would have to agree (ADR 0089).
     _write(_path(remote_id), msgspec.json.encode(keys))
 
 
 def allow_command(remote_id: str, url: str, key_env: str | None = None) -> None:
-    """Note that a user named this command or server on this machine, and the place of the token for it."""
+    """Note that a user named this command or server on this machine, and the place of the token for it. Raises:
+    InvalidArgument if the file cannot be written."""
     # Here and not in the database, which may come from anybody: it could name any command to run.
     _write(_command_path(remote_id), "\n".join([url, *([key_env] if key_env else [])]).encode())
 
@@ -166,28 +169,46 @@ def _read_allowed(remote_id: str) -> tuple[str, str]:
     return url, key_env
 
 
-def _write(path: str, data: bytes) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    part = f"{path}.part-{os.urandom(4).hex()}"
-    descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+@contextmanager
+def writing_keys() -> Iterator[None]:
+    """Write in the folder for keys. Raises: InvalidArgument if the system refuses."""
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            # A power cut must not lose the file: without its key, this machine cannot read the remote any more.
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(part)
-        raise
+        yield
+    except OSError as error:
+        raise InvalidArgument(
+            f"nothing can be written in {key_folder()}, the folder for keys of remotes ({error.strerror}): mend that, "
+            f"or name another folder with HEADISH_KEYS"
+        ) from None
+
+
+def _write(path: str, data: bytes) -> None:
+    part = f"{path}.part-{os.urandom(4).hex()}"
+    with writing_keys():
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                # A power cut must not lose the file: without its key, this machine cannot read the remote any more.
+                os.fsync(file.fileno())
+            os.replace(part, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(part)
+            raise
 
 
 def forget_keys(remote_id: str) -> None:
-    """Remove the files of a remote from this machine. Raises: InvalidArgument for an id that no remote has."""
+    """Remove the files of a remote from this machine. Raises: InvalidArgument for an id that no remote has, and for a
+    file that stays."""
     for path in (_path(remote_id), _command_path(remote_id)):
-        with suppress(FileNotFoundError):
+        try:
             os.unlink(path)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            raise InvalidArgument(f"the keys of the remote stay in {path} ({error.strerror}): remove them") from None
 
 
 def _path(remote_id: str) -> str:

@@ -155,6 +155,7 @@ def change_key(remote: OpenRemote, space: str, keys: KeyPair, stay: Collection[s
     """Replace the remote's key, and wrap the new one for this machine and for the recipients that stay. Returns its
     fingerprint. The passphrase no longer opens anything."""
     place, key, folder = ObjectPlace(remote.url), RemoteKey(new_secret()), folder_of(space)
+    save_keys(remote.settings.id, keys)  # no change, but it fails before anything is changed there
     wrapped = {_path(space, each): wrap(key, each) for each in {recipient_of(keys.own), *stay}}
     # passphrase.age goes, too: it holds the old key, and no machine keeps the passphrase to wrap the new one.
     for path in place.list(f"{folder}/keys"):

@@ -1,0 +1,100 @@
+"""The folder for keys of remotes, where nothing can be written or removed."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from errno import ENOSPC
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.errors import InvalidArgument
+from support.machines import Machine, invite, machines, objects, url_of
+
+NOT_WRITTEN = "nothing can be written in .*keys.*HEADISH_KEYS"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Callable[..., Machine]]:
+    with machines(tmp_path) as make:
+        yield make
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """Let this process write files of at most ``size`` bytes, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def add(store: Store, url: str, **options: Any) -> None:
+    store.remotes.add("box", url, device="desk", **options)
+
+
+@pytest.mark.parametrize("kind", ["folder", "command"])
+def test_a_folder_that_cannot_be_made(
+    kind: str, machine: Callable[..., Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = url_of(tmp_path / "box") if kind == "folder" else "cmd:headish serve-stdio"
+    desk = machine("desk")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "file" / "keys"))
+    with pytest.raises(InvalidArgument, match=NOT_WRITTEN):
+        add(desk.store, url)
+    assert (desk.store.remotes.list(), objects(tmp_path / "box")) == ([], {})
+
+
+@pytest.mark.parametrize("size", [0, 20])
+def test_a_full_disk(size: int, machine: Callable[..., Machine], tmp_path: Path) -> None:
+    box, desk, laptop = tmp_path / "box", machine("desk"), machine("laptop")
+    with desk as store, room_for(size), pytest.raises(InvalidArgument, match=NOT_WRITTEN):
+        add(store, url_of(box))
+    assert (desk.store.remotes.list(), objects(box), list(desk.keys.iterdir())) == ([], {}, [])
+    laptop.add(url_of(box))  # the place is free, and a key that was half written is not taken for that of a machine
+    desk.add(url_of(box))
+
+
+def test_a_key_that_cannot_be_kept_here_is_not_changed_there(
+    machine: Callable[..., Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box, desk, laptop = tmp_path / "box", machine("desk"), machine("laptop")
+    desk.add(url_of(box))
+    invite(desk, laptop, url_of(box))
+    laptop.store.add_turn("said on the laptop")
+    laptop.sync()
+    desk.sync()
+    lies_there = objects(box)
+    with desk as store, monkeypatch.context() as patch:
+        patch.setattr(os, "replace", _is_full)
+        with pytest.raises(InvalidArgument, match=NOT_WRITTEN):
+            store.remotes.revoke("box", "laptop")
+    assert objects(box) == lies_there
+    laptop.store.add_turn("said afterwards")
+    laptop.sync()
+    assert desk.sync().pulled.stored == 1
+    with desk as store:
+        store.remotes.revoke("box", "laptop")
+
+
+def test_a_file_that_cannot_be_removed_is_named(machine: Callable[..., Machine], tmp_path: Path) -> None:
+    desk = machine("desk")
+    desk.add("cmd:headish serve-stdio")
+    [file] = desk.keys.iterdir()
+    file.unlink()
+    file.mkdir()
+    with desk as store, pytest.raises(InvalidArgument, match=f"stay in {file}"):
+        store.remotes.remove("box")
+    assert desk.store.remotes.list() == []
+
+
+def _is_full(*_: object) -> None:
+    raise OSError(ENOSPC, os.strerror(ENOSPC))
