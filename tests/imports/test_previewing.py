@@ -84,4 +84,15 @@ def test_the_command_counts_what_two_files_share_once(tmp_path: Any) -> None:
     files = [str(tmp_path / f"{name}.jsonl") for name in ("one", "two")]
     counted = command("import", *files, "--dry-run", "--json").json
     assert counted["added"] == 1
+    assert not (tmp_path / "ours.db").exists(), "counting makes no database"
     assert command("import", *files, "--json").json["added"] == 1
+
+
+def test_counting_makes_no_space(tmp_path: Any) -> None:
+    file = tmp_path / "one.jsonl"
+    file.write_bytes(as_file([line("one", 0, None, "said")]).getvalue())
+    command = Command(str(tmp_path / "ours.db"))
+    command("add", "Hi")
+    done = command("--space", "new", "import", str(file), "--dry-run")
+    assert "new, not stored: 1 turn" in done.err
+    assert "new" not in command("spaces", "list").out

@@ -109,7 +109,7 @@ def import_command(
             try:
                 if store is None:
                     _check(file, format, strict=not relaxed, **further)
-                    store = stack.enter_context(settings.open(create=True))
+                    store = stack.enter_context(_new(settings, dry_run))
                 imported = imported.plus(
                     store.import_file(
                         input_path(file),
@@ -148,6 +148,13 @@ def _existing(settings: GlobalOptions, stack: ExitStack) -> Store | None:
         return stack.enter_context(settings.open())
     except UnknownDatabase:
         return None
+
+
+def _new(settings: GlobalOptions, dry_run: bool) -> Store:
+    """Make the store that there is none of yet; for a dry run in memory, where nothing of it stays."""
+    from headish import Store
+
+    return Store.open(":memory:") if dry_run else settings.open(create=True)
 
 
 def _check(file: str, format: str | None, *, keep_raw: bool, **settings: Any) -> None:
