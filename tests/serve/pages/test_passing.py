@@ -214,6 +214,11 @@ def test_one_that_begins_a_conversation_has_a_page_until_its_turn_has_one(server
     page = mine.get(f"{web_of(server)}/arriving/{told['answer']}")
     assert "A lichen is a fungus" in page.text
     assert "Lichens &amp; &lt;script&gt;‹U+202E›" in page.text
+    for shown in (listed, page.text):
+        assert '<span class="name"><bdi>claude-code/097ac8</bdi></span>' in shown
+    named = mine.get(f"{web_of(server)}/c/claude-code/097ac8")
+    assert (named.status_code, named.headers.get("location")) == (303, f"/arriving/{told['answer']}")
+    assert mine.get(f"{web_of(server)}/c/claude-code/097ac9").status_code == 404
     assert "ghp_" not in listed + page.text
     assert mine.get(f"{web_of(server)}/arriving/{'0' * 25}").status_code == 404
     Store.open(server.database, space="team").close()
@@ -226,7 +231,8 @@ def test_one_that_begins_a_conversation_has_a_page_until_its_turn_has_one(server
     assert "/arriving/" not in mine.get(web_of(server)).text
     moved = mine.get(f"{web_of(server)}/arriving/{told['answer']}")
     assert moved.status_code == 303
-    assert "A lichen is a fungus with an alga." in mine.get(web_of(server) + moved.headers["location"]).text
+    for place in (moved.headers["location"], "/c/claude-code/097ac8"):
+        assert "A lichen is a fungus with an alga." in mine.get(web_of(server) + place).text
 
 
 def test_nothing_is_written_down_while_nobody_watches(server: Served, answers: SlowAnswers) -> None:

@@ -43,7 +43,8 @@ _CREATED = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
 class ArrivingCall(Struct, frozen=True, omit_defaults=True):
     """The call whose answer arrives: its id, its space, the turn that it will continue (None if it begins a
     conversation), the client, the model, and the words of the question that are new. ``question`` is empty if the
-    question is not text. Nothing in it looks like a key."""
+    question is not text. ``name`` is the one that a conversation that begins will have if it is free. Nothing in it
+    looks like a key."""
 
     call: str
     space: str
@@ -51,6 +52,7 @@ class ArrivingCall(Struct, frozen=True, omit_defaults=True):
     client: str
     model: str | None = None
     question: str = ""
+    name: str | None = None
 
 
 class ArrivingPiece(Struct, frozen=True, omit_defaults=True):

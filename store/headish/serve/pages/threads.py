@@ -56,7 +56,8 @@ class Window(Struct, frozen=True):
 
 
 async def show_conversation(request: Request) -> Response:
-    """Show the thread of a bookmark: its end, the turns around ``at``, or those from ``start`` on."""
+    """Show the thread of a bookmark: its end, the turns around ``at``, or those from ``start`` on; while its first
+    question is being answered, redirect to the answer."""
     name = request.path_params["name"]
     store = await enter(request, "read")
     around, start = request.query_params.get("at"), _number(request, "start")
@@ -66,7 +67,14 @@ async def show_conversation(request: Request) -> Response:
             return await store.stretch(name, limit=WINDOW_TURNS, faces=True, around=around)
         return await _read_from(store, name, start)
 
-    return await _draw_thread(request, store, read, name, around)
+    try:
+        return await _draw_thread(request, store, read, name, around)
+    except UnknownTurn:
+        begun = hub_of(request).begun_in(store.space)
+        answer = next((each for each in begun if each.passing is not None and each.passing.name == name), None)
+        if answer is None:
+            raise
+        return RedirectResponse(links_of(request)(f"/arriving/{answer.id}"), 303)
 
 
 async def show_turn(request: Request) -> Response:

@@ -93,7 +93,8 @@ class CallRecorder:
         if turn is None and not begins:
             return None
         question = _question_of(request, find_session(call.begin.headers, request.rest))
-        return ArrivingCall(call.id, self.space_of(call), turn, plan.client, _model_of(request, call), question)
+        name = plan.lane.names[0] if turn is None and plan.lane is not None else None
+        return ArrivingCall(call.id, self.space_of(call), turn, plan.client, _model_of(request, call), question, name)
 
     def space_of(self, call: SpooledCall) -> str:
         """The name of the space that a call is stored in."""
