@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from headish import Store
 from headish.serve.pages.changing import ACTIONS
 from headish.values.access.tokens import RIGHTS
 from support.houses import House, browser
@@ -47,12 +48,25 @@ class TestWriting:
             house.done("say", new="own", content="Which one?", ask="1", ptr="milli")
             wait_until(lambda: len(house.store.messages("own")) == 2)
             house.store.add_turn("Hi.", bookmark="no-own")
-            for name, chosen in (("own", [("", "the thread's own")]), ("no-own", [("milli", "milli")])):
+            for name, chosen in (("own", [("", "milli, the thread's own")]), ("no-own", [("milli", "milli")])):
                 page = house.get(f"/c/{name}")
                 assert re.findall(r'<option value="(\w*)" selected>([^<]*)<', page) == chosen, name
             house.model.answer(chunks=event_stream(anthropic_text("At seven.")))
             house.done("say", name="own", content="When?", ask="1", ptr="")
             wait_until(lambda: house.store.text("own") == "At seven.")
+        finally:
+            house.store.pointers.remove("aaa")
+
+    def test_the_pointer_that_a_stranger_names_is_not_the_threads_own(self, house: House, tmp_path: Path) -> None:
+        with Store.open(tmp_path / "stranger.db") as stranger:
+            stranger.add_turn("Ask mine.", bookmark="theirs", inherited={"provider_ptr": "aaa"})
+            stranger.bundles.create(tmp_path / "bundle")
+        house.store.pointers.set("aaa", "openai/m", base_url="http://127.0.0.1:1/v1")
+        try:
+            house.store.bundles.apply(tmp_path / "bundle")
+            place = f"/t/{house.store.search('mine')[0].turn.id}"
+            assert re.findall(r'<option value="(\w*)" selected>', house.get(place)) == ["milli"]
+            assert '<option value="">milli, the default</option>' in house.get(f"{place}/explain")
         finally:
             house.store.pointers.remove("aaa")
 

@@ -18,6 +18,7 @@ from headish.providers import PROVIDERS
 from headish.providers import Request as Asked
 from headish.serve.access.state import enter
 from headish.serve.pages.drawing import draw
+from headish.serve.pages.threads import own_pointer
 from headish.values.access.wording import words_for_callers
 from headish.values.ids import TurnId, as_turn_id
 
@@ -67,10 +68,12 @@ async def show_explain(request: Request) -> Response:
     excerpts = {kind: (text[:SHOWN_CHARACTERS], len(text) > SHOWN_CHARACTERS) for kind, text in texts.items()}
     if is_long:
         excerpts["markdown"] = ("", True)
+    pointers = await store.pointers.list()
     return await draw(
         request, "explain.html", turn=turn, asked=asked, refusal=refusal, shown=excerpts, copies=COPIES,
         options=await _options(store, turn.id, asked), to=request.query_params.get("to", ""),
-        ptr=request.query_params.get("ptr", ""), providers=list(PROVIDERS), pointers=await store.pointers.list(),
+        ptr=request.query_params.get("ptr", ""), providers=list(PROVIDERS), pointers=pointers,
+        own=await own_pointer(store, turn.id, pointers), default=await store.pointers.default(),
         handles=await store.abbreviate(_named(asked)),
     )  # fmt: skip
 

@@ -32,7 +32,7 @@ async def show_new(request: Request) -> Response:
     """Show the form that begins a conversation."""
     store = await enter(request, "write")
     pointers, default = await store.pointers.list(), await store.pointers.default()
-    return await draw(request, "new.html", pointers=pointers, default=default, has_own=False)
+    return await draw(request, "new.html", pointers=pointers, default=default, own=None)
 
 
 async def show_keys(request: Request) -> Response:

@@ -12,16 +12,19 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from headish.aio import AsyncStore
+from headish.aio.threads import finish
 from headish.content.prices import Prices
 from headish.errors import Ambiguous, InvalidArgument, InvalidName, SigningFailed, UnknownConversation, UnknownTurn
 from headish.history.reading.costs import Cost
 from headish.history.reading.usage import Count
+from headish.providers.pointers import NamedPointer
 from headish.serve.access.state import enter, state_of
 from headish.serve.pages.drawing import draw, links_of, plain, unmarked
 from headish.serve.pages.hub import hub_of, not_stored
 from headish.serve.pages.money import say_cost
 from headish.serve.pages.rail import draw_rail
 from headish.serve.pages.turns import WINDOW_TURNS, Beginnings, say_tokens, show_turns
+from headish.store.asking.origins import acting_options
 from headish.values.ids import TurnId
 from headish.values.results.conversations import Conversation
 from headish.values.results.reports import JudgedSignature
@@ -161,13 +164,19 @@ async def _draw_thread(
     tree = await store.tree(stretch.turns[-1].id, limit=TREE_TURNS)
     is_end = stretch.start + len(stretch.turns) >= stretch.total
     pointers = await store.pointers.list() if is_end else []
-    own = (await store.options(stretch.head)).get("provider_ptr") if pointers else None
+    own = await own_pointer(store, stretch.head, pointers)
     return await draw(
         request, "thread.html", at=at, cursor=cursor, rail=draw_rail(tree, turns),
-        pointers=pointers, default=await store.pointers.default(), has_own=own in [each.name for each in pointers],
+        pointers=pointers, default=await store.pointers.default(), own=own,
         elsewhere=await _elsewhere(store, name), answers=answers,
         **await read_about(store, stretch, name, prices), **await read_window(store, stretch, prices),
     )  # fmt: skip
+
+
+async def own_pointer(store: AsyncStore, headish: str, pointers: Sequence[NamedPointer]) -> str | None:
+    """The pointer of a thread, if it is one of ``pointers``: what a stranger's turn names is not asked."""
+    own = (await finish(acting_options, store.sync, headish)).get("provider_ptr") if pointers else None
+    return next((each.name for each in pointers if each.name == own), None)
 
 
 async def _elsewhere(store: AsyncStore, name: str | None) -> list[NameElsewhere]:
