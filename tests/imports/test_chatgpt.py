@@ -363,6 +363,17 @@ class TestLargeAndBroken:
         with pytest.raises(InvalidImport, match=reason):
             store.import_file(io.BytesIO(data), "chatgpt")
 
+    def test_of_an_export_that_is_cut_off_what_came_whole_is_imported_and_counted(self, store: Store) -> None:
+        """As many as fit into a batch were stored before, and the error said of none that it was."""
+        cut = as_json(TIDES, conversation("2", "Moon", node("q", None, "user", text("Why?")))).getvalue()[:-40]
+        told = "the file ends in the middle of its JSON; the conversations before that are whole: 1"
+        with unchanged(store), pytest.raises(InvalidImport, match=told):
+            store.import_file(io.BytesIO(cut), "chatgpt", dry_run=True)
+        with pytest.raises(InvalidImport, match=told.replace("whole", "imported")):
+            store.import_file(io.BytesIO(cut), "chatgpt")
+        assert [each.title for each in store.conversations.list().entries] == ["Tides: why two?"]
+        assert store.import_file(as_json(TIDES), "chatgpt").added == 0
+
     def test_an_object_that_holds_the_conversations_is_read_too(self, store: Store) -> None:
         assert store.import_file(io.BytesIO(json.dumps({"conversations": [TIDES]}).encode())).trees == 1
         assert store.import_file(io.BytesIO(json.dumps(TIDES).encode())).added == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator
 from functools import partial as bind
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -15,7 +16,7 @@ from headish.errors import InvalidArgument, InvalidImport, InvalidTranscript, Un
 from headish.imports.archives import CHUNK_BYTES
 from headish.imports.detection import detect_beginning
 from headish.imports.folders import LOGS, changed_files, choose_sessions, list_files, make_stamp, read_stamps, stamp_of
-from headish.imports.imported import Imported, ThreadNaming
+from headish.imports.imported import Imported, ImportedTree, ThreadNaming
 from headish.imports.keeping.known import FORMATS as REMEMBERED
 from headish.imports.keeping.known import ExportMemory, KnownExports, read_known, read_noted
 from headish.imports.keeping.storing import Preview, in_tree_batches, preview_trees, store_trees
@@ -66,9 +67,10 @@ def import_file(
     Conversations of other programs are kept with every branch, their times, titles and ids; the tip that the program
     shows gets a name. Exports may be ZIP archives, files may be packed with zstd, databases are opened read-only. Rows
     of data sets and logs are conversations without names. A second import stores nothing, and one of a file that has
-    grown only the new tails. A record that cannot be read is counted (``Imported.broken``) and reported. ``told`` gets
-    an ``ImportNote`` for everything that headish has no place for. ``dry_run`` counts, and stores nothing; transcripts
-    do not take it. One ``Preview`` (``headish.imports.keeping.storing``) for several files counts what they share once.
+    grown only the new tails. A record that cannot be read is counted (``Imported.broken``) and reported. Of a file that
+    ends early, the conversations before its end are kept, and the error counts them. ``told`` gets an ``ImportNote``
+    for everything that headish has no place for. ``dry_run`` counts, and stores nothing; transcripts do not take it.
+    One ``Preview`` (``headish.imports.keeping.storing``) for several files counts what they share once.
 
     The format of another package's reader (``headish.imports.reader``) is named, never detected, and a built-in name
     wins.
@@ -313,18 +315,37 @@ def _import_known(space: Space, given: ImportSource, format: str, dry_run: bool 
 def _import_trees(space: Space, given: ImportSource, reader: ImportReader, dry_run: bool | Preview) -> Imported:
     preview = dry_run if isinstance(dry_run, Preview) else Preview() if dry_run else None
     imported = Imported()
-    for trees in in_tree_batches(read_trees(reader, given)):
+    broken: list[InvalidImport] = []
+    for trees in in_tree_batches(_whole(read_trees(reader, given), broken)):
         if preview is not None:
             imported = imported.plus(
                 space._read(bind(preview_trees, space=space._number, trees=trees, preview=preview))
             )
         else:
             imported = imported.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
+    if broken:
+        raise _broken_behind(broken[0], imported, "whole" if preview else "imported")
     # Now, so that the next search need not wait for the indexing of a large import.
     if preview is None:
         bring_up_to_date_quietly(space)
     notes = given.notes
     return replace(imported, broken=notes.broken, held_back=notes.held_back, unmapped=dict(notes.counts))
+
+
+def _whole(trees: Iterator[ImportedTree], broken: list[InvalidImport]) -> Iterator[ImportedTree]:
+    """Yield the trees before the place where a file turns out to be broken; its error goes to ``broken``."""
+    try:
+        yield from trees
+    except InvalidImport as error:
+        broken.append(error)
+
+
+def _broken_behind(error: InvalidImport, imported: Imported, done: str) -> InvalidImport:
+    """The error of a file that is broken behind what was imported of it: it says how much that is."""
+    if not imported.trees:
+        return error
+    reason = f"{error.reason}; the conversations before that are {done}: {imported.trees:,}"
+    return InvalidImport(error.source, error.line, reason)
 
 
 def _limit(space: Space) -> int:
