@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headish import Store
+from headish.gateway.spool import Outcome
 from headish.serve.recorder.recording import CallRecorder
 from headish.values.blocks import to_mapping
 from support.loops import failing
@@ -48,6 +49,22 @@ def test_recorded_answers_are_stored_as_a_capture_stores_them(file_place: Any) -
 
     assert failing(recorded_cases(), check) == {}
     assert store.verify().problems == ()
+
+
+def test_a_call_says_what_the_provider_said_when_it_failed_in_mid_stream(file_place: Any) -> None:
+    store = file_place.open()
+    recorder = CallRecorder(lambda _space: store)
+    failed = events([{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}])
+
+    def check(begun: bytes, outcome: Outcome) -> None:
+        call = passed("anthropic", anthropic_body([user("?")]), begun + failed, outcome=outcome)
+        recorder.record(call)
+        facts = store.calls.get(call.id).facts
+        assert (facts.outcome, facts.error) == (outcome, "Overloaded")
+
+    outcomes: tuple[Outcome, ...] = ("ok", "client gone", "broken")
+    half = anthropic_answer("Half of it", whole=False)
+    assert failing([(begun, outcome) for begun in (b"", half) for outcome in outcomes], check) == {}
 
 
 def test_an_answer_that_is_cut_off_anywhere_is_a_call_that_is_stored(file_place: Any) -> None:

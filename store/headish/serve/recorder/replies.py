@@ -52,13 +52,12 @@ def read_answer(
     # The provider's own reason says more than that the connection ended.
     if broken is not None and reply.incomplete and reply.error is None:
         reply = replace(reply, error={"message": broken})
+    problem = _message_of(reply.error)
     if not reply.content:
-        return ReadAnswer(None, reply, broken or _message_of(reply.error))
+        return ReadAnswer(None, reply, problem or broken)
     draft = fitting_draft(about, reply, limit_bytes)
     draft = replace(draft, facts=replace(draft.facts, said_at=said_at))
-    return ReadAnswer(
-        with_key(draft, ANSWER_KEY + call.id.encode()), reply, broken if reply.incomplete else _message_of(reply.error)
-    )
+    return ReadAnswer(with_key(draft, ANSWER_KEY + call.id.encode()), reply, problem)
 
 
 def _why(call: SpooledCall) -> str:
