@@ -54,6 +54,26 @@ def test_a_signature_is_here_in_the_end(place: Place, tmp_path: Path, monkeypatc
     _check_orders(place, tmp_path, ("question", "signature"))
 
 
+def test_a_title_from_where_the_conversation_has_no_name_is_that_of_its_first_name(
+    place: Place, tmp_path: Path
+) -> None:
+    here, there = place.fresh(), place.fresh()
+    question = here.add_turn("hello")
+    here.bundles.create(tmp_path / "question")
+    there.bundles.apply(tmp_path / "question")
+    there.conversations.set(question.id, title="T")
+    there.bundles.create(tmp_path / "title", question.id)
+    for name in ("main", "other"):
+        here.bookmarks.set(name, question.id)
+    here.bundles.create(tmp_path / "names", question.id)
+    for order in permutations(tmp_path / name for name in ("question", "title", "names")):
+        entries = _read_in(place, order)[2]
+        assert entries == [("other", Record(), 1), ("main", Record(title="T"), 1)], order
+    here.conversations.set("main", title="of the name")  # one that it has stays, as a file says nothing of times
+    here.bundles.apply(tmp_path / "title")
+    assert here.conversations.get("main").record.title == "of the name"
+
+
 class TestAnEditedQuestion:
     """Its title is that of the conversation, whichever version a store has."""
 

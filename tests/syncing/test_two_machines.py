@@ -143,6 +143,27 @@ class TestTwoMachines:
         titles = [laptop.store.conversations.get(name).record.title for name in ("main", "mine")]
         assert titles == ["T", "T"]
 
+    def test_a_title_given_where_the_conversation_has_no_name_is_that_of_its_name(
+        self, pair: Pair, machine: Any, tmp_path: Path
+    ) -> None:
+        desk, laptop = pair
+        question = desk.store.add_turn("hello")
+        desk.sync()
+        laptop.sync()
+        desk.store.bookmarks.set("main", question.id)
+        laptop.store.conversations.set(question.id, title="of the laptop")
+        laptop.sync()
+        desk.sync()
+        assert desk.store.conversations.get("main").record.title == "of the laptop"
+        desk.store.conversations.set("main", title="of the desk, and later")
+        for each in (laptop, desk, laptop, desk):
+            each.sync()
+        phone = machine("phone")
+        invite(desk, phone, url_of(tmp_path / "box"))
+        phone.sync()
+        for each in (desk, laptop, phone):
+            assert each.store.conversations.get("main").record.title == "of the desk, and later"
+
     def test_titles_and_tags_are_met_field_by_field(self, pair: Pair) -> None:
         desk, laptop = pair
         desk.store.add_turn("q", bookmark="main")

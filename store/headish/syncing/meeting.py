@@ -28,7 +28,7 @@ from headish.rows.elsewhere.remotes import (
 )
 from headish.rows.moves import has_log, past_place
 from headish.rows.turns import turn_at, turn_by_id
-from headish.syncing.naming import compare, is_erased_name, settle_name, subject_here
+from headish.syncing.naming import compare, is_erased_name, names_first, settle_name, subject_here
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import new_refusal, stored_name
 from headish.values.results.conversations import Record, read_record
@@ -142,7 +142,7 @@ def meet_records(connection: Connection, space: int, met: Met, records: Sequence
     here = find_records(connection, space, [each.subject for each in records])
     changed, kept = 0, list[str]()
     rows: list[tuple[bytes, TurnId | None, bytes | None]] = []
-    for sent in records:
+    for sent in names_first(records):
         before = seen.get(sent.subject)
         theirs = _decoded(sent.data)
         hashes = None if theirs is None else _hashes(theirs)

@@ -206,6 +206,24 @@ class TestNames:
         for store in (desk.store, box):
             assert store.conversations.get("main").record.title == "of the desk, and later"
 
+    def test_a_title_given_without_the_name_that_the_conversation_has_there_is_that_of_the_name(
+        self, ends: Ends
+    ) -> None:
+        desk, box = ends
+        question = desk.store.add_turn("q?")
+        push(ends)
+        box.bookmarks.set("main", question.id)
+        desk.store.conversations.set(question.id, title="of the desk")
+        push(ends)
+        assert box.conversations.get("main").record.title == "of the desk"
+        box.conversations.set("main", title="of the box, and later")
+        for _ in range(2):
+            sync(ends)
+        for store in (desk.store, box):
+            assert store.conversations.get("main").record.title == "of the box, and later"
+        assert (last := sync(ends)).pulled.records == 0
+        assert last.pushed.names == ()
+
     def test_a_title_of_a_new_name_joins_what_was_said_there_without_the_name(self, ends: Ends) -> None:
         """The name takes that over as it is made there, so the title comes after a change that it has not read."""
         desk, box = ends

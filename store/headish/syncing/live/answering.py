@@ -312,7 +312,7 @@ def _say(connection: Connection, space: int, say: Say, pattern: str) -> bool:
     """Store the caller's record of a conversation if the caller has read the record here. Returns whether it was
     stored."""
     subject = subject_here(connection, space, say.record.subject)
-    if subject is None or not fnmatchcase(stored_name(say.record.subject), pattern):
+    if subject is None or not all(fnmatchcase(stored_name(each), pattern) for each in (say.record.subject, subject)):
         return False
     dated = find_dated_record(connection, space, subject)
     # The record here changed meanwhile: the caller must read and merge it first, or that change would be lost.

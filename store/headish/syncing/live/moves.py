@@ -26,7 +26,7 @@ from headish.rows.turns import turn_by_id
 from headish.syncing.departing import all_names, all_records
 from headish.syncing.live.wire import Talk
 from headish.syncing.meeting import hashes_of
-from headish.syncing.naming import compare, count_apart, hash_said
+from headish.syncing.naming import compare, count_apart, hash_said, names_first
 from headish.syncing.remotes import OpenRemote
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
@@ -81,7 +81,7 @@ def choose_moves(
         )
     records_there = {each.subject: each for each in head.records}
     waits = False
-    for record in all_records(connection, space):
+    for record in names_first(all_records(connection, space)):
         other = records_there.get(record.subject)
         if (other is None or other.data != record.data) and fnmatchcase(stored_name(record.subject), pattern):
             if other is None or _is_read(seen.get(record.subject), other):
