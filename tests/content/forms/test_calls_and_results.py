@@ -9,7 +9,17 @@ import pytest
 
 from headish.content.forms.parts import Losses, NeutralEntry
 from headish.content.forms.table import FORMS
-from headish.values.blocks import Document, KnownBlock, Text, ToolResult, ToolUse, UrlSource, to_mapping
+from headish.values.blocks import (
+    Base64Source,
+    Document,
+    FileSource,
+    KnownBlock,
+    Text,
+    ToolResult,
+    ToolUse,
+    UrlSource,
+    to_mapping,
+)
 
 FURTHER = {"name": "f", "more": 1, "nothing": None}
 """Keys that a result may have beside its own; only Chat's names its tool."""
@@ -141,3 +151,26 @@ def test_a_document_at_a_url_is_never_written_as_the_data_of_a_file(form: str) -
         losses = Losses(form, FORMS[form].provider, is_foreign=True)
         assert "https://example.org" not in json.dumps(FORMS[form].write(NeutralEntry(role, blocks), losses))
         assert {loss.drop for loss in losses.losses} == {"document"}
+
+
+@pytest.mark.parametrize(
+    "source", [Base64Source(kind, "JVBERi0=") for kind in ("application/pdf", "text/plain", "audio/wav", "video/mp4")]
+    + [FileSource("f", "cohere", "image/png")],
+)  # fmt: skip
+def test_cohere_has_a_part_for_a_picture_and_for_no_other_document(source: Base64Source | FileSource) -> None:
+    """It would get the part of Chat's; the SDK's type of its content has text and pictures alone."""
+    form, paper, picture = FORMS["cohere"], Document(source, "a"), Document(Base64Source("image/png", "iVBORw0KGgo="))
+    losses = Losses("cohere", "cohere", is_foreign=True)
+    [asked] = form.write(NeutralEntry("user", (Text("Read."), paper, picture)), losses)
+    assert [part["type"] for part in asked["content"]] == ["text", "image_url"]
+    assert [(loss.what, loss.drop) for loss in losses.losses] == [
+        (f"a document of type {source.media_type}", "document")
+    ]
+
+
+def test_a_result_of_cohere_holds_no_picture() -> None:
+    losses = Losses("cohere", "cohere", is_foreign=True)
+    held = (Text("Read."), Document(Base64Source("image/png", "iVBORw0KGgo=")))
+    [answered] = FORMS["cohere"].write(NeutralEntry("tool", (ToolResult("c1", "f", held),)), losses)
+    assert answered["content"] == "Read."
+    assert [(loss.what, loss.drop) for loss in losses.losses] == [("what a result holds beside text", "document")]

@@ -11,7 +11,7 @@ from typing import Any
 from headish.content import strictjson
 from headish.content.forms.calls import CHAT_CALL, FUNCTION, BlockKeys, chat_call, chat_result, read_call, read_result
 from headish.content.forms.layout import is_nothing
-from headish.content.forms.media import read_chat_media, write_chat_media
+from headish.content.forms.media import kind_of_media, read_chat_media, write_chat_media
 from headish.content.forms.parts import (
     Form,
     Losses,
@@ -23,13 +23,15 @@ from headish.content.forms.parts import (
     keep,
     list_at,
     object_at,
+    only_text,
     opaque_of,
     parts_at,
     refuse,
     rest_of,
     text_at,
 )
-from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.content.media import media_type_of
+from headish.values.blocks import ContentBlock, Document, FileSource, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 
 PROVIDER = "cohere"
 TRANSPORT: frozenset[str] = frozenset()
@@ -114,13 +116,24 @@ def _read_call(call: Mapping[str, Any], path: str) -> ContentBlock:
 
 def write(said: NeutralEntry, losses: Losses) -> list[Part]:
     """Write a turn as messages: one for each result, then one for the rest."""
-    blocks = [each for each in losses.own(said.blocks) if not isinstance(each, Document) or losses.takes(each)]
+    blocks = [each for each in losses.own(said.blocks) if not isinstance(each, Document) or _takes(each, losses)]
     results = [_write_result(block, losses) for block in blocks if isinstance(block, ToolResult)]
     rest = [block for block in blocks if not isinstance(block, ToolResult)]
     if results and not rest:
         return results
     role = {"developer": "system", "tool": "user"}.get(said.role, said.role)
     return [*results, _write_message(role, rest)]
+
+
+def _takes(document: Document, losses: Losses) -> bool:
+    """Whether to write a document: the API has a part for a picture alone, by its bytes or its address. Notes one that
+    is left out."""
+    is_picture = kind_of_media(document) == "image" and not isinstance(document.source, FileSource)
+    if is_picture or not losses.is_foreign:
+        return True
+    if losses.takes(document):
+        losses.leave_out(f"a document of type {media_type_of(document) or 'unknown'}", "document")
+    return False
 
 
 def _write_message(role: str, blocks: Sequence[ContentBlock]) -> Part:
@@ -167,8 +180,8 @@ def _write_call(block: ToolUse) -> Part:
 
 
 def _write_result(block: ToolResult, losses: Losses) -> Part:
-    held = losses.inside(block.content)
-    parts = [_write_part(each) for each in held if not isinstance(each, Document) or losses.takes(each)]
+    held = only_text(block, losses) if losses.is_foreign else block.content
+    parts = [_write_part(each) for each in losses.inside(held)]
     if block.is_error:  # the API has no flag for errors
         parts.insert(0, {"type": "text", "text": "Error:"})
     return joined(chat_result(block.tool_use_id, content_of(parts)), opaque_of(block, PROVIDER))
