@@ -58,6 +58,19 @@ class TestList:
         assert len(talked("list", "--all").out.splitlines()) == 3
         assert talked("list", "--archived").out == ""
 
+    def test_where_a_cut_list_lacks_the_newest_turn_it_says_where_that_is(self, talked: Command) -> None:
+        """It has no bookmark, and conversations without one come last."""
+        more, newest = "There are more: -n 4, or --all.\n", "The newest turn is in none of these: 'headish log @' lists"
+        begun = talked("add", "begun just now").out.strip()
+        done = talked("list", "-n", "2")
+        assert "begun just now" not in done.out
+        assert done.err == f"{more}{newest} its thread.\n"
+        assert "begun just now" in talked("list", "-n", "3").out
+        assert newest not in talked("list", "-n", "3").err
+        assert newest not in talked("list", "-n", "2", "--since", "yesterday").err, "it was asked for others"
+        talked("bookmark", "set", "now", begun)
+        assert talked("list", "-n", "2").err == more
+
     def test_all_goes_with_a_number_and_with_the_archived_ones(self, talked: Command) -> None:
         for name in ("heights", "capitals"):
             talked("archive", name)

@@ -82,6 +82,10 @@ def list_command(
         listed = list(islice(filter(left_out.takes, _entries(store, asked, **flags, **times, **chosen)), asked))
         entries = listed[:limit]
         handles = shorten(store, map(_subject, entries))
+        is_cut = limit is not None and len(listed) > limit
+        is_filtered = any(each is not None for each in (*chosen.values(), *times.values())) or archived or pinned
+        # Those without a bookmark come last, so the one that was begun just now may be below the end.
+        newest = store.get("@").id if is_cut and not is_filtered else None
         if as_json:
             print_json_lines(_record(each, handles[_subject(each)]) for each in entries)
         else:
@@ -91,8 +95,10 @@ def list_command(
         say("Nothing was found.")
     if left_out.agents and AGENT in folded:
         say(f"{counted(left_out.agents, 'sub-agent')} folded: --agents shows them.")
-    if limit is not None and len(listed) > limit:
+    if limit is not None and is_cut:
         say(f"There are more: -n {2 * limit}, or --all{' alone' if everything else ''}.")
+    if newest is not None and newest not in {each.conversation.turn for each in entries}:
+        say("The newest turn is in none of these: 'headish log @' lists its thread.")
 
 
 class _LeftOut:
