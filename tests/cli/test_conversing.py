@@ -70,6 +70,8 @@ class TestList:
         assert newest not in talked("list", "-n", "2", "--since", "yesterday").err, "it was asked for others"
         talked("bookmark", "set", "now", begun)
         assert talked("list", "-n", "2").err == more
+        talked("add", "a message that another program brought", "--key", "program:1")
+        assert talked("list", "-n", "2").err == more
 
     def test_all_goes_with_a_number_and_with_the_archived_ones(self, talked: Command) -> None:
         for name in ("heights", "capitals"):

@@ -85,7 +85,7 @@ def list_command(
         is_cut = limit is not None and len(listed) > limit
         is_filtered = any(each is not None for each in (*chosen.values(), *times.values())) or archived or pinned
         # Those without a bookmark come last, so the one that was begun just now may be below the end.
-        newest = store.get("@").id if is_cut and not is_filtered else None
+        lacks_newest = is_cut and not is_filtered and _lacks_newest(store, entries)
         if as_json:
             print_json_lines(_record(each, handles[_subject(each)]) for each in entries)
         else:
@@ -97,7 +97,7 @@ def list_command(
         say(f"{counted(left_out.agents, 'sub-agent')} folded: --agents shows them.")
     if limit is not None and is_cut:
         say(f"There are more: -n {2 * limit}, or --all{' alone' if everything else ''}.")
-    if newest is not None and newest not in {each.conversation.turn for each in entries}:
+    if lacks_newest:
         say("The newest turn is in none of these: 'headish log @' lists its thread.")
 
 
@@ -130,6 +130,14 @@ def _subject(entry: Entry) -> TurnId:
     """The turn whose handle a line shows: the one that the bookmark names or, without one, the first."""
     conversation = entry.conversation
     return conversation.first if conversation.name is None and conversation.first is not None else conversation.turn
+
+
+def _lacks_newest(store: Store, entries: Sequence[Entry]) -> bool:
+    """Whether the newest turn is in none of the entries for want of a bookmark. One that was imported last may also be
+    on an older branch of a tree that has one."""
+    newest = store.get("@")
+    is_shown = newest.id in {each.conversation.turn for each in entries}
+    return not is_shown and newest.meta.key is None and not store.bookmarks.at([newest.id])
 
 
 def _titled(store: Store, entries: Sequence[Entry]) -> Sequence[Entry]:
