@@ -1,0 +1,47 @@
+"""The page on narrow screens, with words, tables and names that are wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.chrome import look, needs_chromedriver
+from support.looking import Looking
+
+pytestmark = [pytest.mark.slow, needs_chromedriver, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture
+def phone(looking: Looking) -> Iterator[Looking]:
+    look(looking.driver, width=360, height=740)
+    yield looking
+    looking.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_words_in_a_table_of_many_columns_stay_whole_and_the_table_scrolls(phone: Looking) -> None:
+    cells = [f"value{n}" for n in range(30)]
+    rows = ("|".join(cells), "|".join("---" for _ in cells), "|".join([*cells[:-1], "w" * 3000]))
+    phone.store.add_turn("\n".join(f"|{row}|" for row in rows), bookmark="table")
+    phone.open("/c/table")
+    lines = """
+    return [...document.querySelectorAll(".text th, .text td")].map((cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      return range.getClientRects().length;
+    });
+    """
+    counts = phone.driver.execute_script(lines)
+    assert set(counts[:-1]) == {1}
+    assert counts[-1] > 1, "one word does not make a table as wide as a hundred screens"
+    assert phone.driver.execute_script("return document.documentElement.scrollWidth") == 360
+
+
+def test_a_pointer_with_a_long_name_does_not_make_the_page_wider_than_the_screen(phone: Looking) -> None:
+    name = "a-pointer-" + "x" * 80
+    phone.store.pointers.set(name, "anthropic/small", base_url=phone.model.url)
+    try:
+        phone.open("/c/garden")
+        assert phone.driver.execute_script("return document.documentElement.scrollWidth") == 360
+    finally:
+        phone.store.pointers.remove(name)
