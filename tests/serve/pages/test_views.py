@@ -237,6 +237,8 @@ def test_a_long_thread_is_read_in_windows(house: House) -> None:
     assert shown(house.get(dict(links)["next"])) == list(range(125, 175))
     assert shown(house.get(dict(links)["prev"])) == list(range(25, 75))
     assert "compose" not in house.get("/c/long", start=0)
+    for query in ({}, {"start": 0}, {"at": ids[100]}):
+        assert "<title>turn 0</title>" in house.get("/c/long", **query)
     # A link to a window that an undo has taken away leads to the end of the thread.
     assert shown(house.get("/c/long", start=230)) == list(range(180, 230))
     assert shown(house.get(f"/t/{ids[100]}", start=99_999_999_999)) == list(range(180, 230))

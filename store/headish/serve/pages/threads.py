@@ -35,6 +35,8 @@ from headish.values.turns import TreeTurn, preamble_of
 LOG = logging.getLogger("headish.serve")
 EDITED_CHARACTERS = 200_000
 """The longest text that a form offers to edit."""
+BEGINNING_TURNS = 10
+"""The turns at the beginning of a thread among which its first words are sought."""
 BEGUN_ALIKE = 20
 """How many of the conversations that begin alike a page links: those that began first."""
 TREE_TURNS, COUNTED_TURNS = 200, 2_000
@@ -195,7 +197,7 @@ async def read_about(
     counted = await _count(store, stretch, prices) if stretch.total <= COUNTED_TURNS else None
     title = conversation.record.title if conversation else ""
     return {
-        "title": plain(title or _first_words(stretch) or name or "A conversation", 120),
+        "title": plain(title or await _first_words(store, stretch) or name or "A conversation", 120),
         "conversation": conversation,
         "name": name,
         "head": stretch.head,
@@ -265,9 +267,10 @@ async def _signatures_of(store: AsyncStore, ids: Sequence[TurnId]) -> tuple[dict
     return signatures, False
 
 
-def _first_words(stretch: Stretch) -> str:
-    """The title of a thread that has none: the user's first words."""
-    return unmarked(next((turn.text for turn in stretch.turns if turn.role == "user" and turn.text), "")[:500])
+async def _first_words(store: AsyncStore, stretch: Stretch) -> str:
+    """The title of a thread that has none: the user's first words, whichever of its pages is shown."""
+    first = stretch if not stretch.start else await store.stretch(stretch.head, start=0, limit=BEGINNING_TURNS)
+    return unmarked(next((turn.text for turn in first.turns if turn.role == "user" and turn.text), "")[:500])
 
 
 async def _conversation(store: AsyncStore, subject: str) -> Conversation | None:
