@@ -45,7 +45,7 @@ value a function `read(source)` that yields conversations (`headish.imports.read
 
 | it is given | what it is |
 |---|---|
-| `source.file` | the file, open for bytes at its beginning; it can be rewound, and a file packed with zstd is unpacked |
+| `source.file` | the file, open for bytes at its beginning; it can be rewound, and a file packed with gzip or zstd is unpacked |
 | `source.path`, `source.name` | its path, None for a stream; what errors call it |
 | `source.notes` | `break_off(where, reason)` counts a broken record, `leave_out(where, what)` what says nothing, `keep(where, what)` what lies in `meta` |
 | `source.limit_bytes`, `source.progress` | the largest payload that is stored; a function (or None) to be called with the bytes read since the last call |

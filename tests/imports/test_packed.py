@@ -1,7 +1,8 @@
-"""Files packed with zstd are read as what is in them; what swells without end or ends early is refused by name."""
+"""Files packed with gzip or zstd are read as what is in them; what swells or ends early is refused by name."""
 
 from __future__ import annotations
 
+import gzip
 import io
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from headish.errors import InvalidImport
 from headish.imports.folders import files_in
 from headish.imports.unpacking import unpacked
 from imports.test_codex import SESSION, WORK, rollout, texts
+from support.command import Command
 
 try:
     from compression import zstd  # type: ignore[import-not-found,unused-ignore]
@@ -82,3 +84,27 @@ def test_without_the_extra_the_error_says_what_installs_it(memory: Store, monkey
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(InvalidImport, match=r"pip install 'headish\[zstd\]'"):
         memory.import_file(as_file(pack(b"{}")))
+
+
+class TestGzip:
+    """As data sets of conversations come: ``2023-11-05_oasst2_ready.trees.jsonl.gz``."""
+
+    def test_a_packed_file_is_read_as_what_is_in_it(self, memory: Store, tmp_path: Path) -> None:
+        packed = tmp_path / "rollout-a.jsonl.gz"
+        lines = rollout(*WORK).getvalue().splitlines(keepends=True)
+        packed.write_bytes(b"".join(map(gzip.compress, lines)))
+        assert memory.import_file(packed).added == 6
+        assert memory.import_file(as_file(gzip.compress(b"".join(lines)))).added == 0
+        piped = Command(str(tmp_path / "ours.db")).run("import", "-", stdin=packed.read_bytes())
+        assert "new: 6 turns" in piped.err
+
+    @pytest.mark.parametrize("cut", [12, 60, -1])
+    def test_one_that_ends_early_is_refused(self, memory: Store, cut: int) -> None:
+        with pytest.raises(InvalidImport, match="cannot be unpacked"):
+            memory.import_file(as_file(gzip.compress(rollout(*WORK).getvalue())[:cut]), "codex")
+        assert memory.stats().turns == 0
+
+    def test_a_bomb_is_refused_before_it_fills_the_memory(self, memory: Store) -> None:
+        bomb = gzip.compress(b'{"' + bytes(1024 * 1024)) * 100
+        with pytest.raises(InvalidImport, match="swells to more than 100 times"):
+            memory.import_file(as_file(bomb), "codex")

@@ -19,7 +19,7 @@ Progress = Callable[[int], None]
 
 class SourceFile:
     """Opens a path and closes it again. An already open file stays open; it is copied if it must be ``rewindable`` and
-    cannot seek. A file packed with zstd is unpacked while it is read."""
+    cannot seek. A file packed with gzip or zstd is unpacked while it is read."""
 
     def __init__(self, source: str | os.PathLike[str] | BinaryIO, *, rewindable: bool) -> None:
         self._source, self._rewindable = source, rewindable

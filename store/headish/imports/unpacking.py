@@ -1,6 +1,7 @@
-"""Read files that were packed with zstd as if they were not: nothing is written, and none may expand without end.
+"""Read files that were packed with gzip or zstd as if they were not: nothing is written, and none may expand without
+end.
 
-Python 3.14 unpacks them by itself; older versions need the package ``zstandard`` (the extra ``zstd``).
+Python 3.14 unpacks zstd by itself; older versions need the package ``zstandard`` (the extra ``zstd``).
 """
 
 from __future__ import annotations
@@ -56,15 +57,19 @@ def unpacked(file: BinaryIO, name: str, took: Callable[[int, str], None] = lambd
     """
     if not file.seekable():
         return file
-    if peek(file, len(ZSTD)) != ZSTD:
+    begin = peek(file, len(ZSTD))
+    opener = next((opener for magic, opener in _OPENERS.items() if begin.startswith(magic)), None)
+    if opener is None:
         return file
-    return cast(BinaryIO, io.BufferedReader(_UnpackedFile(file, name, took), _BUFFER_BYTES))
+    return cast(BinaryIO, io.BufferedReader(_UnpackedFile(file, name, took, opener(name)), _BUFFER_BYTES))
 
 
 class _UnpackedFile(io.RawIOBase):
-    def __init__(self, file: BinaryIO, name: str, took: Callable[[int, str], None]) -> None:
+    def __init__(
+        self, file: BinaryIO, name: str, took: Callable[[int, str], None], open: Callable[[BinaryIO], Any]
+    ) -> None:
         self._file, self._name, self._begin, self._took = file, name, file.tell(), took
-        self._open = _opener(name)
+        self._open = open
         packed_bytes = file.seek(0, os.SEEK_END) - self._begin
         self._most = max(HARMLESS_BYTES, packed_bytes * RATIO_LIMIT)
         self._rewind()
@@ -84,7 +89,7 @@ class _UnpackedFile(io.RawIOBase):
             raise io.UnsupportedOperation("a packed file is read from its beginning")
         if offset < self._at:
             self._rewind()
-        # A stream of zstd has no index: to seek is to unpack and drop what is before the place.
+        # A packed stream has no index: to seek is to unpack and drop what is before the place.
         while self._at < offset and self._take(min(_BUFFER_BYTES, offset - self._at)):
             pass
         return self._at
@@ -111,8 +116,15 @@ class _UnpackedFile(io.RawIOBase):
         return data
 
 
-def _opener(name: str) -> Callable[[BinaryIO], Any]:
-    """Return what opens an unpacking stream. Raises: InvalidImport with the command that installs it."""
+def _gzip_opener(name: str) -> Callable[[BinaryIO], Any]:
+    """Return what opens an unpacking stream of gzip."""
+    import gzip  # late: few files are packed
+
+    return lambda file: gzip.GzipFile(fileobj=file, mode="rb")
+
+
+def _zstd_opener(name: str) -> Callable[[BinaryIO], Any]:
+    """Return what opens an unpacking stream of zstd. Raises: InvalidImport with the command that installs it."""
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -158,3 +170,7 @@ class _Frames:
             bite = self._frame.unused_data
             if self._frame.eof:
                 self._frame = None
+
+
+_OPENERS: dict[bytes, Callable[[str], Callable[[BinaryIO], Any]]] = {b"\x1f\x8b": _gzip_opener, ZSTD: _zstd_opener}
+"""What unpacks a file, by how it begins."""

@@ -65,12 +65,12 @@ def import_file(
     becomes a bookmark, and the older key ``options`` is read as ``inherited``.
 
     Conversations of other programs are kept with every branch, their times, titles and ids; the tip that the program
-    shows gets a name. Exports may be ZIP archives, files may be packed with zstd, databases are opened read-only. Rows
-    of data sets and logs are conversations without names. A second import stores nothing, and one of a file that has
-    grown only the new tails. A record that cannot be read is counted (``Imported.broken``) and reported. Of a file that
-    ends early, the conversations before its end are kept, and the error counts them. ``told`` gets an ``ImportNote``
-    for everything that headish has no place for. ``dry_run`` counts, and stores nothing; transcripts do not take it.
-    One ``Preview`` (``headish.imports.keeping.storing``) for several files counts what they share once.
+    shows gets a name. Exports may be ZIP archives, files may be packed with gzip or zstd, databases are opened
+    read-only. Rows of data sets and logs are conversations without names. A second import stores nothing, and one of a
+    file that has grown only the new tails. A record that cannot be read is counted (``Imported.broken``) and reported.
+    Of a file that ends early, the conversations before its end are kept, and the error counts them. ``told`` gets an
+    ``ImportNote`` for everything that headish has no place for. ``dry_run`` counts, and stores nothing; transcripts do
+    not take it. One ``Preview`` (``headish.imports.keeping.storing``) for several files counts what they share once.
 
     The format of another package's reader (``headish.imports.reader``) is named, never detected, and a built-in name
     wins.
