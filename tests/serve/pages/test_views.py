@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+from urllib.parse import unquote
 
 import pytest
 
@@ -314,6 +315,8 @@ def test_a_document_is_a_download_in_a_sandbox_unless_it_is_a_true_picture(house
         is_gif = sent.content.startswith(b"GIF89a")
         assert sent.headers["content-disposition"].startswith("inline" if is_gif else "attachment")
         assert sent.headers["content-type"] == ("image/gif" if is_gif else "application/octet-stream")
+        name = unquote(sent.headers["content-disposition"].partition("UTF-8''")[2])
+        assert name.endswith(f".._{number}‹U+202E›gnp.exe"), "a file is saved under the name that the page shows"
     assert house.client.get(f"/raw/{turn}/99").status_code == 404
     assert house.client.get(f"/raw/{house.talk.question}/0").status_code == 404
 

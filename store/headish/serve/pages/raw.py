@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from headish.aio import AsyncStore
 from headish.errors import InvalidArgument, UnknownTurn
+from headish.renderings.marking import show_unseen
 from headish.serve.access.state import enter
 from headish.serve.pages.turns import SHOWN_INLINE
 from headish.values.blocks import Base64Source, Document, TurnSource
@@ -34,7 +35,7 @@ async def send_raw(request: Request) -> Response:
     kind = "inline" if is_shown else "attachment"
     headers = {
         "Content-Security-Policy": SANDBOX,
-        "Content-Disposition": f"{kind}; filename*=UTF-8''{quote(name.replace('/', '_'), safe='')}",
+        "Content-Disposition": f"{kind}; filename*=UTF-8''{quote(show_unseen(name).replace('/', '_'), safe='')}",
     }
     return Response(data, headers=headers, media_type=media_type if is_shown else "application/octet-stream")
 
