@@ -106,6 +106,16 @@ def test_the_name_of_a_file_without_quotes_stays_as_it_was_typed(
     assert f"cannot import {name}:" in headish.fails("import", name)
 
 
+def test_a_database_of_headish_is_not_imported_and_the_error_names_commands(talk: Command, tmp_path: Path) -> None:
+    own = str(tmp_path / "own.headish")
+    Command(own)("add", "Hi", "-b", "brought")
+    said = talk.fails("import", own)
+    assert PYTHON.search(said) is None
+    for command in re.findall("'headish (.*?)'", said):
+        talk(*command.replace("NAME", "disk").replace("FILE", own).split())
+    assert talk("get", "disk/brought").out == "Hi\n"
+
+
 @pytest.mark.parametrize(
     "typed", [("get", "notes (plain=True)"), ("ptr", "show", "x with only=y"), ("ask", "Hi", "--to", "key_env instead")]
 )

@@ -32,7 +32,10 @@ Row = Mapping[str, Any]
 _FOREIGN = (
     "it is a SQLite database, but not a log of llm; those of openai-agents, langgraph and open-webui are read, too"
 )
-_OWN = "it is a database of headish: open it with --db; Store.copy_to copies its conversations into another one"
+_OWN = (
+    "it is a database of headish: open it with --db; 'headish remote add NAME FILE' and 'headish pull NAME' bring its"
+    " conversations into another one"
+)
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
