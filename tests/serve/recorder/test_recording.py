@@ -242,6 +242,14 @@ class TestAnswers:
         assert is_same(store.calls.body(third.id)["messages"], third_list)
         assert store.bookmarks["openai/trip"] == store.calls.get(third.id).answer
 
+    def test_a_client_that_does_not_say_what_it_is_is_called_client(self, store: Store) -> None:
+        body = {"model": "m", "messages": [user("?")]}
+        for more in ({}, {"user-agent": ""}):
+            call = passed("chat", body, chat_answer("!"), headers={"x-headish-conversation": "trip", **more})
+            record(recorder_of(store), call)
+            assert store.calls.get(call.id).client == "client"
+        assert list(store.bookmarks) == ["client/trip"]
+
     def test_items_of_responses_come_back_with_nulls_and_ids(self, store: Store) -> None:
         recorder = recorder_of(store)
         headers = {"user-agent": "codex_exec/0.169.0", "session-id": "01a214e8-dc19-7711-b3c4-b36065cd2102"}

@@ -136,7 +136,8 @@ def bounded(session: str) -> str:
 
 
 def _name_of(agent: str) -> str:
-    return as_word(agent.partition("/")[0].partition(" ")[0]) or "client"
+    name = agent.partition("/")[0].partition(" ")[0]
+    return as_word(name) if name else "client"
 
 
 def as_word(text: str) -> str:
