@@ -20,6 +20,7 @@ from headish.errors import (
     Unrepresentable,
 )
 from headish.transcripts import emit, from_json, parse
+from support.command import Command
 from support.growing import texts
 from support.insides import unchanged
 from support.places import Place
@@ -192,10 +193,23 @@ class TestBadFiles:
 
     def test_it_is_kept_as_a_document_on_request(self, store: Store) -> None:
         text = HEADED + "<|start|>user<|message|>cut"
-        with pytest.raises(InvalidTranscript):
+        with pytest.raises(InvalidTranscript) as refused:
             store.import_file(file_of(text), keep_raw=True)
-        assert store.payload("@") == text.encode()
-        assert store.get("@").meta.document_name == "chat.ocml"
+        kept = store.get("@")
+        assert store.payload(kept.id) == text.encode()
+        assert kept.meta.document_name == "chat.ocml"
+        assert refused.value.__notes__ == [f"the file is kept as a document: turn {kept.id}"]
+        with unchanged(store), pytest.raises(InvalidTranscript) as again:
+            store.import_file(file_of(text), keep_raw=True)
+        assert again.value.__notes__ == refused.value.__notes__
+
+    def test_the_command_says_that_it_is_kept_of_one_file_and_of_many(self, tmp_path: Path) -> None:
+        for name, end in (("good", "<|end|>"), ("cut", "")):
+            (tmp_path / f"{name}.txt").write_text(f"{HEADED}<|start|>user<|message|>more{end}")
+        command, cut = Command(str(tmp_path / "ours.db")), str(tmp_path / "cut.txt")
+        for files in ([cut], [cut, str(tmp_path / "good.txt")], [cut]):
+            assert "; the file is kept as a document: turn 0" in command.run("import", "--keep-raw", *files).err
+        assert command("stats", "--json").json["turns"] == 5
 
     def test_what_came_of_it_is_stored_on_request(self, store: Store) -> None:
         text = HEADED + "<|start|>user<|message|>cut"

@@ -14,7 +14,7 @@ from headish.errors import InputError, InvalidInterchange, InvalidTranscript, Un
 from headish_cli.commands.keeping.watching import refuse_beside_watch, watch_files
 from headish_cli.options import INPUT, PLACE, GlobalOptions, force_option, input_path, report_file, settings_and_json
 from headish_cli.printing.hints import refusal
-from headish_cli.printing.output import counted, one_line, print_json, say, sentence
+from headish_cli.printing.output import counted, one_line, print_json, say
 from headish_cli.printing.spelling import spell
 from headish_cli.printing.unread import find_unread, say_unread
 
@@ -129,7 +129,7 @@ def import_command(
                 if len(paths) == 1 or isinstance(error, UnknownFormat):  # a wrong --from fails for every file
                     raise
                 refused += 1
-                say(f"{one_line(_shown(file), None)}: {sentence(error)}")
+                say(f"{one_line(_shown(file), None)}: {refusal(error, settings).message}")
     if as_json:
         print_json(imported)
     else:

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from headish.content.drafts import Draft, make_document_draft
+from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.errors import BookmarkTaken, InvalidTranscript, TooLarge, UnknownFormat
 from headish.history.reading.find import find_turn
@@ -36,11 +37,11 @@ from headish.imports.registry import READERS, list_formats
 from headish.imports.source_files import Progress, SourceFile
 from headish.imports.unpacking import peek
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark, set_bookmark
-from headish.rows.turns import StoredTurn, turn_at
+from headish.rows.turns import StoredTurn, turn_at, turns_by_digest
 from headish.transcripts import detect
 from headish.transcripts.formats import FORMATS as FORMATS
 from headish.transcripts.formats import is_format as is_format
-from headish.values.ids import Mint
+from headish.values.ids import Mint, TurnId
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.messages import Message
 from headish.values.names import check_name, new_refusal, stored_name
@@ -93,9 +94,9 @@ class ThreadImport:
         half = None if progress is None else lambda read: progress(read // 2)
         try:
             outlined = outline(file, name, format, self._limit_bytes, progress=half, after=after, **settings)
-        except InvalidTranscript:
+        except InvalidTranscript as error:
             if keep_raw:
-                self._keep_raw(file, name)
+                error.add_note(f"the file is kept as a document: turn {self._keep_raw(file, name)}")
             raise
         beside = _beside(outlined)
         first, tip = self._read(lambda connection: find_thread(connection, self._space, outlined.digests, beside, base))
@@ -146,8 +147,8 @@ class ThreadImport:
         messages, added = done
         return Imported(trees=1, messages=messages, added=added, bookmarks=int(is_named), tips=(stored.id,))
 
-    def _keep_raw(self, file: BinaryIO, name: str) -> None:
-        """Store a file that does not parse, as a document."""
+    def _keep_raw(self, file: BinaryIO, name: str) -> TurnId:
+        """Store a file that does not parse as a document, unless it is stored. Returns the document's turn."""
         file.seek(0)
         # One byte more than allowed, to see whether there is more.
         data = file.read(self._limit_bytes + 1)
@@ -156,7 +157,14 @@ class ThreadImport:
         system = {"document_name": Path(name).name, "file_size": len(data)}
         is_text = "text/plain" if _is_utf8(data) else "application/octet-stream"
         draft = make_document_draft(data, content_type=is_text, system=system)
-        self._store(lambda connection, mint: append(connection, self._space, [draft], mint))
+        digest = digest_turn(draft.said, [])
+
+        def work(connection: Connection, mint: Mint) -> TurnId:
+            known = [each for each in turns_by_digest(connection, self._space, [digest]) if each.erased is None]
+            return known[0].id if known else append(connection, self._space, [draft], mint)[0].turn.id
+
+        kept: TurnId = self._store(work)
+        return kept
 
 
 def detect_file(file: BinaryIO, name: str) -> str:
