@@ -33,6 +33,7 @@ from support.command import Command
 from support.insides import counted_statements, dump, run_sql
 from support.media import NoMount, read_only
 from support.places import FilePlace, Place
+from support.secured import Logins
 
 READING_COMMANDS = (
     "log", "log --graph", "get main", "tree", "resolve", "export", "verify", "verify --all", "stats", "usage",
@@ -162,6 +163,19 @@ class TestWhatWrites:
             deleting = Query("delete names", "DELETE FROM bookmark")
             with pytest.raises(DatabaseReadOnly):
                 database.backend.read(lambda connection: connection.run(deleting))
+
+    def test_a_login_that_the_server_lets_do_nothing_is_told_what_it_lacks(self, new_postgresql: str) -> None:
+        logins = Logins(new_postgresql)
+        logins.make("guest")
+        try:
+            logins.run("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+            with pytest.raises(DatabaseReadOnly, match="permission denied for schema public"):
+                Store.open(logins.at("guest"))
+            Store.open(new_postgresql).close()
+            with pytest.raises(DatabaseReadOnly, match="permission denied for table"):
+                Store.open(logins.at("guest"), read_only=True)
+        finally:
+            logins.drop()
 
     def test_a_closed_one_is_closed_first_of_all(self, filled: Place) -> None:
         store = filled.open(read_only=True)

@@ -14,7 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -131,6 +131,23 @@ def run_block(page: Page, block: Block, following: Block) -> Iterator[tuple[str,
             page.export(command)
         else:
             yield (command, *page.type(command), output)
+
+
+@pytest.mark.slow
+@pytest.mark.postgresql
+def test_a_history_goes_to_a_server_and_back_as_the_page_says(
+    make_postgresql_database: Callable[[], str], tmp_path: Path
+) -> None:
+    page, url = Page(tmp_path, environment() | {"HEADISH_DB": "chat.db"}, SHOWN), ""
+    for command in ("headish add hello -b main", "headish backup chat.hbackup"):
+        assert page.type(command)[0] == 0
+    for block in blocks(ROOT / "docs/how-to/back-up-and-move.md"):
+        for command in block.text.splitlines() if block.language == "sh" else ():
+            # Each restore needs a database of its own, in place of that which the page has somebody make.
+            url = make_postgresql_database() if "restore chat." in command else url
+            words = command.replace("postgresql://localhost/chat", url)
+            assert command == "createdb chat" or page.run("sh", "-c", words)[0] == 0, command
+    assert "hello" in page.type("headish --db chat-again.db log main")[1]
 
 
 @pytest.mark.slow

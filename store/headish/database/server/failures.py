@@ -7,11 +7,12 @@ from typing import Any
 from headish.errors import DatabaseError, DatabaseFull, DatabaseReadOnly, DatabaseTimedOut, DatabaseUnavailable
 
 NO_TABLE = "42P01"
+_DENIED = "42501"
 RETRIED = ("40001", "40P01", "23505")
 """serialization_failure, deadlock_detected, unique_violation: the transaction lost a race."""
 _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "25006": (DatabaseReadOnly, "the server takes no writes (a replica, or a read-only transaction)"),
-    "42501": (DatabaseReadOnly, "this role may not write here"),
+    _DENIED: (DatabaseReadOnly, "this login lacks a right on the server"),
     "57014": (DatabaseTimedOut, "the statement took longer than the server's statement_timeout allows"),
     "55P03": (DatabaseTimedOut, "a lock was held for longer than the server's lock_timeout allows"),
     "53100": (DatabaseFull, "no space is left on the server's disk; nothing of this call was stored"),
@@ -83,10 +84,10 @@ def state_of(error: Exception) -> str:
 def translate(target: str, error: Exception) -> DatabaseError:
     """Our error for one of the driver."""
     state = state_of(error)
-    if state in _ERRORS:
-        kind, reason = _ERRORS[state]
-        return kind(target, reason)
     # Only the first line: the others quote the statement and values of the row, which may be private.
     sentence = str(error).strip().splitlines()[0]
+    if state in _ERRORS:
+        kind, reason = _ERRORS[state]
+        return kind(target, f"{reason} (PostgreSQL says: {sentence})" if state == _DENIED else reason)
     kind = DatabaseUnavailable if not state or state[:2] in ("08", "57", "3D", "28") else DatabaseError
     return kind(target, f"PostgreSQL says: {sentence}")
