@@ -304,7 +304,7 @@ def test_an_upstream_that_breaks_off_breaks_the_answer_off(upstream: Upstream, g
         call = gateway.calls(number)[-1]
         assert call.end is not None
         assert (name, call.end.outcome) == (name, "broken")
-        assert call.end.error
+        assert call.end.error == "its answer broke off before its end"
         assert call.response == broken.value.partial
         assert WHOLE.startswith(call.response)
         assert call.response
