@@ -97,7 +97,7 @@ def bookmarks_at(connection: Connection, space: int, place: Place, head: bytes |
 LIST_BY_NAME = Query(
     "list bookmarks by name",
     """
-    SELECT b.name, t.id, b.chain, b.pos FROM bookmark AS b, turn AS t
+    SELECT b.name, t.id, b.chain, b.pos FROM bookmark AS b CROSS JOIN turn AS t
     WHERE b.space = :space AND b.name >= :low AND b.name < :high AND t.space = :space AND t.chain = b.chain
       AND t.pos = b.pos AND b.name > :after
     ORDER BY b.name LIMIT :limit
@@ -116,7 +116,7 @@ def list_bookmarks(
 NAMED_TURNS = Query(
     "names and the turns that they name, a page",
     """
-    SELECT b.name, t.id, t.digest, t.chain, t.pos FROM bookmark AS b, turn AS t
+    SELECT b.name, t.id, t.digest, t.chain, t.pos FROM bookmark AS b CROSS JOIN turn AS t
     WHERE b.space = :space AND b.name > :after AND t.space = :space AND t.chain = b.chain AND t.pos = b.pos
     ORDER BY b.name LIMIT :limit
     """,
@@ -133,7 +133,7 @@ def named_turns(connection: Connection, space: int, after: bytes, limit: int) ->
 LIST_BY_RECENCY = Query(
     "list bookmarks, the last moved first",
     """
-    SELECT b.name, t.id, b.chain, b.pos FROM bookmark AS b, turn AS t
+    SELECT b.name, t.id, b.chain, b.pos FROM bookmark AS b CROSS JOIN turn AS t
     WHERE b.space = :space AND b.name >= :low AND b.name < :high AND t.space = :space AND t.chain = b.chain
       AND t.pos = b.pos AND b.recent >= 0 AND (b.recent, b.name) < (:recent, :after)
     ORDER BY b.recent DESC, b.name DESC LIMIT :limit

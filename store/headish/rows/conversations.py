@@ -115,9 +115,8 @@ def record_by_key(connection: Connection, space: int, key: bytes) -> StoredRecor
 BY_KEYS = Query(
     "what is said of named conversations by their keys",
     f"""
-    SELECT c.key, c.data FROM conversation AS c
-    JOIN bookmark AS b ON b.name = c.subject
-    WHERE c.space = :space AND b.space = :space AND c.key IN ({WANTED})
+    SELECT c.key, c.data FROM conversation AS c CROSS JOIN bookmark AS b
+    WHERE b.name = c.subject AND c.space = :space AND b.space = :space AND c.key IN ({WANTED})
     """,
 )
 
@@ -212,7 +211,7 @@ def _settle(connection: Connection, space: int, subject: bytes, moved: Sequence[
 _FIRST = """
     WITH RECURSIVE path(chain, pos) AS (
       SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT)
-      UNION ALL SELECT l.parent_chain, l.parent_pos FROM link AS l, path
+      UNION ALL SELECT l.parent_chain, l.parent_pos FROM path CROSS JOIN link AS l
       WHERE l.space = :space AND l.chain = path.chain AND l.ordinal = 0 AND l.parent_chain < path.chain
     ),
     places AS (
@@ -234,13 +233,13 @@ _OF_FIRST = "FROM first LEFT JOIN turn AS t ON t.space = :space AND t.chain = fi
 _TAKE_OVER = f"""{_FIRST},
     versions(id, supersedes, seq) AS (
       SELECT t.id, t.supersedes, t.seq {_OF_FIRST}
-      UNION SELECT o.id, o.supersedes, o.seq FROM turn AS o, versions
+      UNION SELECT o.id, o.supersedes, o.seq FROM versions CROSS JOIN turn AS o
       WHERE o.space = :space AND o.id = versions.supersedes
     )
     UPDATE conversation SET subject = :name
     WHERE conversation.space = :space AND conversation.subject = (
         SELECT said.subject FROM versions
-        JOIN conversation AS said ON said.space = :space AND said.subject = CAST(versions.id AS %s)
+        CROSS JOIN conversation AS said WHERE said.space = :space AND said.subject = CAST(versions.id AS %s)
         ORDER BY versions.seq DESC LIMIT 1
       )
       AND NOT EXISTS (SELECT 1 FROM conversation AS taken WHERE taken.space = :space AND taken.subject = :name)
@@ -271,8 +270,8 @@ def find_first(connection: Connection, space: int, place: Place) -> First | None
 _GROWN = """
     WITH RECURSIVE grown(chain, low) AS (
       SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT)
-      UNION SELECT l.chain, 0 FROM grown
-      JOIN link AS l ON l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low
+      UNION SELECT l.chain, 0 FROM grown CROSS JOIN link AS l
+      WHERE l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low
     )"""
 NAMES_IN = Query(
     "names in what grew from a turn",

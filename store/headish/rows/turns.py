@@ -182,8 +182,8 @@ AT_DIGEST = Query(
     "places of turns by digests",
     f"""
     WITH wanted AS ({_WANTED_DIGESTS})
-    SELECT other.digest, other.seq, other.chain, other.pos FROM wanted
-    JOIN turn AS other ON other.space = :space AND substr(other.digest, 1, 8) = substr(wanted.digest, 1, 8)
+    SELECT other.digest, other.seq, other.chain, other.pos FROM wanted CROSS JOIN turn AS other
+    WHERE other.space = :space AND substr(other.digest, 1, 8) = substr(wanted.digest, 1, 8)
       AND other.digest = wanted.digest
     """,
 )

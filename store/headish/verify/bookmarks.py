@@ -71,9 +71,9 @@ CARRIED = Query(
 LOGGED_CARRIED = Query(
     "how often the logs say that turns moved each name",
     """
-    SELECT t.head, count(*) FROM bookmark_log AS m
-    JOIN turn AS t ON t.space = :space AND t.chain = m.chain AND t.pos = m.pos
-    WHERE m.space = :space AND m.change IS NULL AND t.head IS NOT NULL GROUP BY t.head
+    SELECT t.head, count(*) FROM bookmark_log AS m CROSS JOIN turn AS t
+    WHERE t.space = :space AND t.chain = m.chain AND t.pos = m.pos
+      AND m.space = :space AND m.change IS NULL AND t.head IS NOT NULL GROUP BY t.head
     """,
 )
 

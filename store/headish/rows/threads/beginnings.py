@@ -17,12 +17,14 @@ NAMELESS = Query(
     -- What leads to a chain, for as long as it is system turns. A parent's chain has a lower number.
     back(start, chain, pos, role) AS (
       SELECT s.chain, l.parent_chain, l.parent_pos, o.role FROM spoken AS s
-      JOIN link AS l ON l.space = :space AND l.chain = s.chain AND l.ordinal = 0 AND l.parent_chain < s.chain
-      JOIN turn AS o ON o.space = :space AND o.chain = l.parent_chain AND o.pos = l.parent_pos
+      CROSS JOIN link AS l CROSS JOIN turn AS o
+      WHERE l.space = :space AND l.chain = s.chain AND l.ordinal = 0 AND l.parent_chain < s.chain
+        AND o.space = :space AND o.chain = l.parent_chain AND o.pos = l.parent_pos
       UNION ALL SELECT back.start, l.parent_chain, l.parent_pos, o.role FROM back
-      JOIN link AS l ON l.space = :space AND l.chain = back.chain AND l.ordinal = 0 AND l.parent_chain < back.chain
-      JOIN turn AS o ON o.space = :space AND o.chain = l.parent_chain AND o.pos = l.parent_pos
-      WHERE back.role = 'system' OR back.role = 'developer'
+      CROSS JOIN link AS l CROSS JOIN turn AS o
+      WHERE l.space = :space AND l.chain = back.chain AND l.ordinal = 0 AND l.parent_chain < back.chain
+        AND o.space = :space AND o.chain = l.parent_chain AND o.pos = l.parent_pos
+        AND (back.role = 'system' OR back.role = 'developer')
     ),
     goes_on(start) AS (
       SELECT DISTINCT back.start FROM back WHERE EXISTS (
@@ -41,8 +43,8 @@ NAMELESS = Query(
     ),
     before(start, chain, pos) AS (
       SELECT traced.chain, older_chain, older_pos - 1 FROM traced WHERE older_chain IS NOT NULL
-      UNION ALL SELECT before.start, l.parent_chain, l.parent_pos FROM before
-      JOIN link AS l ON l.space = :space AND l.chain = before.chain AND l.ordinal = 0 AND l.parent_chain < before.chain
+      UNION ALL SELECT before.start, l.parent_chain, l.parent_pos FROM before CROSS JOIN link AS l
+      WHERE l.space = :space AND l.chain = before.chain AND l.ordinal = 0 AND l.parent_chain < before.chain
     ),
     inside(start) AS (
       SELECT DISTINCT before.start FROM before WHERE EXISTS (
@@ -69,7 +71,7 @@ NAMELESS = Query(
     ),
     named(start) AS (
       SELECT DISTINCT grown.start FROM placed
-      JOIN grown ON grown.chain = placed.chain AND grown.low <= placed.pos
+      CROSS JOIN grown WHERE grown.chain = placed.chain AND grown.low <= placed.pos
     ),
     page(chain, pos) AS (
       SELECT begins.chain, begins.pos FROM begins LEFT JOIN named ON named.start = begins.chain
@@ -79,7 +81,7 @@ NAMELESS = Query(
       SELECT page.chain, page.pos, grown.chain, min(grown.low), (
         SELECT max(o.pos) FROM turn AS o WHERE o.space = :space AND o.chain = grown.chain
       )
-      FROM page JOIN grown ON grown.start = page.chain GROUP BY page.chain, page.pos, grown.chain
+      FROM page CROSS JOIN grown WHERE grown.start = page.chain GROUP BY page.chain, page.pos, grown.chain
     ),
     sums(start, begun, newest, turns, branches) AS (
       SELECT ends.start, ends.begun, max(ends.chain), sum(ends.pos - ends.low + 1), sum(CASE WHEN EXISTS (

@@ -91,8 +91,8 @@ NAMED = Query(
     -- Back along first parents: how far into each chain.
     path(name, chain, pos) AS (
       SELECT name, chain, pos FROM page
-      UNION ALL SELECT path.name, l.parent_chain, l.parent_pos FROM path
-      JOIN link AS l ON l.space = :space AND l.chain = path.chain AND l.ordinal = 0 AND l.parent_chain < path.chain
+      UNION ALL SELECT path.name, l.parent_chain, l.parent_pos FROM path CROSS JOIN link AS l
+      WHERE l.space = :space AND l.chain = path.chain AND l.ordinal = 0 AND l.parent_chain < path.chain
     ),
     -- The lowest chain in which the user spoke; a parent's chain has a lower number. For a semi-join, a server may read
     -- the whole space; a sub-select stops at the first turn.

@@ -64,11 +64,11 @@ def rows_at(
 
 TREE = """up(chain) AS (
       SELECT CAST(:chain AS BIGINT)
-      UNION SELECT l.parent_chain FROM link AS l, up WHERE l.space = :space AND l.chain = up.chain
+      UNION SELECT l.parent_chain FROM up CROSS JOIN link AS l WHERE l.space = :space AND l.chain = up.chain
     ),
     down(chain) AS (
       SELECT chain FROM up
-      UNION SELECT l.chain FROM link AS l, down WHERE l.space = :space AND l.parent_chain = down.chain
+      UNION SELECT l.chain FROM down CROSS JOIN link AS l WHERE l.space = :space AND l.parent_chain = down.chain
     )"""
 """The chains of a tree: ``up`` to the roots, then ``down`` to everything that grew from them."""
 
@@ -227,8 +227,8 @@ _GROWN_CHAINS = """
     WITH RECURSIVE seeds(chain, pos) AS (%s),
     grown(from_chain, from_pos, chain, low) AS (
       SELECT chain, pos, chain, pos FROM seeds
-      UNION SELECT grown.from_chain, grown.from_pos, l.chain, 0 FROM grown
-      JOIN link AS l ON l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low
+      UNION SELECT grown.from_chain, grown.from_pos, l.chain, 0 FROM grown CROSS JOIN link AS l
+      WHERE l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low
     )
     SELECT from_chain, from_pos, chain, low FROM grown LIMIT :limit
 """

@@ -149,8 +149,9 @@ def seals_of_range(connection: Connection, space: int, segment: Segment) -> list
 LAST_IDS = Query(
     "ids of the last turns of a chain in which a name ends, and what was erased of them",
     """
-    SELECT t.id, t.erased FROM bookmark AS b JOIN turn AS t ON t.space = :space AND t.chain = b.chain
-    WHERE b.space = :space AND b.name = :name AND t.pos BETWEEN b.pos - :before AND b.pos ORDER BY t.pos
+    SELECT t.id, t.erased FROM bookmark AS b CROSS JOIN turn AS t
+    WHERE t.space = :space AND t.chain = b.chain AND b.space = :space AND b.name = :name
+      AND t.pos BETWEEN b.pos - :before AND b.pos ORDER BY t.pos
     """,
 )
 

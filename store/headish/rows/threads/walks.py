@@ -58,13 +58,15 @@ PLACED = f"{WALKED}, t.chain, t.pos"
 
 REACH = """reach(chain, pos) AS (
       SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT)
-      UNION SELECT l.parent_chain, l.parent_pos FROM link AS l, reach WHERE l.space = :space AND l.chain = reach.chain
+      UNION SELECT l.parent_chain, l.parent_pos FROM reach CROSS JOIN link AS l
+      WHERE l.space = :space AND l.chain = reach.chain
     )"""
 
 # ``reach`` of several ends at once. UNION keeps each place once, even if many ends lead to it.
 REACH_OF_SEVERAL = """places AS MATERIALIZED (%s), reach(chain, pos) AS (
       SELECT chain, pos FROM places
-      UNION SELECT l.parent_chain, l.parent_pos FROM link AS l, reach WHERE l.space = :space AND l.chain = reach.chain
+      UNION SELECT l.parent_chain, l.parent_pos FROM reach CROSS JOIN link AS l
+      WHERE l.space = :space AND l.chain = reach.chain
     )"""
 
 TOP = "top AS (SELECT chain, max(pos) AS pos FROM reach GROUP BY chain)"
@@ -99,9 +101,9 @@ FIRST_PARENTS = Query(
     WITH RECURSIVE path(n, chain, parent_chain, parent_pos) AS (
       SELECT 1, l.chain, l.parent_chain, l.parent_pos FROM link AS l
       WHERE l.space = :space AND l.chain = :chain AND l.ordinal = 0
-      UNION ALL SELECT path.n + 1, l.chain, l.parent_chain, l.parent_pos FROM path
-      JOIN link AS l ON l.space = :space AND l.chain = path.parent_chain AND l.ordinal = 0
-      WHERE path.n < :limit AND path.parent_chain < path.chain
+      UNION ALL SELECT path.n + 1, l.chain, l.parent_chain, l.parent_pos FROM path CROSS JOIN link AS l
+      WHERE l.space = :space AND l.chain = path.parent_chain AND l.ordinal = 0
+        AND path.n < :limit AND path.parent_chain < path.chain
     )
     SELECT parent_chain, parent_pos FROM path ORDER BY n
     """,

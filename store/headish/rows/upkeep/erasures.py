@@ -162,8 +162,8 @@ _GROWN_LIVING = """
     WITH RECURSIVE wanted AS (%s),
     grown(from_chain, from_pos, chain, low) AS (
       SELECT chain, pos, chain, pos FROM wanted
-      UNION SELECT grown.from_chain, grown.from_pos, l.chain, 0 FROM grown
-      JOIN link AS l ON l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low
+      UNION SELECT grown.from_chain, grown.from_pos, l.chain, 0 FROM grown CROSS JOIN link AS l
+      WHERE l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low
     ),
     living(chain, pos) AS (
       SELECT grown.from_chain, grown.from_pos FROM grown

@@ -190,11 +190,11 @@ LARGE = Query(
     f"""
     WITH w AS MATERIALIZED (
       SELECT t.seq, p.hash, sum(p.size) OVER (ORDER BY t.seq * :way) - p.size AS before
-      FROM turn AS t JOIN payload AS p ON p.space = :space AND p.hash = t.hash
-      WHERE t.space = :space AND t.seq IN ({WANTED}) AND t.erased IS NULL
+      FROM turn AS t CROSS JOIN payload AS p
+      WHERE p.space = :space AND p.hash = t.hash AND t.space = :space AND t.seq IN ({WANTED}) AND t.erased IS NULL
     )
-    SELECT w.seq, p.data FROM w JOIN payload AS p ON p.space = :space AND p.hash = w.hash
-    WHERE w.before < :room OR w.seq = :first
+    SELECT w.seq, p.data FROM w CROSS JOIN payload AS p
+    WHERE p.space = :space AND p.hash = w.hash AND (w.before < :room OR w.seq = :first)
     """,
 )
 
