@@ -96,3 +96,12 @@ def test_counting_makes_no_space(tmp_path: Any) -> None:
     done = command("--space", "new", "import", str(file), "--dry-run")
     assert "new, not stored: 1 turn" in done.err
     assert "new" not in command("spaces", "list").out
+
+
+def test_a_store_that_is_read_only_counts_too(tmp_path: Any) -> None:
+    file = tmp_path / "one.jsonl"
+    file.write_bytes(as_file([line("one", 0, None, "said")]).getvalue())
+    command = Command(str(tmp_path / "ours.db"))
+    command("add", "Hi")
+    assert "new, not stored: 1 turn" in command("--read-only", "import", str(file), "--dry-run").err
+    assert "without --read-only" in command.fails("--read-only", "import", str(file))

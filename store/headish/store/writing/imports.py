@@ -87,7 +87,8 @@ def import_file(
     Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; BrokenExtension for a reader of
     another package that does not work; InvalidArgument for a ``bookmark`` of trees, which are named by their own ids.
     """
-    space._check_writable()
+    if not dry_run:
+        space._check_writable()
     _refuse_own(space, source)
     if is_address(source):
         return _import_server(
