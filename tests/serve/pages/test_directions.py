@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from support.chrome import needs_chromedriver
@@ -114,3 +116,13 @@ def test_titles_begin_on_their_own_side_and_words_in_a_sentence_keep_their_order
     assert looking.text(".filters summary") == "Filter: tag אין!, model x‹U+202E›y"
     looking.open(f"/erase/{turn}")
     assert sides(looking, ".plain bdi") == ["right"]
+
+
+def test_names_beside_each_other_in_a_page_that_is_one_file_keep_their_order(looking: Looking, tmp_path: Path) -> None:
+    turn = looking.store.add_turn("?", bookmark="ראשון")
+    looking.store.bookmarks.set("שני", turn.id)
+    (tmp_path / "page.html").write_text(looking.store.render("שני", branches=True), "utf-8")
+    looking.driver.get((tmp_path / "page.html").as_uri())
+    names = looking.driver.find_elements("css selector", ".name")
+    assert [each.text for each in sorted(names, key=lambda each: each.rect["x"])] == [each.text for each in names]
+    assert len(names) == 2
