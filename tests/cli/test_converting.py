@@ -43,6 +43,15 @@ class TestConvert:
                 CHAT.splitlines()[1] + "\n", ""
             )
 
+    def test_the_messages_of_an_api_are_read_without_the_object_around_them(self, headish: Command, file: str) -> None:
+        for api, key in {"chat": "messages", "responses": "input", "anthropic": "messages"}.items():
+            body = headish("convert", file, "--to", api, "--drop", "thinking").json
+            whole, alone = (json.dumps(given) for given in (body, body[key]))
+            read = [headish("convert", "-", "--from", api, "--to", "2.2", stdin=given).out for given in (whole, alone)]
+            assert read[0] == read[1]
+        told = headish.fails("convert", "-", "--from", "chat", "--to", "2.2", stdin="[1]")
+        assert "must be a list of objects" in told
+
     def test_the_interchange_comes_and_goes(self, headish: Command, file: str) -> None:
         body = headish("convert", file, "--to", "interchange").out
         assert json.loads(body)["messages"][1]["thinking"] == "Look it up."

@@ -96,10 +96,14 @@ def read_bytes(file: str) -> bytes:
 def read_transcript(data: bytes, source: str | None, settings: Mapping[str, Any]) -> tuple[Transcript, str | None]:
     """Parse a transcript. Return it with the format whose model it is; None for the neutral model itself."""
     from headish.content import strictjson
+    from headish.imports.readers.api import LISTS
     from headish.transcripts import detect, parse
 
     if source in JSON_FORMS:
-        return _readers()[source](strictjson.decode(data, "the file")), JSON_FORMS[source]
+        value = strictjson.decode(data, "the file")
+        # The messages alone, as `import` reads them, too.
+        body = {LISTS[source]: value} if source in LISTS and isinstance(value, list) else value
+        return _readers()[source](body), JSON_FORMS[source]
     # A text that begins inside a header lacks the tokens by which a format is detected.
     name = source or ("2.2" if settings["start_role"] else detect(data))
     transcript = parse(data, name, **settings)

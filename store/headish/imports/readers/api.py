@@ -16,7 +16,8 @@ API_READERS: dict[str, Callable[[Any], Transcript]] = {
     "chat": from_chat, "responses": from_responses, "anthropic": from_anthropic,
 }  # fmt: skip
 """Each API's reader. The turns are those of ``Store.record``: no format is stored with them."""
-_LISTS = {"chat": "messages", "responses": "input", "anthropic": "messages"}
+LISTS = {"chat": "messages", "responses": "input", "anthropic": "messages"}
+"""The key of the list of messages in the body of each API."""
 _MANY = "openai-finetune"
 
 
@@ -61,10 +62,10 @@ def _as_body(value: Any, name: str, format: str) -> Any:
     if not isinstance(value, list):
         return value
     if value and all(_is_said(each, format) for each in value):
-        return {_LISTS[format]: value}
+        return {LISTS[format]: value}
     if len(value) == 1 and isinstance(value[0], dict):
         return value[0]
-    expected = f"expected is one conversation: a list of messages, or an object with `{_LISTS[format]}`"
+    expected = f"expected is one conversation: a list of messages, or an object with `{LISTS[format]}`"
     raise InvalidImport(name, None, f"it is {_described(value)}; {expected}{_way_out(value)}")
 
 
