@@ -190,6 +190,12 @@ class TestUnknownNames:
         talked("ptr", "set", "local", "openai/m")
         assert talked.fails("ptr", verb, "locla").endswith("; did you mean 'local'?")
 
+    @pytest.mark.parametrize("line", ["tools rm flies", "tools get flies", "pull bxo", "remote remove bxo"])
+    def test_verbs_of_servers_and_remotes_say_what_may_have_been_meant(self, line: str, talked: Command) -> None:
+        talked("tools", "set", "files", "-", stdin='[{"name": "read"}]')
+        talked("remote", "add", "box", talked.target + ".other")
+        assert talked.fails(*line.split()).endswith(f"; did you mean {'files' if 'tools' in line else 'box'!r}?")
+
     def test_a_turn_that_continues_a_handle_says_whom(self, talked: Command) -> None:
         handle = talked("log", "bridges~1", "-n", "1").out.split()[0]
         assert f"{handle} is 0" in talked("add", "x", "-c", handle).err

@@ -29,9 +29,12 @@ class UnknownPointer(InputError, KeyError):
 class UnknownServer(InputError, KeyError):
     """The tools of this server are not stored."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, hint: str = "") -> None:
         self.server = server
-        super().__init__(f"no tools are stored for the server {server!r}: 'headish tools set {server} FILE' adds them")
+        more = f"; {hint}" if hint else ""
+        super().__init__(
+            f"no tools are stored for the server {server!r}: 'headish tools set {server} FILE' adds them{more}"
+        )
 
 
 class UnknownStream(InputError):

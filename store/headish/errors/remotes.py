@@ -64,9 +64,10 @@ class SecretsFound(InputError):
 class UnknownRemote(InputError, KeyError):
     """No remote of that name."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, hint: str = "") -> None:
         self.name = name
-        super().__init__(f"there is no remote {name!r}: 'headish remote add' names one")
+        more = f"; {hint}" if hint else ""
+        super().__init__(f"there is no remote {name!r}: 'headish remote add' names one{more}")
 
 
 class RemoteTaken(InputError):

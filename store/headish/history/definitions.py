@@ -40,16 +40,25 @@ def find_pointer(connection: Connection, space: int, name: bytes) -> Pointer:
 
 def unknown_pointer(connection: Connection, space: int, name: bytes) -> UnknownPointer:
     """The error for a name that is not a provider pointer, with the names that may have been meant."""
-    names = (stored_name(each[0]) for each in list_definitions(connection, space, POINTER))
-    return UnknownPointer(stored_name(name), did_you_mean(stored_name(name), islice(names, NAMES_COMPARED)))
+    return UnknownPointer(stored_name(name), _similar(connection, space, POINTER, name))
+
+
+def _similar(connection: Connection, space: int, kind: str, name: bytes) -> str:
+    names = (stored_name(each[0]) for each in list_definitions(connection, space, kind))
+    return did_you_mean(stored_name(name), islice(names, NAMES_COMPARED))
 
 
 def find_tools(connection: Connection, space: int, server: bytes) -> ToolList:
     """The tools of a server, as they were stored. Raises: UnknownServer, CorruptRecord."""
     row = find_definition(connection, space, TOOLS, server)
     if row is None:
-        raise UnknownServer(stored_name(server))
+        raise unknown_server(connection, space, server)
     return read_tool_list(row)
+
+
+def unknown_server(connection: Connection, space: int, server: bytes) -> UnknownServer:
+    """The error for a server whose tools are not stored, with those that may have been meant."""
+    return UnknownServer(stored_name(server), _similar(connection, space, TOOLS, server))
 
 
 def tools_served(connection: Connection, space: int, servers: Any) -> list[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.database.query import Connection
-from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote
+from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote, did_you_mean
 from headish.remotes.keys import KeyPair, RemoteKey, is_allowed, load_keys, recipient_of
 from headish.remotes.kinds import is_database, is_http, is_live, is_server
 from headish.rows.elsewhere.remotes import StoredRemote, list_remotes, write_remote
@@ -157,9 +157,10 @@ def read_remotes(connection: Connection, space: int) -> list[OpenRemote]:
 def read_remote(connection: Connection, space: int, name: str) -> OpenRemote:
     """The remote of a name. Raises: UnknownRemote, InvalidName, CorruptRecord."""
     encoded = check_name(name, "remote")
-    stored = next((each for each in list_remotes(connection, space) if each.name == encoded), None)
+    listed = list_remotes(connection, space)
+    stored = next((each for each in listed if each.name == encoded), None)
     if stored is None:
-        raise UnknownRemote(name)
+        raise UnknownRemote(name, did_you_mean(name, (stored_name(each.name) for each in listed)))
     return _opened(stored)
 
 

@@ -10,8 +10,8 @@ from headish.content import strictjson
 from headish.content.hashes import hash_payload
 from headish.content.secrecy.finding import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, InvalidContent, InvalidName, TooLarge, UnknownServer
-from headish.history.definitions import ToolList, find_tools, read_tool_list
+from headish.errors import InvalidArgument, InvalidContent, InvalidName, TooLarge
+from headish.history.definitions import ToolList, find_tools, read_tool_list, unknown_server
 from headish.providers.shared.tools import SEPARATOR, read_tools
 from headish.rows.definitions import TOOLS, list_definitions
 from headish.store.asking.pointers import define
@@ -65,8 +65,9 @@ class Tools(SpacePart, Mapping[str, ToolList]):
 
     def remove(self, server: str) -> None:
         """Forget the tools of a server; their history stays. Raises: UnknownServer."""
-        if not define(self._space, TOOLS, _check_server(server), None):
-            raise UnknownServer(server)
+        encoded = _check_server(server)
+        if not define(self._space, TOOLS, encoded, None):
+            raise self._space._read_by(unknown_server, encoded)
 
 
 def _listed(tools: Any) -> builtins.list[Mapping[str, Any]]:
