@@ -69,6 +69,7 @@ def _markdown() -> MarkdownIt:
     renderer.add_render_rule("link_open", _open_link)
     renderer.add_render_rule("fence", _write_fence)
     renderer.core.ruler.push("directions", _set_directions)
+    renderer.core.ruler.push("alignments", _align_cells)
     return renderer
 
 
@@ -81,6 +82,14 @@ def _set_directions(state: StateCore) -> None:
         for each in (token, *(token.children or ())):
             if each.type in _CODE:
                 each.attrSet("dir", "ltr")
+
+
+def _align_cells(state: StateCore) -> None:
+    """Say by a class how the cells of a table are aligned: the policy of a page allows no style of an element."""
+    for token in state.tokens:
+        style = token.attrs.pop("style", None)
+        if style is not None:
+            token.attrSet("class", str(style).removeprefix("text-align:"))
 
 
 def _write_fence(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:

@@ -70,6 +70,17 @@ def test_each_paragraph_of_a_message_begins_on_the_side_of_its_own_script(lookin
     assert looking.driver.execute_script(f"{drawn} return p.getBoundingClientRect().right - c.right < 2")
 
 
+def test_items_and_cells_begin_at_the_marks_of_their_list_and_columns_are_aligned_as_they_say(looking: Looking) -> None:
+    table = "| שם | a | b | c |\n|---|:---|:---:|---:|\n| one | א | two | ב |"
+    looking.store.add_turn(f"1. ראשון\n2. second\n\nAnd\n\n- first\n- שני\n\n{table}", bookmark="aligned")
+    looking.open("/c/aligned")
+    aligned = "return [...document.querySelectorAll(arguments[0])].map((each) => getComputedStyle(each).textAlign)"
+    items, cells = (looking.driver.execute_script(aligned, f".text {each}") for each in ("li", "td"))
+    assert items == ["right", "right", "left", "left"]
+    assert cells == ["right", "left", "center", "right"]
+    assert looking.reports() == []
+
+
 def test_each_line_of_a_comparison_begins_on_the_side_of_its_own_script(looking: Looking) -> None:
     looking.store.add_turn("The answer:\n\nרשימה קצרה!", bookmark="one-side")
     looking.store.add_turn("The answer:\n\nרשימה ארוכה!", bookmark="other-side")
