@@ -40,8 +40,9 @@ def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> 
     for portion in in_portions(hashes):
         hashed = {f"{name}_hash": hashes[key] for name, key in portion.items()}
         rows += connection.rows(BY_KEYS, space=space, **portion, **hashed)
-    key_of = {each: key for key, hash in hashes.items() for each in (key, hash)} if rows else {}
-    return {key_of[bytes(turn.key)]: turn for turn in read_turns(rows) if turn.key is not None}
+    found = {bytes(turn.key): turn for turn in read_turns(rows) if turn.key is not None}
+    # Of two that were looked up, one may be the hash of the other.
+    return {key: found[each] for key, hash in hashes.items() for each in (hash, key) if each in found} if found else {}
 
 
 # No ORDER BY: to save the sort, SQLite would read the whole space in the order of its commit numbers.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from headish.errors import RemoteRefused, UnknownErasure
 from headish.rows.elsewhere.notices import all_notices
 from headish.syncing import erasures
 from support.ends import Ends, pull, sync
+from support.machines import Machine
 
 
 class TestErasures:
@@ -168,3 +170,29 @@ class TestErasures:
         monkeypatch.setattr(SQLiteBackend, "scrub", lambda self: rewritten.append(self.target) or scrub(self))
         pull(ends)
         assert box._backend.target not in rewritten
+
+
+@pytest.mark.parametrize("first", ["desk", "laptop"])
+@pytest.mark.parametrize("erases", [("box",), ("desk", "box"), ("box", "laptop"), ("desk", "laptop", "box")])
+def test_twins_with_one_key_are_erased_with_their_meta_and_come(
+    erases: tuple[str, ...], first: str, machine: Callable[..., Machine], tmp_path: Path
+) -> None:
+    """Three stores have imported the same message. Each has its key, or the hash that an erasure leaves of it."""
+    desk, laptop, box = (machine(name) for name in ("desk", "laptop", "box"))
+    turns = {each.name: each.store.add_turn("imported", key="s:1") for each in (desk, laptop, box)}
+    for each in (desk, laptop, box):
+        if each.name in erases:
+            each.store.erase(turns[each.name].id, reason="r", meta=True)
+    for each in (desk, laptop):
+        each.add(str(tmp_path / "box.db"))
+        each.set(erasures="apply", trust=True)
+    both = (desk, laptop) if first == "desk" else (laptop, desk)
+    for each in (*both, desk):
+        each.sync()
+    box.store.erase(turns["laptop"].id, reason="r", meta=True)
+    for each in (*both, *both):
+        each.sync()
+    for each in (desk, laptop, box):
+        assert {turn.id for turn in each.store.turns()} == {turn.id for turn in turns.values()}
+        assert each.store.verify().problems == ()
+        assert each.store.get(turns["laptop"].id).erased is not None

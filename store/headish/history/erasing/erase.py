@@ -16,6 +16,7 @@ from headish.history.erasing.places import forget_turns
 from headish.history.erasing.repeating import TITLE, repeats_of, take_records, take_titles, turns_of_repeats
 from headish.history.reading.decode import read_mapping
 from headish.history.tombstones import ErasureGrounds, as_erased, begin_receipt
+from headish.rows.keys import turns_by_keys
 from headish.rows.signatures import forget_signatures
 from headish.rows.spaces import space_numbers
 from headish.rows.streams import open_streams
@@ -119,7 +120,7 @@ def erase(
     begun, before = begin_receipt(connection, space, wish.scope, said, mint)
     # Before the turns are emptied: the search index finds the words to remove by reading the payloads.
     forget_turns(connection, space, [each.turn.id for each in planned.turns])
-    emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in planned.turns]
+    emptied = _keys_after(connection, space, [each.turn for each in planned.turns], wish.meta)
     empty_turns(connection, space, begun.number, emptied, meta=wish.meta)
     if wish.meta:
         forget_signatures(connection, space, [each.turn.id for each in planned.turns])
@@ -146,9 +147,15 @@ def erase(
     return planned.found, receipt
 
 
-def _key_of(turn: StoredTurn, meta: bool) -> bytes | None:
-    """The key after the erasure: its hash if the meta is erased, so that an import still recognises the turn."""
-    return hash_key(turn.key) if meta and turn.key is not None else turn.key
+def _keys_after(
+    connection: Connection, space: int, turns: Sequence[StoredTurn], meta: bool
+) -> list[tuple[StoredTurn, bytes | None]]:
+    """The turns with their keys after the erasure: hashes if the meta is erased, so that an import still recognises the
+    turns. A hash that another turn has is left out, as keys are (rule R45, shadowed keys)."""
+    hashes = {each.key: hash_key(each.key) for each in turns if each.key is not None} if meta else {}
+    taken = turns_by_keys(connection, space, hashes.values())
+    keys: dict[bytes | None, bytes | None] = {key: None if hash in taken else hash for key, hash in hashes.items()}
+    return [(each, keys.get(each.key, each.key)) for each in turns]
 
 
 def _new_bars(connection: Connection, space: int, chosen: Chosen) -> dict[bytes, int]:

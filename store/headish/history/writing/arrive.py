@@ -143,21 +143,26 @@ class _Page:
         is_whole = not (barred or self._sender.erased or None in new.payloads)
         if not is_whole:
             self._check_erased(new, rows)
-        # After the proof, because the seal covers the key that is left out now.
+        erased = {} if is_whole else self._find_erased(new, barred)
+        for at, why in erased.items():
+            rows.put(at, self._without(new.record(at), rows.turn(at), why))
+        # After the proof, because the seal covers the key that is left out now; after ``_without``, which hashes keys;
+        # and before the receipts, which cover what is left.
         self._shadow(rows)
-        return rows, new.payloads if is_whole else self._erase(new, rows, barred)
+        for at, why in erased.items():
+            rows.put(at, self._tombstones.take(rows.turn(at), why))
+        return rows, [None if at in erased else each for at, each in enumerate(new.payloads)]
 
-    def _erase(self, new: TurnColumns, rows: TurnRows, barred: Mapping[bytes, int]) -> list[bytes | None]:
-        """Make tombstones of the rows that are erased. Returns the payloads that are left."""
-        payloads = [*new.payloads]
+    def _find_erased(self, new: TurnColumns, barred: Mapping[bytes, int]) -> dict[int, Erasing]:
+        """The turns that are stored without payload, by their index on the page, and why."""
+        erased: dict[int, Erasing] = {}
         for at in range(len(new)):
             record = new.record(at)
             claimed = record.erased or self._sender.erased.get(record.id)
-            erased: Erasing | None = barred.get(record.hash) if claimed is None else claimed
-            if erased is not None:
-                rows.put(at, self._tombstones.take(self._without(record, rows.turn(at), erased), erased))
-                payloads[at] = None
-        return payloads
+            why: Erasing | None = barred.get(record.hash) if claimed is None else claimed
+            if why is not None:
+                erased[at] = why
+        return erased
 
     def _without(self, record: TurnRecord, stored: StoredTurn, erased: Erasing) -> StoredTurn:
         """Remove from a turn that arrived whole what the erasure removed from it."""
