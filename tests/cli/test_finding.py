@@ -191,7 +191,10 @@ class TestUnknownNames:
         assert talked.fails("ptr", verb, "locla").endswith("; did you mean 'local'?")
 
     @pytest.mark.parametrize("line", ["tools rm flies", "tools get flies", "pull bxo", "remote remove bxo"])
-    def test_verbs_of_servers_and_remotes_say_what_may_have_been_meant(self, line: str, talked: Command) -> None:
+    def test_verbs_of_servers_and_remotes_say_what_may_have_been_meant(
+        self, line: str, talked: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
         talked("tools", "set", "files", "-", stdin='[{"name": "read"}]')
         talked("remote", "add", "box", talked.target + ".other")
         assert talked.fails(*line.split()).endswith(f"; did you mean {'files' if 'tools' in line else 'box'!r}?")

@@ -106,7 +106,10 @@ def test_the_name_of_a_file_without_quotes_stays_as_it_was_typed(
     assert f"cannot import {name}:" in headish.fails("import", name)
 
 
-def test_a_database_of_headish_is_not_imported_and_the_error_names_commands(talk: Command, tmp_path: Path) -> None:
+def test_a_database_of_headish_is_not_imported_and_the_error_names_commands(
+    talk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
     own = str(tmp_path / "own.headish")
     Command(own)("add", "Hi", "-b", "brought")
     said = talk.fails("import", own)
