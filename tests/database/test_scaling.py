@@ -26,6 +26,8 @@ OPERATIONS: dict[str, Callable[[Store, dict[str, Turn]], object]] = {
     "log": lambda store, grown: store.log("main"),
     "tree": lambda store, grown: store.tree("main"),
     "children": lambda store, grown: store.children(grown["q?"].id),
+    "names": lambda store, grown: store.bookmarks.at([grown["end"].id]),
+    "names in a transaction": lambda store, grown: store.read(lambda read: read.names_at(grown["b"].id)),
     "abbreviate": lambda store, grown: store.abbreviate([grown["a"].id]),
     "turns after": lambda store, grown: next(store.turns(after="@"), None),
     "append": lambda store, grown: store.add_turn("new", continues="main"),
@@ -63,7 +65,8 @@ def follow_a_move(store: Store, grown: dict[str, Turn]) -> list[object]:
 
 
 def steps_among(others: int, operation: str) -> int:
-    """The steps of an operation on a small thread, in a store that holds others, half stored before and half after."""
+    """The steps of an operation on a small thread, in a store that holds others, forks and names, half stored before it
+    and half after."""
     with Store.open(":memory:") as store:
         store.add_turns(
             {"content": f"other {index}", "inherited": {"t": index}, "key": f"other {index}"}
@@ -72,6 +75,10 @@ def steps_among(others: int, operation: str) -> int:
         grown = grow(store, DRAWING)
         store.bookmarks.set("main", grown["end"].id)
         store.add_turns({"content": f"long {index}", "respond": index > 0} for index in range(others // 2))
+        forked = store.get("@").id
+        store.add_turns({"content": f"fork {index}", "continues": forked} for index in range(others // 4))
+        for index in range(others // 20):
+            store.bookmarks.set(f"name-{index}", forked)
         OPERATIONS[operation](store, grown)  # the first call compiles and prepares
         with counted_steps(store) as steps:
             OPERATIONS[operation](store, grown)

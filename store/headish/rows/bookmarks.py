@@ -81,7 +81,8 @@ def find_bookmarks(connection: Connection, space: int, names: Collection[bytes])
 FIND_AT = Query(
     "find bookmarks at a place",
     """
-    SELECT name FROM bookmark WHERE space = :space AND chain = :chain AND pos = :pos AND own = 0
+    SELECT name FROM bookmark INDEXED BY bookmark_place
+    WHERE space = :space AND chain = :chain AND pos = :pos AND own = 0
     UNION ALL SELECT name FROM bookmark
     WHERE space = :space AND name = :head AND chain = :chain AND pos = :pos AND own = 1 ORDER BY name LIMIT :limit
     """,
