@@ -85,7 +85,8 @@ class ShownTurn(Struct, frozen=True):
 def as_shown(part: Part, limit: int) -> tuple[Markup, bool]:
     """The HTML of a part, with its unseen characters shown; and whether it was cut."""
     shown = replace(part, title=show_unseen(part.title), body=show_unseen(part.body[:limit]))
-    return Markup(write_part(shown)), len(part.body) > limit  # noqa: S704 - write_part escapes
+    html = show_unseen(write_part(shown))  # again: Markdown writes a character for its number, such as &#x202e;
+    return Markup(html), len(part.body) > limit  # noqa: S704 - write_part escapes
 
 
 def show_turns(
