@@ -1,7 +1,7 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both set up what they need; a second run skips what is done.
 
 # The Pythons that headish is checked on. One that lies on the path may be a shim that runs nothing: it is tried.
-PYTHONS = 3.11 3.12 3.13
+PYTHONS = 3.11 3.12 3.13 3.14
 INSTALLED = $${PYENV_ROOT:-$$HOME/.pyenv}/versions
 PYTHON ?= $(shell for python in python3 $(foreach version,$(PYTHONS),python$(version) $(INSTALLED)/$(version).*/bin/python3); do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -232,7 +232,7 @@ dist: $(VENV)/.dev .venv-release/.installed
 	version=$$($(BIN)/headish --version | cut -d' ' -f2) && \
 		sed "s/^dynamic = .*/version = \"$$version\"/" pyproject.toml > build/again/pyproject.toml && \
 		.venv-release/bin/cyclonedx-py environment --pyproject build/again/pyproject.toml --output-reproducible \
-		--output-file build/dist/headish-$$version.cdx.json build/bare-$(lastword $(PYTHONS))
+		--output-file build/dist/headish-$$version.cdx.json $$(ls -d build/bare-* | sort -V | tail -n 1)
 	$(BIN)/python tests/wheel/check_contents.py build/dist
 	@ls -l build/dist
 

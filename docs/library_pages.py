@@ -262,7 +262,7 @@ def _annotations(struct: Any) -> dict[str, str]:
     return {
         field.target.id: ast.unparse(field.annotation).strip("'")
         for each in reversed(struct.__mro__)
-        if vars(each).get("__annotations__")
+        if inspect.get_annotations(each)
         for field in cast(ast.ClassDef, _definition_of(each)).body
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
     }

@@ -257,6 +257,8 @@ class Interrupt:
         self._points: dict[CodeType, set[int]] = {}
 
     def __enter__(self) -> None:
+        # 3.12 gives opcodes only if some frame asked for them before ``settrace``.
+        sys._getframe().f_trace_opcodes = True
         sys.settrace(self._enter)
 
     def __exit__(self, *_: object) -> None:
@@ -265,6 +267,7 @@ class Interrupt:
     def _enter(self, frame: FrameType, _event: str, _arg: object) -> Any:
         if frame.f_code.co_filename not in self.FILES:
             return None
+        frame.f_trace = self._step  # first: 3.13 gives no opcodes of a frame that asks for them untraced
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return self._step
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from headish import Database, Store
 from soak.eraser import Eraser
 from soak.writer import Notes, Writer, read_notes
-from support.interrupts import interrupted_calls, interrupting
+from support.interrupts import LOCKS_LEAK, WHY_LOCKS_LEAK, interrupted_calls, interrupting
 from support.media import NoMount, small_disk
 from support.servers import Server, own_server
 
@@ -283,6 +283,8 @@ def interrupt(soak: Soak) -> Round:
     """SIGALRM at random moments of ``add_turn`` and ``get``, whose handler raises."""
     if not hasattr(signal, "setitimer"):
         raise Skipped("no setitimer: run this on a POSIX system")
+    if LOCKS_LEAK:
+        raise Skipped(WHY_LOCKS_LEAK)
     where = soak.either("interrupts")
     with Store.open(where.target, space=where.space) as store, interrupting():
         acknowledged = interrupted_calls(store, soak.interrupts, soak.number())

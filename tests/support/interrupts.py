@@ -9,11 +9,18 @@ import os
 import random
 import signal
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 
 from headish import Store
+
+LOCKS_LEAK = sys.version_info[:2] == (3, 14)
+WHY_LOCKS_LEAK = (
+    "Python 3.14 leaves a lock locked if a signal's handler raises between the lock and the body of its `with` "
+    "(github.com/python/cpython/issues/148874); run this on another Python"
+)
 
 
 class Interrupted(BaseException):
