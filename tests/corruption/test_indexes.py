@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from shutil import copyfile
 
@@ -11,6 +12,7 @@ import pytest
 import sqlalchemy
 
 from headish import Database
+from headish.database.file.upkeep import find_problems
 from headish.database.schema import metadata
 from support.damage.databases import problems_of
 from support.damage.reading import read_all
@@ -74,3 +76,11 @@ def test_an_index_that_disagrees_with_its_table_is_named(path: Path, index: str,
     with Database.open(path) as database:
         read_all(database)
         assert index in " ".join(problem.what for problem in problems_of(database))
+
+
+def test_what_a_writer_adds_meanwhile_is_not_a_miscount(path: Path) -> None:
+    with Database.open(path) as database, closing(sqlite3.connect(path)) as driver:
+        store, numbers = database.store(), count()
+        driver.set_trace_callback(lambda _: store.add_turn("more", bookmark=f"added-{next(numbers)}") and None)
+        assert find_problems(driver) == []
+        assert next(numbers) > 10
