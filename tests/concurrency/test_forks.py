@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pkgutil
+import signal
 import subprocess
 import sys
 import threading
@@ -26,6 +28,7 @@ class Child:
         self._process = os.fork()
         if self._process == 0:
             code = 1
+            signal.alarm(SECONDS)  # a child that hangs ends, and the test fails
             try:
                 work()
                 code = 0
@@ -133,6 +136,33 @@ def test_a_child_of_a_child_and_its_parent_write_on(durable_place: Place) -> Non
 
     work(0)
     assert said(store) == sorted(f"depth {depth}{more}" for depth in range(4) for more in ("", " again"))
+
+
+@pytest.mark.parametrize("part", ["wal.Log", "queue.Queue", "sharing.SharedCommits"])
+def test_a_child_writes_if_another_thread_was_preparing_its_first_write(
+    file_place: FilePlace, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    file_place.open()  # makes the database, so that the next one has not written yet
+    store = file_place.open()
+    parent, begun, forked = os.getpid(), threading.Event(), threading.Event()
+    where = f"headish.database.file.{part}"
+    make = pkgutil.resolve_name(where)
+
+    def slow(*given: object) -> object:
+        if os.getpid() == parent:
+            begun.set()
+            assert forked.wait(SECONDS)
+        return make(*given)
+
+    monkeypatch.setattr(where, slow)
+    writer = threading.Thread(target=lambda: store.add_turn("of the parent"))
+    writer.start()
+    assert begun.wait(SECONDS)
+    child = Child(lambda: store.add_turn("of the child"))
+    forked.set()
+    writer.join(SECONDS)
+    child.end()
+    assert said(store) == ["of the child", "of the parent"]
 
 
 def test_a_fork_waits_for_the_transaction_of_another_thread(file_place: FilePlace) -> None:

@@ -27,7 +27,6 @@ from collections.abc import Mapping
 from datetime import date
 from decimal import Context, Decimal, localcontext
 from fnmatch import translate
-from functools import cached_property
 from json import loads
 from typing import Any, NamedTuple
 
@@ -37,6 +36,7 @@ from msgspec import Struct
 from headish.errors import InvalidArgument, InvalidPrices, shown
 from headish.values.checks.doors import is_path
 from headish.values.checks.files import read_regular
+from headish.values.forking import cached_property
 
 LIMIT_BYTES = 1024 * 1024
 """The largest file of prices."""

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from headish.database.backend import ASKED_READ_ONLY
@@ -26,6 +26,7 @@ from headish.database.pool import AllInUse, Pool
 from headish.database.query import SQLITE, Connection, Query, SchemaConnection
 from headish.database.revisions import NEVER_COPIED
 from headish.errors import DatabaseError, DatabaseReplaced, DatabaseUnavailable, NotADatabase, NotIsolated, ReadOnly
+from headish.values.forking import cached_property
 
 if TYPE_CHECKING:
     from headish.database.backend import Settle

@@ -4,7 +4,7 @@ back, and which devices were taken out."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from headish.syncing.erasures import ErasuresThere
 from headish.syncing.logs import Logs
 from headish.syncing.remotes import OpenRemote, SeenLog, save_remote
 from headish.syncing.signers import BundleSigner, check_signed, judge_head, keep_place
+from headish.values.forking import cached_property
 from headish.values.names import stored_name
 from headish.values.results.sharing import Pulled
 

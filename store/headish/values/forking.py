@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 
 fcntl: Any
 """The system's file locks; None on a system without them, so that every module can be imported there."""
@@ -37,3 +37,26 @@ class PerProcess(Generic[T]):
     def _begin_anew(self) -> None:
         self._of_parents.append(self.now)
         self.now = self._make()
+
+
+class cached_property(Generic[T]):  # as in functools
+    """A method that is called once per object; its result then is an attribute of the object.
+
+    ``functools.cached_property`` of Python 3.11 has one lock for the objects of all threads, and a child whose parent
+    forks while another thread has it waits for ever. This one has none, as that of Python 3.12: two threads that ask
+    at once may both call the method.
+    """
+
+    def __init__(self, method: Callable[[Any], T]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | T:
+        if instance is None:
+            return self
+        value = vars(instance)[self._method.__name__] = self._method(instance)
+        return value

@@ -7,7 +7,6 @@ is decoded, checked and encoded only if that hash is new.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -23,6 +22,7 @@ from headish.content.forms.responses import group, role_of
 from headish.content.hashes import digest_turn
 from headish.content.resending.answers import essence_of
 from headish.content.secrecy.hiding import hide_shapes
+from headish.values.forking import cached_property
 
 MARKS = frozenset(("cache_control",))
 """Keys of a message or of its parts that a client moves to later messages with every request."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from headish.content.forms.calls import anthropic_call, anthropic_result
@@ -17,6 +16,7 @@ from headish.providers.shared.tools import Choice, ToolDefinition, join_schema
 from headish.providers.shared.values import Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.caches import CACHE_TTL, TTLS, Cache
+from headish.values.forking import cached_property
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 from headish.values.shapes import listed, name, number, present, record

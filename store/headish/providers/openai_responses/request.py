@@ -7,7 +7,6 @@ ids of their items.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -25,6 +24,7 @@ from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.tools import Choice, ToolDefinition, fill_schema
 from headish.providers.shared.values import Settings
 from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.forking import cached_property
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 from headish.values.shapes import listed, name, present, record

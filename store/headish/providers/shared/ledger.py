@@ -11,7 +11,6 @@ import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from msgspec.structs import replace
 from headish.content.hashes import hash_payload
 from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
 from headish.values.caches import Cache, longest
+from headish.values.forking import cached_property
 from headish.values.ids import TurnId
 from headish.values.messages import Message, Note
 
