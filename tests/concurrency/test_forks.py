@@ -8,13 +8,16 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from headish import Store
+from headish.adapters.remembering import TurnMemory
+from headish.calls.clouds.remembering import PerEnvironment
 from headish.database.file import forking
+from headish.values.ids import TurnId
 from support.places import FilePlace, Place
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes fork on POSIX systems; run this on one")
@@ -248,3 +251,44 @@ with Store.open(sys.argv[1]) as store:
     for number in range(5):
         command = [sys.executable, "-c", script, str(tmp_path / f"{number}.db")]
         assert subprocess.run(command, check=False, timeout=SECONDS).returncode == 0
+
+
+def test_a_child_remembers_messages_while_a_thread_of_its_parent_does() -> None:
+    memory, begun, forked = TurnMemory(), threading.Event(), threading.Event()
+
+    def slow() -> Iterator[tuple[TurnId, bytes]]:
+        begun.set()
+        assert forked.wait(SECONDS)
+        yield TurnId("0" * 25), b'"of the parent"'
+
+    def work() -> None:
+        memory.keep_all([(TurnId("1" * 25), b'"of the child"')])
+        assert memory.decode(["1" * 25]) == ["of the child"]
+
+    thread = threading.Thread(target=lambda: memory.keep_all(slow()))
+    thread.start()
+    assert begun.wait(SECONDS)
+    child = Child(work)
+    forked.set()
+    thread.join(SECONDS)
+    child.end()
+
+
+def test_a_child_asks_for_a_credential_while_a_thread_of_its_parent_does() -> None:
+    known, begun, forked = PerEnvironment(("HEADISH_",)), threading.Event(), threading.Event()
+
+    def slow() -> str:
+        begun.set()
+        assert forked.wait(SECONDS)
+        return "of the parent"
+
+    def work() -> None:
+        assert known.find("one", lambda: "of the child") == "of the child"
+
+    thread = threading.Thread(target=lambda: known.find("one", slow))
+    thread.start()
+    assert begun.wait(SECONDS)
+    child = Child(work)
+    forked.set()
+    thread.join(SECONDS)
+    child.end()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property  # noqa: TID251  # nothing forks here
 
 from xdist.scheduler import LoadGroupScheduling
 from xdist.workermanage import WorkerController

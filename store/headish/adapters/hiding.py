@@ -11,9 +11,10 @@ import threading
 import warnings
 
 from headish.errors import InvalidArgument, shown
+from headish.values.forking import PerProcess
 
 _said: set[tuple[str, str]] = set()
-_lock = threading.Lock()
+_lock = PerProcess(threading.Lock)
 
 
 class HidesOnly(UserWarning):
@@ -35,7 +36,7 @@ def erases(erase: bool | None, adapter: str, verb: str, *, deletes: bool = False
     """
     if erase is not None or deletes:
         return erase is not False
-    with _lock:
+    with _lock.now:
         is_new = (adapter, verb) not in _said
         _said.add((adapter, verb))
     if is_new:

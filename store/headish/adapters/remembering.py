@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from headish.adapters.messages import TurnId
+from headish.values.forking import PerProcess
 
 LIMIT_BYTES = 32 * 1024 * 1024
 """The limit of one memory. Beyond it, the messages that were remembered first are forgotten first."""
@@ -32,7 +33,7 @@ class TurnMemory:
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
         self._limit_bytes, self._bytes = limit_bytes, 0
         self._known: dict[TurnId, bytes] = {}
-        self._lock = threading.Lock()
+        self._lock = PerProcess(threading.Lock)
 
     @property
     def ids(self) -> KeysView[TurnId]:
@@ -44,7 +45,7 @@ class TurnMemory:
 
         Use it only for messages that JSON gives back equal: those of texts, and lists and dicts of texts.
         """
-        with self._lock:
+        with self._lock.now:
             known = self._known
             new = {turn: data for turn, data in texts if turn not in known and len(data) <= LARGEST_BYTES}
             known.update(new)

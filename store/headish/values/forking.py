@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Generic, Self, TypeVar, overload
+from weakref import WeakSet
 
 fcntl: Any
 """The system's file locks; None on a system without them, so that every module can be imported there."""
@@ -21,22 +22,31 @@ T = TypeVar("T")
 
 
 class PerProcess(Generic[T]):
-    """A value of this process, as ``now``: a lock, a pool, a cache of connections.
-
-    Make it at the top of a module: it is kept until the interpreter ends.
-    """
+    """A value of this process, as ``now``: a lock, a pool, a cache of connections."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self.now = make()
         self._make = make
         self._of_parents: list[T] = []
         """Kept in the child: taking down a pool or a connection of the parent would wait, or speak in its name."""
-        if hasattr(os, "register_at_fork"):  # where processes can fork
-            os.register_at_fork(after_in_child=self._begin_anew)
+        _per_process.add(self)
 
-    def _begin_anew(self) -> None:
+    def begin_anew(self) -> None:
+        """Make another value; for the child of a fork."""
         self._of_parents.append(self.now)
         self.now = self._make()
+
+
+_per_process: WeakSet[PerProcess[Any]] = WeakSet()
+
+
+def _begin_all_anew() -> None:
+    for each in list(_per_process):
+        each.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):  # where processes can fork
+    os.register_at_fork(after_in_child=_begin_all_anew)
 
 
 class cached_property(Generic[T]):  # as in functools

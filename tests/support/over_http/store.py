@@ -12,7 +12,6 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from headish.providers.shared.values import Request
 from headish.serve.api.fields import LIST_LIMIT
 from headish.serve.api.table import ARGUMENTS_NOT_SERVED, NOT_SERVED, VERBS, ApiVerb, BodyForm
 from headish.values.blocks import Erased
+from headish.values.forking import cached_property
 from headish.values.names import ABSENT
 from headish.values.turns import Turn
 from support.over_http.results import Reader, plain_of

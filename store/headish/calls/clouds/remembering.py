@@ -11,15 +11,21 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from headish.values.forking import PerProcess
+
 
 class PerEnvironment:
     """One object for each name. It depends on the environment variables whose names begin with ``variables``."""
 
     def __init__(self, variables: tuple[str, ...]) -> None:
         self._variables = variables
-        self.lock = threading.RLock()
-        """Taken to make or renew an object: two threads cannot safely renew one of google-auth."""
+        self._lock = PerProcess(threading.RLock)
         self._known: dict[tuple[str | None, int], Any] = {}
+
+    @property
+    def lock(self) -> threading.RLock:
+        """Taken to make or renew an object: two threads cannot safely renew one of google-auth."""
+        return self._lock.now
 
     def find(self, name: str | None, make: Callable[[], Any]) -> Any:
         """The object of a name, made now if there is none for this environment."""

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -63,7 +65,8 @@ class HeadishSessionService(BaseSessionService):
         self._erase = check_erase(erase)
         self._held = DatabaseHold(db, type(self).__name__, space)
         # Branches of one run share a session, and append to it at the same time.
-        self._locks = [threading.Lock() for _ in range(_LOCKS)]
+        # With the process id: a thread that is not in a forked child may have held the parent's.
+        self._locks = defaultdict[tuple[int, int], threading.Lock](threading.Lock)
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
@@ -133,7 +136,7 @@ class HeadishSessionService(BaseSessionService):
     def _append(self, session: Session, event: Event) -> Event:
         place = SessionPlace(session.app_name, session.user_id, session.id)
         # Until the session object is changed, too: the next event is compared with its marker.
-        with self._locks[hash(place) % _LOCKS], self._held.use() as store:
+        with self._locks[os.getpid(), hash(place) % _LOCKS], self._held.use() as store:
             record = _append(store, place, session, event)
             if record is None:
                 return event

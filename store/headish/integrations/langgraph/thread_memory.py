@@ -6,8 +6,9 @@ deletion changes: each write compares that first.
 
 from __future__ import annotations
 
+import os
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -59,18 +60,19 @@ class KnownThreads:
     """The memory of all threads of graphs. Safe to share between threads of Python."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # By process id: a thread that is not in a forked child may have held the parent's.
+        self._locks = defaultdict[int, threading.Lock](threading.Lock)
         self._lanes: OrderedDict[ThreadLane, KnownLane] = OrderedDict()
 
     def find(self, lane: ThreadLane) -> KnownLane | None:
-        with self._lock:
+        with self._locks[os.getpid()]:
             return self._lanes.get(lane)
 
     def remember(
         self, lane: ThreadLane, revision: int, checkpoint: str, refs: Refs, lists: Iterable[tuple[str, str, KnownList]]
     ) -> None:
         """Remember a checkpoint, and its lists as ``(channel, key, list)``."""
-        with self._lock:
+        with self._locks[os.getpid()]:
             known_lane = self._lanes.get(lane)
             if known_lane is None or known_lane.revision not in (None, revision):
                 known_lane = KnownLane(revision)
@@ -83,14 +85,14 @@ class KnownThreads:
 
     def begin(self, lane: ThreadLane, channel: str, known: KnownList) -> None:
         """Remember the list with which a namespace of a thread begins, if nothing is known of that namespace yet."""
-        with self._lock:
+        with self._locks[os.getpid()]:
             if lane not in self._lanes:
                 known_lane = KnownLane(None)
                 known_lane.remember_list(channel, "", known)
                 _put(self._lanes, lane, known_lane, LANES)
 
     def forget(self, lane: ThreadLane) -> None:
-        with self._lock:
+        with self._locks[os.getpid()]:
             self._lanes.pop(lane, None)
 
 
