@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import pkgutil
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from headish import Store
 from headish.adapters.remembering import TurnMemory
 from headish.calls.clouds.remembering import PerEnvironment
 from headish.database.file import forking
+from headish.store import later
 from headish.values.ids import TurnId
 from support.places import FilePlace, Place
 
@@ -251,6 +254,43 @@ with Store.open(sys.argv[1]) as store:
     for number in range(5):
         command = [sys.executable, "-c", script, str(tmp_path / f"{number}.db")]
         assert subprocess.run(command, check=False, timeout=SECONDS).returncode == 0
+
+
+def test_a_child_imports_a_module_that_another_thread_was_importing_at_the_fork(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fork does not wait for ever; the child then does not wait for a thread that it does not have."""
+    (tmp_path / "slow_package").mkdir()
+    (tmp_path / "slow_package" / "__init__.py").write_text("from slow_package.part import whole")
+    (tmp_path / "slow_package" / "part.py").write_text(
+        "import os, sys\nif os.getpid() == PARENT:\n    WAIT()\nwhole = os.getpid()"
+    )
+    begun, forked = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        assert forked.wait(SECONDS)
+
+    monkeypatch.setattr(builtins, "PARENT", os.getpid(), raising=False)
+    monkeypatch.setattr(builtins, "WAIT", wait, raising=False)
+    monkeypatch.setattr(later, "IMPORT_SECONDS", 0.0)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def work() -> None:
+        assert import_module("slow_package").whole == os.getpid()
+
+    thread = threading.Thread(target=lambda: import_module("slow_package"))
+    thread.start()
+    try:
+        assert begun.wait(SECONDS)
+        child = Child(work)
+        forked.set()
+        thread.join(SECONDS)
+        child.end()
+        assert import_module("slow_package").whole == os.getpid()
+    finally:
+        for name in ("slow_package", "slow_package.part"):
+            sys.modules.pop(name, None)
 
 
 def test_a_child_remembers_messages_while_a_thread_of_its_parent_does() -> None:

@@ -39,20 +39,33 @@ class Later:
         return function.__get__(instance, owner)
 
 
+# Python has no public way to ask who imports what. If these private names are missing, a fork does as without headish.
+_locks: dict[str, Any] = getattr(sys.modules["importlib._bootstrap"], "_module_locks", {})
+"""The locks of the modules that are being imported, as weak references by module name."""
+
+
 def wait_for_imports() -> None:
     """Make a fork wait while other threads import modules. A child inherits the import locks that they hold, and no
     thread of its own releases them: it would hang where it imports one of those modules."""
     deadline = time.monotonic() + IMPORT_SECONDS
-    while _others_import() and time.monotonic() < deadline:
+    while _of_others() and time.monotonic() < deadline:
         time.sleep(0.001)
 
 
-def _others_import() -> bool:
-    # Python has no public way to ask which thread holds an import lock. If this private table is missing, nobody waits.
-    locks = getattr(sys.modules["importlib._bootstrap"], "_module_locks", {})
-    owners = {getattr(ref(), "owner", None) for ref in list(locks.values())}
-    return bool(owners - {None, threading.get_ident()})
+def forget_imports() -> None:
+    """In a child, forget the imports that other threads had begun: they began just before the fork, or took too long.
+    The child imports these modules anew."""
+    for name in _of_others():
+        _locks.pop(name)
+        if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False):
+            del sys.modules[name]
+
+
+def _of_others() -> list[str]:
+    """The names of the modules that other threads are importing."""
+    own = {None, threading.get_ident()}
+    return [name for name, lock in list(_locks.items()) if getattr(lock(), "owner", None) not in own]
 
 
 if hasattr(os, "register_at_fork"):  # where processes can fork
-    os.register_at_fork(before=wait_for_imports)
+    os.register_at_fork(before=wait_for_imports, after_in_child=forget_imports)
