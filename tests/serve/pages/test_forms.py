@@ -140,6 +140,17 @@ class TestWriting:
             house.done("undo", name="work")
         assert store.bookmarks["work"] == tip
 
+    def test_a_name_that_is_taken_is_called_so_and_the_advice_can_be_followed_on_the_page(self, house: House) -> None:
+        turn = house.store.add_turn("Tomatoes?", bookmark="patch").id
+        fork, say = house.do("fork", turn=turn, new="patch"), house.do("say", content="Beans?", new="patch")
+        assert (fork.status_code, say.status_code) == (412, 409)
+        for refusal in (fork, say):
+            assert "<h1>This name is taken</h1>" in refusal.text
+            assert "There is a conversation &#x27;patch&#x27; already: go back and choose another name" in refusal.text
+            assert "-c patch" not in refusal.text
+            assert "force" not in refusal.text
+        assert house.store.bookmarks["patch"] == turn
+
     def test_an_erasure_wants_a_reason_and_the_handle(self, house: House) -> None:
         turn = house.store.add_turn("A secret of mine.", bookmark="secret").id
         handle = house.store.abbreviate([turn])[turn]

@@ -40,6 +40,8 @@ async def answer_error(request: Request, error: Exception) -> Response:
     status = status_of(error)
     if status >= 500:
         LOG.warning("%s %s: %s", request.method, request.url.path, error)
+    if _wants_page(request.scope) and (name := _taken_name(error)) is not None:
+        return _page(request.scope, status, "This name is taken", _TAKEN.format(name))
     return problem(request.scope, status, type(error).__name__, words_for_callers(error), facts=facts_of(error))
 
 
@@ -68,9 +70,7 @@ def problem(
     """Make an answer that reports an error: a page for a browser that asks for pages, else JSON."""
     title = phrase(status)
     if _wants_page(scope):
-        further_html = "" if status in _OUTSIDE else HOME_HTML
-        page = plain_page(_TITLES.get(status, title), detail, theme_of(scope), further_html=further_html)
-        return HTMLResponse(page, status, headers)
+        return _page(scope, status, _TITLES.get(status, title), detail, headers)
     # "about:blank" says that the title is the name of the status (RFC 9457 §4.2.1).
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail}
     body |= {"facts": facts} if facts else {}
@@ -82,6 +82,18 @@ def phrase(status: int) -> str:
     return _PHRASES.get(status, HTTPStatus(status).phrase)
 
 
+def _page(scope: Scope, status: int, title: str, detail: str, headers: dict[str, str] | None = None) -> Response:
+    further_html = "" if status in _OUTSIDE else HOME_HTML
+    return HTMLResponse(plain_page(title, detail, theme_of(scope), further_html=further_html), status, headers)
+
+
+def _taken_name(error: HeadishError) -> str | None:
+    """The name that a form gave to something new, if it is in use already."""
+    if isinstance(error, errors.BookmarkTaken) or (isinstance(error, errors.BookmarkMoved) and error.expected is None):
+        return error.name
+    return None
+
+
 def _wants_page(scope: Scope) -> bool:
     if scope["path"].startswith(("/api/", "/mcp", "/sync")):
         return False
@@ -89,6 +101,8 @@ def _wants_page(scope: Scope) -> bool:
     return b"text/html" in accepted
 
 
+_TAKEN = "there is a conversation {!r} already: go back and choose another name, or go on in that conversation"
+"""For people: the sentences of these errors speak of the options of the command."""
 _PHRASES = {
     413: "Content Too Large",
     414: "URI Too Long",
