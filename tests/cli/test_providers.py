@@ -93,6 +93,16 @@ class TestTools:
         headish("tools", "rm", "web")
         assert "no tools are stored for the server 'web'" in headish.fails("tools", "list", "web")
 
+    def test_a_server_without_tools_is_told_from_one_that_is_not_stored(self, headish: Command, tools: str) -> None:
+        headish("tools", "set", "empty", "-", stdin='{"tools": []}')
+        for words in ((), ("empty",)):
+            done = headish("tools", "list", *words)
+            assert (done.out, done.err) == ("", "The server empty is known and offers no tools.\n"), words
+        headish("tools", "set", "files", tools)
+        done = headish("tools", "list")
+        assert (done.out.count("files___"), done.err) == (2, "The server empty is known and offers no tools.\n")
+        assert headish("tools", "list", "--json").err == ""
+
     def test_what_is_no_list_of_tools_is_told_in_a_line(self, headish: Command, tmp_path: Path) -> None:
         assert "cannot be read" in headish.fails("tools", "set", "files", str(tmp_path / "none.json"))
         for text in ("{", "3", "[1]", '[{"title": "x"}]', '[{"name": "a"}, {"name": "a"}]', '{"tools": "x"}', "\ud800"):
