@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +26,7 @@ from support.places import FilePlace, Place
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes fork on POSIX systems; run this on one")
 SECONDS = 60
+SlowPackage = Callable[[Callable[[], object]], None]
 
 
 class Child:
@@ -256,41 +258,75 @@ with Store.open(sys.argv[1]) as store:
         assert subprocess.run(command, check=False, timeout=SECONDS).returncode == 0
 
 
-def test_a_child_imports_a_module_that_another_thread_was_importing_at_the_fork(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The fork does not wait for ever; the child then does not wait for a thread that it does not have."""
+@pytest.fixture
+def slow_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowPackage]:
+    """A package to import; in this process its import waits in a function that the test gives."""
     (tmp_path / "slow_package").mkdir()
     (tmp_path / "slow_package" / "__init__.py").write_text("from slow_package.part import whole")
     (tmp_path / "slow_package" / "part.py").write_text(
-        "import os, sys\nif os.getpid() == PARENT:\n    WAIT()\nwhole = os.getpid()"
+        "import os\nif os.getpid() == PARENT:\n    WAIT()\nwhole = os.getpid()"
     )
+    monkeypatch.setattr(builtins, "PARENT", os.getpid(), raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield lambda wait: monkeypatch.setattr(builtins, "WAIT", wait, raising=False)
+    for name in ("slow_package", "slow_package.part"):
+        sys.modules.pop(name, None)
+
+
+def import_slowly() -> int:
+    """Import the package; returns the process in which its import ended."""
+    return int(import_module("slow_package").whole)
+
+
+def test_a_fork_waits_for_the_import_of_another_thread(slow_package: SlowPackage) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        time.sleep(0.2)
+        ended.set()
+
+    slow_package(wait)
+    thread = threading.Thread(target=import_slowly)
+    thread.start()
+    assert begun.wait(SECONDS)
+    child = Child(lambda: None if ended.is_set() and import_slowly() == os.getppid() else os._exit(1))
+    thread.join(SECONDS)
+    child.end()
+
+
+def test_a_child_imports_a_module_that_another_thread_was_importing_at_the_fork(
+    slow_package: SlowPackage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fork does not wait for ever; the child then does not wait for a thread that it does not have."""
     begun, forked = threading.Event(), threading.Event()
 
     def wait() -> None:
         begun.set()
         assert forked.wait(SECONDS)
 
-    monkeypatch.setattr(builtins, "PARENT", os.getpid(), raising=False)
-    monkeypatch.setattr(builtins, "WAIT", wait, raising=False)
+    slow_package(wait)
     monkeypatch.setattr(later, "IMPORT_SECONDS", 0.0)
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def work() -> None:
-        assert import_module("slow_package").whole == os.getpid()
-
-    thread = threading.Thread(target=lambda: import_module("slow_package"))
+    thread = threading.Thread(target=import_slowly)
     thread.start()
+    assert begun.wait(SECONDS)
+    child = Child(lambda: None if import_slowly() == os.getpid() else os._exit(1))
+    forked.set()
+    thread.join(SECONDS)
+    child.end()
+    assert import_slowly() == os.getpid()
+
+
+def test_a_module_that_forks_while_it_is_imported_is_whole_in_the_child(slow_package: SlowPackage) -> None:
+    parent, children = os.getpid(), list[int]()
+    slow_package(lambda: children.append(os.fork()))
     try:
-        assert begun.wait(SECONDS)
-        child = Child(work)
-        forked.set()
-        thread.join(SECONDS)
-        child.end()
-        assert import_module("slow_package").whole == os.getpid()
+        made_in = import_slowly()
     finally:
-        for name in ("slow_package", "slow_package.part"):
-            sys.modules.pop(name, None)
+        if os.getpid() != parent:
+            os._exit(0 if sys.modules.keys() >= {"slow_package", "slow_package.part"} else 1)
+    assert made_in == parent
+    assert os.waitpid(children[0], 0)[1] == 0
 
 
 def test_a_child_remembers_messages_while_a_thread_of_its_parent_does() -> None:
