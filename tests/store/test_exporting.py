@@ -78,6 +78,20 @@ def test_a_refusal_names_the_api_that_was_asked_for(store: Store) -> None:
             store.export("main", format)
 
 
+@pytest.mark.parametrize("format", ["chat", "responses", "anthropic"])
+def test_a_picture_goes_out_as_the_messages_of_the_api_have_it(store: Store, tmp_path: Path, format: str) -> None:
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    store.add_turn("What is this?", bookmark="main")
+    store.add_document(tmp_path / "a.png", continues="main")
+    [messages] = json.loads(store.export("main", format)).values()
+    assert messages == store.messages("main", form=format)
+    assert "iVBORw0KGgo=" in json.dumps(messages)
+    [without] = json.loads(store.export("main", format, drop=["document"])).values()
+    assert "iVBORw0KGgo=" not in json.dumps(without)
+    with pytest.raises(Unrepresentable, match="document"):
+        store.export("main", format, for_completion=True)
+
+
 class TestFolder:
     def test_a_file_for_each_conversation(self, store: Store, tmp_path: Path) -> None:
         add(store, "one", name="work/a")

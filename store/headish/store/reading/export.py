@@ -17,6 +17,7 @@ from headish.history.windows.resolve import is_overlaid
 from headish.history.windows.transcripts import kept_thread
 from headish.rows.threads.walks import Walked
 from headish.store.space import Headishes, Space
+from headish.values.blocks import Document
 from headish.values.checks.doors import TEXT, door
 from headish.values.ids import TurnId
 from headish.values.messages import Note
@@ -107,7 +108,9 @@ def export(
         return _write_row(thread, format, drop, ending, tools)
     if trains:
         return _write_form(thread, FORMS[format], drop, Ending())
-    if format in FORMS and _is_written_by_forms(thread, format, APIS):
+    # Only the forms have a place for documents, and only the strict interchange writes prompts.
+    keeps_documents = not (for_completion or tight or "document" in drop)
+    if format in FORMS and _is_written_by_forms(thread, format, APIS, keeps_documents):
         return _write_form(thread, FORMS[format], drop, ending)
     return write_thread(thread, format, drop=drop, ending=ending, options=options, tools=tools, **spelling)
 
@@ -156,11 +159,16 @@ def _write_row(
     return as_line(name_all(lambda words: write_row(thread, format, words, tools), drop))
 
 
-def _is_written_by_forms(thread: Sequence[TranscriptMessage], format: str, strict: Collection[str]) -> bool:
-    """Whether the forms write this format: no strict interchange does, or a turn was recorded in some form."""
+def _is_written_by_forms(
+    thread: Sequence[TranscriptMessage], format: str, strict: Collection[str], keeps_documents: bool
+) -> bool:
+    """Whether the forms write this format: no strict interchange does, a turn was recorded in some form, or a
+    document, such as a picture, is to be kept."""
     from headish.content.forms.writing import is_form
 
-    return format not in strict or any(is_form(entry.system) for entry in thread)
+    if format not in strict or any(is_form(entry.system) for entry in thread):
+        return True
+    return keeps_documents and any(isinstance(block, Document) for entry in thread for block in entry.message.content)
 
 
 def _write_form(thread: Sequence[TranscriptMessage], form: Form, drop: Collection[str], ending: Ending) -> str:
