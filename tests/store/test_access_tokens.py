@@ -77,6 +77,20 @@ def test_what_is_no_token_is_refused(place: Place) -> None:
         assert [each.label for each in tokens.list() if each.space == space] == ["a"]
 
 
+def test_a_label_that_was_mistyped_is_suggested_from_its_own_space(place: Place) -> None:
+    space = place.open().space
+    with Database.open(place.target) as database:
+        tokens = database.access_tokens
+        database.spaces.add(f"{space}-b")
+        tokens.add("laptop", space=space, rights="read")
+        tokens.add("laptops", space=f"{space}-b", rights="read")
+        with pytest.raises(UnknownToken) as refused:
+            tokens.remove("labtop", space=space)
+        assert str(refused.value) == "no token of this space is called 'labtop': did you mean 'laptop'?"
+        with pytest.raises(UnknownToken, match=r"is called 'phone'$"):
+            tokens.remove("phone", space=space)
+
+
 def test_no_backup_has_a_token(file_place: FilePlace, tmp_path: Path) -> None:
     file_place.open().add_turn("kept")
     with Database.open(file_place.target) as database:

@@ -80,9 +80,9 @@ class UnknownErasure(InputError, KeyError):
 class UnknownToken(InputError, KeyError):
     """No token of this space has this label."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, hint: str = "") -> None:
         self.label = label
-        super().__init__(f"no token of this space is called {shown(label)}")
+        super().__init__(f"no token of this space is called {shown(label)}" + (f": {hint}" if hint else ""))
 
 
 class TurnTaken(InputError):

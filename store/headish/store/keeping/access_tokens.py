@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from headish.database.query import Connection, Row
-from headish.errors import InvalidArgument, TokenTaken, UnknownToken, shown
+from headish.errors import InvalidArgument, TokenTaken, UnknownToken, did_you_mean, shown
 from headish.rows.spaces import name_of_space, space_numbers
 from headish.rows.tokens import add_token, remove_token, spaces_with_tokens, tokens_of
 from headish.store.connections import Connections, number_of
@@ -73,8 +73,10 @@ class AccessTokens:
         name, key = check_name(space, "space"), check_name(label, "token")
 
         def work(connection: Connection) -> None:
-            if not remove_token(connection, self._find(connection, name), key):
-                raise UnknownToken(label)
+            number = self._find(connection, name)
+            if not remove_token(connection, number, key):
+                labels = (token.label for token in _tokens(connection, number, name))
+                raise UnknownToken(label, did_you_mean(label, labels))
 
         self._backend.write(work)
 
