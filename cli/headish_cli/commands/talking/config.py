@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from headish_cli.configuration import KEYS, PATHS, changed_config, check_value, config_path, read_config
 from headish_cli.options import GlobalOptions, json_option
 from headish_cli.printing.briefs import BriefGroup
-from headish_cli.printing.output import Misspelled, Told, one_line, pad, print_json_lines, say, write
+from headish_cli.printing.output import Told, one_line, pad, print_json_lines, say, write
 
 key_argument = click.argument("key", type=click.Choice(tuple(KEYS)), metavar="KEY")
 
@@ -62,10 +62,7 @@ def set_command(key: str, value: str) -> None:
     """Set KEY to VALUE. The file's comments and order stay."""
     if key in PATHS and "://" not in value and value != ":memory:":
         value = os.path.abspath(os.path.expanduser(value))  # commands read the file in any working directory
-    try:
-        check_value(key, value)
-    except Told as error:
-        raise Misspelled(error.message) from None  # the command line is wrong, and no file
+    check_value(key, value)
     with changed_config(config_path()) as document:
         document[key] = value
 
