@@ -47,6 +47,29 @@ class Child:
         assert os.waitpid(self._process, 0)[1] == 0
 
 
+class Halt:
+    """A place where a thread of this process waits until the process has forked."""
+
+    def __init__(self) -> None:
+        self._parent, self._begun, self._forked = os.getpid(), threading.Event(), threading.Event()
+
+    def wait(self) -> None:
+        """Wait here, unless it is the child that comes by."""
+        if os.getpid() == self._parent:
+            self._begun.set()
+            assert self._forked.wait(SECONDS)
+
+    def fork(self, work: Callable[[], object], of_the_child: Callable[[], object]) -> None:
+        """Fork while a thread is at this place in its work; the child must end its own."""
+        thread = threading.Thread(target=work)
+        thread.start()
+        assert self._begun.wait(SECONDS)
+        child = Child(of_the_child)
+        self._forked.set()
+        thread.join(SECONDS)
+        child.end()
+
+
 class Line:
     """A pipe by which one process waits for another."""
 
@@ -152,24 +175,15 @@ def test_a_child_writes_if_another_thread_was_preparing_its_first_write(
 ) -> None:
     file_place.open()  # makes the database, so that the next one has not written yet
     store = file_place.open()
-    parent, begun, forked = os.getpid(), threading.Event(), threading.Event()
-    where = f"headish.database.file.{part}"
+    halt, where = Halt(), f"headish.database.file.{part}"
     make = pkgutil.resolve_name(where)
 
     def slow(*given: object) -> object:
-        if os.getpid() == parent:
-            begun.set()
-            assert forked.wait(SECONDS)
+        halt.wait()
         return make(*given)
 
     monkeypatch.setattr(where, slow)
-    writer = threading.Thread(target=lambda: store.add_turn("of the parent"))
-    writer.start()
-    assert begun.wait(SECONDS)
-    child = Child(lambda: store.add_turn("of the child"))
-    forked.set()
-    writer.join(SECONDS)
-    child.end()
+    halt.fork(lambda: store.add_turn("of the parent"), lambda: store.add_turn("of the child"))
     assert said(store) == ["of the child", "of the parent"]
 
 
@@ -299,21 +313,10 @@ def test_a_child_imports_a_module_that_another_thread_was_importing_at_the_fork(
     slow_package: SlowPackage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fork does not wait for ever; the child then does not wait for a thread that it does not have."""
-    begun, forked = threading.Event(), threading.Event()
-
-    def wait() -> None:
-        begun.set()
-        assert forked.wait(SECONDS)
-
-    slow_package(wait)
+    halt = Halt()
+    slow_package(halt.wait)
     monkeypatch.setattr(later, "IMPORT_SECONDS", 0.0)
-    thread = threading.Thread(target=import_slowly)
-    thread.start()
-    assert begun.wait(SECONDS)
-    child = Child(lambda: None if import_slowly() == os.getpid() else os._exit(1))
-    forked.set()
-    thread.join(SECONDS)
-    child.end()
+    halt.fork(import_slowly, lambda: None if import_slowly() == os.getpid() else os._exit(1))
     assert import_slowly() == os.getpid()
 
 
@@ -330,41 +333,23 @@ def test_a_module_that_forks_while_it_is_imported_is_whole_in_the_child(slow_pac
 
 
 def test_a_child_remembers_messages_while_a_thread_of_its_parent_does() -> None:
-    memory, begun, forked = TurnMemory(), threading.Event(), threading.Event()
+    halt, memory = Halt(), TurnMemory()
 
     def slow() -> Iterator[tuple[TurnId, bytes]]:
-        begun.set()
-        assert forked.wait(SECONDS)
+        halt.wait()
         yield TurnId("0" * 25), b'"of the parent"'
 
     def work() -> None:
         memory.keep_all([(TurnId("1" * 25), b'"of the child"')])
         assert memory.decode(["1" * 25]) == ["of the child"]
 
-    thread = threading.Thread(target=lambda: memory.keep_all(slow()))
-    thread.start()
-    assert begun.wait(SECONDS)
-    child = Child(work)
-    forked.set()
-    thread.join(SECONDS)
-    child.end()
+    halt.fork(lambda: memory.keep_all(slow()), work)
 
 
 def test_a_child_asks_for_a_credential_while_a_thread_of_its_parent_does() -> None:
-    known, begun, forked = PerEnvironment(("HEADISH_",)), threading.Event(), threading.Event()
-
-    def slow() -> str:
-        begun.set()
-        assert forked.wait(SECONDS)
-        return "of the parent"
+    halt, known = Halt(), PerEnvironment(("HEADISH_",))
 
     def work() -> None:
         assert known.find("one", lambda: "of the child") == "of the child"
 
-    thread = threading.Thread(target=lambda: known.find("one", slow))
-    thread.start()
-    assert begun.wait(SECONDS)
-    child = Child(work)
-    forked.set()
-    thread.join(SECONDS)
-    child.end()
+    halt.fork(lambda: known.find("one", halt.wait), work)

@@ -49,7 +49,7 @@ if hasattr(os, "register_at_fork"):  # where processes can fork
     os.register_at_fork(after_in_child=_begin_all_anew)
 
 
-class cached_property(Generic[T]):  # as in functools
+class cached_property(Generic[T]):  # named as in functools
     """A method that is called once per object; its result then is an attribute of the object.
 
     ``functools.cached_property`` of Python 3.11 has one lock for the objects of all threads, and a child whose parent

@@ -49,8 +49,9 @@ def list_command(settings: GlobalOptions, server: str | None, as_json: bool) -> 
     if as_json:
         print_json_lines(tools)
         return
-    for name in (name for name, listed in servers.items() if not listed):
-        say(f"The server {name} is known and offers no tools.")
+    for name, listed in servers.items():
+        if not listed:
+            say(f"The server {name} is known and offers no tools.")
     if not servers:
         say("No tools are stored: 'headish tools set SERVER FILE' stores some.")
     room = max((cells(tool["name"]) for tool in tools), default=0)
