@@ -58,11 +58,12 @@ _numbers = count(1)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--few", type=int, help="of the cases of each test, run so many (as `make quick` does)")
+    parser.addoption("--of-a-module", type=int, help="of the tests of each module, run so many")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.option.few:
-        config.pluginmanager.register(Few(config.option.few))
+    if config.option.few or config.option.of_a_module:
+        config.pluginmanager.register(Few(config.option.few, config.option.of_a_module))
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.touched import ALWAYS, EVERYTHING, FEW, changed, choose, lead_to
+from support.touched import ALWAYS, EVERYTHING, FEW, SOME, changed, choose, lead_to
 
 
 @pytest.fixture
@@ -55,8 +55,6 @@ def test_a_file_leads_to_the_tests_of_its_folder_and_to_those_that_import_it(
     "files",
     [
         None,
-        [],
-        [""],
         ["pyproject.toml"],
         ["Makefile", "docs/page.md"],
         ["tests/conftest.py"],
@@ -71,6 +69,11 @@ def test_a_file_leads_to_the_tests_of_its_folder_and_to_those_that_import_it(
 )  # fmt: skip
 def test_where_all_may_depend_on_it_a_few_cases_of_all_tests_are_run(tree: Path, files: list[str] | None) -> None:
     assert choose(files, tree)[0] == EVERYTHING
+
+
+@pytest.mark.parametrize("files", [[], [""]], ids=str)
+def test_where_nothing_changed_some_tests_of_each_module_are_run(tree: Path, files: list[str]) -> None:
+    assert choose(files, tree)[0] == SOME
 
 
 @pytest.mark.slow

@@ -3,8 +3,8 @@
     python tests/support/touched.py [--all]
 
 prints arguments for pytest, and on stderr what it chose and why. A module of the library leads to the tests of its
-folders and to the test modules that import it. Where nothing changed, or where all may depend on what changed, it
-chooses a few cases of all tests.
+folders and to the test modules that import it. Where all may depend on what changed, it chooses a case of each test;
+where nothing changed, three tests of each module.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ ROOT = Path(__file__).parents[2]
 LIBRARY = "store/headish/"
 EVERYTHING = ["--few", "1", "--ignore", "tests/integrations", "tests"]
 """One case of each test. Frameworks take seconds to import: their tests are left out."""
+SOME = ["--of-a-module", "3", *EVERYTHING]
 FEW = ["--few", "6"]
 ALWAYS = ["tests/test_habits.py"]
 FOLDERS = {"cli/": "tests/cli", "docs/": "tests/docs", "migrations/": "tests/migrations"}
 GROUND = ("values", "errors")
 """Folders of the library that all others stand on."""
 MANY = 5
-"""A change that touches more folders gets a few cases of all tests."""
+"""A change that touches more folders gets a case of each test."""
 
 
 def changed(root: Path = ROOT) -> list[str] | None:
     """The files that differ from where this branch left main, and new ones; ``None`` where git cannot say."""
-    for main in ("main", "origin/main"):
+    for main in ("origin/main", "main"):
         base = _git(root, "merge-base", "HEAD", main)
         if base is not None:
             names = _git(root, "diff", "--name-only", "--no-renames", base.strip()) or ""
@@ -49,18 +50,18 @@ def _git(root: Path, *arguments: str) -> str | None:
 def choose(files: Iterable[str] | None, root: Path = ROOT) -> tuple[list[str], str]:
     """pytest's arguments, and why these."""
     if files is None:
-        return EVERYTHING, "a few cases of all tests, as git does not say what changed"
+        return EVERYTHING, "a case of each test, as git does not say what changed"
     named = sorted({file for file in files if file})
     if not named:
-        return EVERYTHING, "a few cases of all tests, as nothing changed since main"
+        return SOME, "some tests of each module, as nothing changed since main"
     touched: set[str] = set()
     for file in named:
         tests = lead_to(file, root)
         if tests is None:
-            return EVERYTHING, f"a few cases of all tests, as any may depend on {file}"
+            return EVERYTHING, f"a case of each test, as any may depend on {file}"
         touched |= tests
     if len({Path(each).parts[1] for each in touched}) > MANY:
-        return EVERYTHING, "a few cases of all tests, as the change touches many folders"
+        return EVERYTHING, "a case of each test, as the change touches many folders"
     whole = {each for each in touched if not each.endswith(".py")}
     modules = {each for each in touched - whole if not any(each.startswith(f"{folder}/") for folder in whole)}
     chosen = sorted(whole | modules | set(ALWAYS))
@@ -105,6 +106,6 @@ def importers(file: str, root: Path) -> set[str]:
 
 
 if __name__ == "__main__":
-    arguments, why = choose([] if "--all" in sys.argv else changed())
+    arguments, why = (EVERYTHING, "a case of each test") if "--all" in sys.argv else choose(changed())
     print(f"tests: {why}", file=sys.stderr)
     print(*arguments)
