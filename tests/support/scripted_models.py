@@ -42,10 +42,11 @@ def _messages(told: dict[str, Any]) -> tuple[bytes, str]:
     thinking = {"type": "thinking", "thinking": "I ponder.", "signature": "c2lnbmF0dXJl"}
     blocks: list[Any] = [thinking] if told.get("thinking") else []
     blocks.append(f"Answer to {count}.")
-    calls = "Bash" in names and _calls_a_tool(told["messages"], '"tool_result"')
+    shell = next((each for each in names if each in ("Bash", "bash")), None)
+    calls = shell is not None and _calls_a_tool(told["messages"], '"tool_result"')
     if calls:
         used = {"command": COMMAND, "description": "Say hello"}
-        blocks.append({"type": "tool_use", "id": f"toolu_{count}", "name": "Bash", "input": used})
+        blocks.append({"type": "tool_use", "id": f"toolu_{count}", "name": shell, "input": used})
     return anthropic_answer(*blocks, id=f"msg_{count}", stop="tool_use" if calls else "end_turn"), "text/event-stream"
 
 

@@ -30,8 +30,8 @@ _KEY_PROTOCOL = "openai-insecure-api-key."
 _KEPT = frozenset({
     "content-type", "content-encoding", "user-agent", "anthropic-version", "anthropic-beta", "openai-beta", "x-app",
     "x-headish-conversation", "x-claude-code-session-id", "session_id", "session-id", "conversation_id",
-    "x-session-id", "x-client-request-id", "x-request-id", "request-id", "retry-after", "openai-version",
-    "openai-processing-ms", "x-gemini-service-tier",
+    "x-session-id", "x-session-affinity", "x-opencode-session", "x-client-request-id", "x-request-id", "request-id",
+    "retry-after", "openai-version", "openai-processing-ms", "x-gemini-service-tier",
 })  # fmt: skip
 _KEPT_PREFIXES = ("anthropic-ratelimit-", "x-ratelimit-")
 _VALUE_LIMIT = 1000

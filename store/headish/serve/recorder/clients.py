@@ -18,6 +18,8 @@ CONVERSATION = "x-headish-conversation"
 _SESSION_LIMIT = 200
 _WORD = re.compile(r"[^a-z0-9.-]+")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+_OPENCODE = re.compile(r"ses_[0-9a-f]{12}[0-9A-Za-z]{14}")
+"""A time, then random letters and digits."""
 
 
 class KnownClient(NamedTuple):
@@ -87,8 +89,13 @@ CLIENTS = (
         ("<session_context>", "This is the Gemini CLI."),
         ("<state_snapshot>",),
     ),
-    # opencode's provider code, read on 2026-11-22.
-    KnownClient("opencode", ("opencode/",), True, (_header("x-opencode-session"), _header("x-session-affinity"))),
+    # opencode-ai 1.18.33, seen on 2026-11-28; `x-opencode-session` goes to its own provider.
+    KnownClient(
+        "opencode",
+        ("opencode/",),
+        True,
+        (_header("x-session-id"), _header("x-session-affinity"), _header("x-opencode-session")),
+    ),
 )
 """The known clients, each with the version that was read and the date."""
 PREAMBLES = tuple(each for client in CLIENTS for each in client.preambles)
@@ -111,6 +118,8 @@ class Session(NamedTuple):
         """Names for the session, the shortest first."""
         if self.id is None:
             return ()
+        if _OPENCODE.fullmatch(self.id):
+            return as_word(self.id[-6:]), as_word(self.id)
         uuid = _UUID.fullmatch(self.id)
         if uuid is None:
             return (as_word(self.id),)
