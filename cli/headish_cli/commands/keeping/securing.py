@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--check", is_flag=True, help="Change nothing; list what is missing. The exit code is then 1.")
 @settings_and_json
 def secure_command(settings: GlobalOptions, apps: tuple[str, ...], check: bool, as_json: bool) -> None:
-    """Have PostgreSQL keep the spaces apart: roles, grants and policies that apply to every login but the owner's.
+    """Have PostgreSQL keep the spaces apart: roles, grants, and policies that also apply to the owner of the tables.
 
     Run it as a superuser, or as a role that owns the tables and may make roles. A second run changes nothing. --check
     looks at the logins of --app, or at the one that asks: nothing applies to a superuser.
