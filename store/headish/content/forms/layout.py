@@ -7,7 +7,8 @@ outlives the payload. Whatever else differs is *said*, and is kept in the payloa
 
 A difference is JSON. ``{"=": v}`` is another value, ``{"-": true}`` a key that is missing, ``{"k": {...}}`` and
 ``{"i": {...}}`` lead into an object and a list. ``{"c": key, "d"?}`` is the value of another key, ``{"p": type, "d"?}``
-a text as a list of one part of that type; ``d`` is the difference from that.
+a text as a list of one part of that type; ``d`` is the difference from that. ``{"u": true}`` is base64 with the
+alphabet of addresses.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from headish.errors import InvalidContent
 
 Patch = dict[str, Any]
 _encode = msgspec.json.Encoder(order="deterministic").encode
+_URL_SAFE = str.maketrans("+/", "-_")
 _UNDERSCORE = re.compile(r"_([a-z])")
 TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """The types of parts that hold one text, each with the key of the text."""
@@ -111,7 +113,7 @@ def _compare_keys(written: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     patches: dict[str, Patch] = {key: {"-": True} for key in written if key not in given}
     for key, value in given.items():
         if key in written:
-            sub = _compare(written[key], value)
+            sub = {"u": True} if _is_url_safe(key, written[key], value) else _compare(written[key], value)
             if sub is not None:
                 patches[key] = sub
             continue
@@ -121,6 +123,16 @@ def _compare_keys(written: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
             twin = next((other for other in written if is_same(written[other], value)), None)
         patches[key] = {"=": value} if twin is None else _with({"c": twin}, _compare(written[twin], value))
     return patches
+
+
+def _is_url_safe(key: str, written: Any, given: Any) -> bool:
+    """Whether a signature was given in the alphabet of addresses: Google's SDK decodes it, and encodes it so."""
+    return (
+        camel(key) == "thoughtSignature"
+        and isinstance(written, str)
+        and written != given
+        and written.translate(_URL_SAFE) == given
+    )
 
 
 def _with(patch: Patch, further: Patch | None) -> Patch:
@@ -134,7 +146,7 @@ def _as_part(kind: str, text: str) -> list[Any]:
 def _split(patch: Patch, transport: Collection[str], key: str | None = None) -> tuple[Patch | None, Patch | None]:
     if "=" in patch:
         return (patch, None) if key in transport or _is_wordless(patch["="]) else (None, patch)
-    if "-" in patch:
+    if "-" in patch or "u" in patch:
         return patch, None
     if "c" in patch or "p" in patch:
         layout, said = _split(patch["d"], transport) if "d" in patch else (None, None)
@@ -155,6 +167,8 @@ def _is_wordless(value: Any) -> bool:
 def _apply(patch: Mapping[str, Any], value: Any) -> Any:
     if "=" in patch:
         return patch["="]
+    if "u" in patch:
+        return value.translate(_URL_SAFE)
     if "p" in patch:
         if not isinstance(value, str):
             raise TypeError

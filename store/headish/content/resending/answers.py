@@ -6,7 +6,8 @@ same. How a client writes an answer is kept once, as a difference from what a fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from blake3 import blake3
 
 from headish.content.forms.layout import apply, find_difference
 from headish.content.forms.parts import Form, Losses, NeutralEntry, without_form
+from headish.content.resending.cuts import REST, Cuts, cut, find_cuts
 from headish.errors import HeadishError
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolUse, to_mapping
 
@@ -23,9 +25,17 @@ _OF_ITEMS = frozenset(("id", "status", "annotations"))
 """Keys of an item that its server sets, and that clients may lose."""
 
 
+_DROPS: tuple[list[str], ...] = ([], ["reasoning"])
+"""What clients leave out: nothing, or the reasoning, as many do."""
+
+
 def essence_of(blocks: Sequence[ContentBlock]) -> bytes | None:
-    """A hash of the words, calls and media of an answer; None if it has none of them."""
-    essentials = [each for block in blocks if (each := _essential(block)) is not None]
+    """A hash of the words, calls and media of an answer; None if it has none of them. Texts in a row are one text."""
+    single = (each for block in blocks if (each := _essential(block)) is not None)
+    essentials: list[Any] = []
+    for kind, run in groupby(single, key=lambda each: each[0]):
+        said = list(run)
+        essentials += [[kind, "".join(each[1] for each in said)]] if kind == "text" else said
     return blake3(msgspec.json.encode(essentials, order="deterministic")).digest(length=16) if essentials else None
 
 
@@ -37,28 +47,52 @@ def _essential(block: ContentBlock) -> Any:
     return ["document", to_mapping(block)] if isinstance(block, Document) else None
 
 
+def has_chunks(form: Form) -> bool:
+    """Whether clients may send the chunks of an answer back one by one: only in Gemini's form is a chunk a message."""
+    return form.list_name == "contents"
+
+
+def count_chunks(form: Form, stored: Sequence[ContentBlock], given: Callable[[], Iterable[Any]]) -> int:
+    """The number of entries, the first ones of those that ``given`` returns, that are an answer in chunks; else 1."""
+    for drops in _DROPS:
+        cuts = _find_cuts(form, _write(form, stored, drops), given())
+        if cuts is not None:
+            return len(cuts)
+    return 1
+
+
 def describe_resent(form: Form, stored: Sequence[ContentBlock], given: list[Any]) -> dict[str, Any] | None:
     """How a client wrote an answer, for ``write_resent``; None if it says something else.
 
     ``stored`` are the blocks of the answer, ``given`` is what the client sent. The difference holds no words.
     """
-    # With the reasoning, then without it: many clients leave it out.
-    for drops in ((), ("reasoning",)):
+    for drops in _DROPS:
         written = _write(form, stored, drops)
         if written is None:
             continue
-        layout, said = find_difference(written, given, form.transport | _OF_ITEMS)
+        cuts = _find_cuts(form, written, given)
+        # An answer in one piece needs no cuts.
+        cuts = None if cuts is None or cuts == [[REST] * len(cuts[0])] else cuts
+        layout, said = find_difference(_cut(written, cuts), given, form.transport | _OF_ITEMS)
         resent = {name: value for name, value in (("drops", drops), ("layout", layout)) if value}
         if said is None and len(msgspec.json.encode(resent)) <= DIFFERENCE_BYTES:
-            return resent
+            return resent if cuts is None else {**resent, "cuts": cuts}
     return None
 
 
 def write_resent(form: Form, stored: Sequence[ContentBlock], resent: Mapping[str, Any]) -> list[Any]:
     """An answer as its client wrote it. Raises: InvalidContent."""
     written: Any = _write(form, stored, resent.get("drops", ()))
-    patched: list[Any] = apply(resent.get("layout"), written)
+    patched: list[Any] = apply(resent.get("layout"), _cut(written, resent.get("cuts")))
     return patched
+
+
+def _find_cuts(form: Form, written: list[Any] | None, given: Iterable[Any]) -> Cuts | None:
+    return find_cuts(written[0]["parts"], given) if written and has_chunks(form) else None
+
+
+def _cut(written: list[Any], cuts: Cuts | None) -> list[Any]:
+    return written if cuts is None else cut(written[0], cuts)
 
 
 def _write(form: Form, blocks: Sequence[ContentBlock], drops: Sequence[str]) -> list[Any] | None:

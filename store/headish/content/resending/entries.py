@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from headish.content import strictjson
 from headish.content.drafts import Draft, make_read_draft
-from headish.content.forms.layout import Patch, find_difference
+from headish.content.forms.layout import Difference, Patch, find_difference
 from headish.content.forms.parts import Form
 from headish.content.forms.reading import WRAPPED, Read, asked_cache, read_list
 from headish.content.forms.responses import group, role_of
@@ -64,6 +64,12 @@ class SentEntry:
         self.hash = short_hash(joined)
         """The hash of the bytes."""
 
+    @classmethod
+    def joined(cls, entries: Sequence[SentEntry]) -> SentEntry:
+        """One entry of entries in a row: the chunks of an answer."""
+        first = entries[0]
+        return cls(first._form, [raw for each in entries for raw in each._raws], options=first._options)
+
     def holds(self, part: bytes) -> bool:
         """Whether ``part`` occurs in the bytes."""
         return any(part in raw for raw in self._raws)
@@ -107,16 +113,15 @@ class SentEntry:
         """The hash that an answer is recognised by; None for a message that is not an answer."""
         return essence_of(self.read.blocks) if self.read.role == "assistant" else None
 
-    def differs_from(self, stored: Any) -> Patch | None:
-        """The layout that turns ``stored``, which says the same, into what was sent; it holds no words. None if they
-        are written alike."""
+    def differs_from(self, stored: Any) -> Difference:
+        """What turns ``stored`` into what was sent. Its layout holds no words."""
         native = self.natives[0] if self.is_instruction else self.natives
-        return find_difference(stored, native, self._form.transport | MARKS).layout
+        return find_difference(stored, native, self._form.transport | MARKS)
 
     @property
     def marks(self) -> Patch | None:
         """The layout that turns ``bare`` into what was sent: the marks. None if there are none."""
-        return self.differs_from(self.bare[0] if self.is_instruction else self.bare)
+        return self.differs_from(self.bare[0] if self.is_instruction else self.bare).layout
 
 
 def without_marks(entry: Any) -> Any:

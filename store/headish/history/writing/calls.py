@@ -6,7 +6,7 @@ A call is stored once: storing it again finds its row, and does nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -16,8 +16,9 @@ from headish.content.resending.entries import SentEntry
 from headish.database.query import Connection
 from headish.history.writing.append import append
 from headish.history.writing.lanes.lane import Lane, LaneForm, LaneTurn, load_lane
+from headish.history.writing.lanes.matching import find_known
 from headish.history.writing.lanes.naming import FOLDED, LAST, LaneName, name_lane
-from headish.history.writing.lanes.placing import PlacedList, find_known, place_behind, place_list
+from headish.history.writing.lanes.placing import PlacedList, place_behind, place_list
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.calls import StoredCall, add_call, find_call, list_calls_of_lane, say_of_call
 from headish.rows.conversations import record_by_key
@@ -102,7 +103,8 @@ def record_call(
         was_folded = memory is not None and memory.is_folded
         name, is_folded = name_lane(connection, space, plan.lane, last, is_folded=was_folded)
     for each in placed.resent:
-        _say_resent(connection, space, each.call, each.how)
+        resent = replace(decode_facts(each.call.data), resent=each.how)
+        say_of_call(connection, space, each.call, msgspec.json.encode(resent))
     facts = _tell(plan, memory, placed, begins, note)
     row = _add_row(connection, space, plan, facts, tip and tip.id, None if answer is None else answer.id)
     turns = placed.lane.turns if answer is None else (*placed.lane.turns, _answered(answer, plan))
@@ -209,13 +211,6 @@ def _answered(answer: StoredTurn, plan: CallPlan) -> LaneTurn:
     return LaneTurn(
         answer.place, answer.id, answer.role, said_hash(plan.answer), call=plan.id, size_bytes=len(plan.answer.payload)
     )
-
-
-def _say_resent(connection: Connection, space: int, call: str, how: dict[str, Any]) -> None:
-    found = find_call(connection, space, call)
-    if found is not None:
-        facts = replace(decode_facts(found.data), resent=how)
-        say_of_call(connection, space, found, msgspec.json.encode(facts))
 
 
 def _tell(plan: CallPlan, memory: LaneMemory | None, placed: PlacedList, begins: int, note: str | None) -> CallFacts:

@@ -34,13 +34,13 @@ class PrefixBreak(PlainResult, frozen=True, omit_defaults=True):
 class CallFacts(PlainResult, frozen=True, omit_defaults=True):
     """The facts of a call beside the columns of its row. They hold nothing that was said.
 
-    ``entries`` counts the messages of the request, ``begins`` the turns of its thread before them (if the provider
-    kept those), ``added`` the new turns. ``is_text``: in place of a list, the request had the text of its only message.
-    ``has_system``: the first message was beside the list. ``system`` names turns that take the place of the first ones.
-    ``patches`` (by index), ``volatile`` (by position in the system prompt) and ``resent`` (for the answer to this very
-    call) say how the client wrote what its turns do not say. ``envelope`` and ``tools`` are addresses of objects;
-    ``tools_bytes`` is the size of the tools. ``sizes`` are the bytes of request and answer that passed, ``first_byte``
-    and ``end`` milliseconds since the call came.
+    ``entries`` counts the messages of the request (the chunks of an answer are one), ``begins`` the turns of its thread
+    before them (if the provider kept those), ``added`` the new turns. ``is_text``: in place of a list, the request had
+    the text of its only message. ``has_system``: the first message was beside the list. ``system`` names turns that
+    take the place of the first ones. ``patches`` (by index), ``volatile`` (by position in the system prompt) and
+    ``resent`` (for the answer to this very call) say how the client wrote what its turns do not say. ``envelope`` and
+    ``tools`` are addresses of objects; ``tools_bytes`` is the size of the tools. ``sizes`` are the bytes of request and
+    answer that passed, ``first_byte`` and ``end`` milliseconds since the call came.
     """
 
     api: str

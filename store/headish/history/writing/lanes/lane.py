@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from headish.content.forms.parts import Form, Losses
 from headish.content.forms.writing import FormEntries, body_of, write_turn
 from headish.content.hashes import DigestFields, digest_turn
-from headish.content.resending.answers import write_resent
+from headish.content.resending.answers import has_chunks, write_resent
 from headish.content.resending.entries import HASH_BYTES, SentEntry, natives_hash
 from headish.database.query import Connection
 from headish.errors import HeadishError
@@ -42,7 +42,8 @@ class LaneTurn(NamedTuple):
 
     ``said`` is a hash of its content; for a replaced system prompt, of the replacement, which is in the turn
     ``overlay``. ``bare`` is a hash of how the client's form writes the turn, None if that is not known. ``raw`` is a
-    hash of bytes from the client that were found to be exactly that. ``call`` is the call of a captured answer.
+    hash of bytes from the client that were found to be exactly that. ``call`` is the call of a captured answer, which
+    the client sends in so many ``chunks``.
     """
 
     place: Place
@@ -54,6 +55,7 @@ class LaneTurn(NamedTuple):
     call: str | None = None
     overlay: TurnId | None = None
     size_bytes: int = 0
+    chunks: int = 1
 
 
 class Lane(NamedTuple):
@@ -130,7 +132,8 @@ def lane_turn(connection: Connection, space: int, form: Form, stored: StoredTurn
     said = digest_turn(said_by(stored), ())[:HASH_BYTES]
     natives = None if payload is None else natives_of(connection, space, form, stored, payload, call)
     bare = None if natives is None else natives_hash(natives)
-    return LaneTurn(stored.place, stored.id, stored.role, said, bare, None, call, None, len(payload or b""))
+    chunks = len(natives) if natives and call is not None and has_chunks(form) else 1
+    return LaneTurn(stored.place, stored.id, stored.role, said, bare, None, call, None, len(payload or b""), chunks)
 
 
 def natives_of(
