@@ -1,7 +1,8 @@
-"""Claude Code, Codex and Gemini CLI themselves, started by ``headish run``, with a whole tool loop each.
+"""Claude Code, Codex and Gemini CLI themselves, started by ``headish run``, and opencode, with a whole tool loop each.
 
 HEADISH_TEST_CLIENTS names the folder of their commands (``npm install @anthropic-ai/claude-code @openai/codex
-@google/gemini-cli`` makes ``node_modules/.bin``); without it, those on the path are taken. What is missing is skipped.
+@google/gemini-cli opencode-ai`` makes ``node_modules/.bin``); without it, those on the path are taken. What is missing
+is skipped.
 """
 
 from __future__ import annotations
@@ -51,7 +52,13 @@ def sockets() -> Iterator[SocketUpstream]:
 
 
 def run(server: Served, tool: str, *words: str, token: str | None = None) -> str:
-    """What the tool prints. It has a home of its own, and nothing of ours in its environment but the token."""
+    """What the tool prints that ``headish run`` starts. Nothing of ours is in its environment but the token."""
+    begin = (sys.executable, "-m", "headish_cli", "--db", str(server.database), "run", tool, "--")
+    return start(server, tool, *begin, *words, **({} if token is None else {"HEADISH_TOKEN": token}))
+
+
+def start(server: Served, tool: str, *words: str, **variables: str) -> str:
+    """What a command prints. It has a home of its own, and finds the tool."""
     found = shutil.which(tool, path=FOLDER)
     if found is None:
         pytest.skip(f"{tool} is not installed: HEADISH_TEST_CLIENTS names the folder of its command")
@@ -63,10 +70,9 @@ def run(server: Served, tool: str, *words: str, token: str | None = None) -> str
     path = os.pathsep.join((str(Path(found).parent), os.environ["PATH"]))
     kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name != "NODE_OPTIONS"}
     quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "HEADISH_CONFIG": os.devnull}
-    quiet |= {} if token is None else {"HEADISH_TOKEN": token}
     done = subprocess.run(
-        [sys.executable, "-m", "headish_cli", "--db", str(server.database), "run", tool, "--", *words],
-        env={**kept, **KEYS, **quiet, "HOME": str(home), "CODEX_HOME": str(home / ".codex"), "PATH": path},
+        words,
+        env={**kept, **KEYS, **quiet, **variables, "HOME": str(home), "CODEX_HOME": str(home / ".codex"), "PATH": path},
         cwd=home / "work",
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -133,6 +139,21 @@ def test_codex_lists_and_goes_on_where_the_provider_opens_no_websocket(tmp_path:
     check(tmp_path, bodies(upstream, "/responses"), "/responses", "codex/")
 
 
+def test_opencode_lists_and_goes_on(tmp_path: Path, upstream: Upstream) -> None:
+    with served(tmp_path, upstream) as server:
+        options = {"baseURL": f"{server.gateway}/anthropic/v1"}
+        asked = {"OPENCODE_CONFIG_CONTENT": json.dumps({"provider": {"anthropic": {"options": options}}})}
+        begin = ("opencode", "run", "-m", "anthropic/claude-sonnet-4-5")
+        assert "Answer to" in start(server, "opencode", *begin, "listing please", **asked)
+        assert "Answer to" in start(server, "opencode", *begin, "--continue", "and more", **asked)
+        assert server.end() == 0
+    conversation = [each for each in bodies(upstream, "/messages") if each.get("tools")]
+    assert len(conversation) == 3
+    with Store.open(tmp_path / "history.db") as store:
+        assert {len(name) for name in store.bookmarks if name.count("/") == 1} == {len("opencode/") + 6}
+    check(tmp_path, bodies(upstream, "/messages"), "/messages", "opencode/")
+
+
 def test_gemini_cli_lists(tmp_path: Path, upstream: Upstream) -> None:
     with served(tmp_path, upstream) as server:
         assert "Answer to" in run(server, "gemini", "--skip-trust", "-y", "-p", "listing please")
@@ -140,7 +161,6 @@ def test_gemini_cli_lists(tmp_path: Path, upstream: Upstream) -> None:
     with Store.open(tmp_path / "history.db") as store:
         kinds = [kind_of(block) for turn in store.turns() for block in store.blocks(turn.id)]
         assert kinds.count("tool_use") == kinds.count("tool_result") == 1
-        assert all(call.facts.broke is None for call in store.calls.list())
         assert all(call.facts.broke is None for call in store.calls.list())
         assert all(call.facts.form == "gemini" for call in store.calls.list() if "generateContent" in call.facts.path)
         assert store.verify().problems == ()

@@ -8,13 +8,14 @@ outlives the payload. Whatever else differs is *said*, and is kept in the payloa
 A difference is JSON. ``{"=": v}`` is another value, ``{"-": true}`` a key that is missing, ``{"k": {...}}`` and
 ``{"i": {...}}`` lead into an object and a list. ``{"c": key, "d"?}`` is the value of another key, ``{"p": type, "d"?}``
 a text as a list of one part of that type; ``d`` is the difference from that. ``{"u": true}`` is base64 with the
-alphabet of addresses.
+alphabet of addresses, ``{"j": spelling}`` a text that is JSON, spelled anew.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,6 +25,13 @@ from headish.errors import InvalidContent
 Patch = dict[str, Any]
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _URL_SAFE = str.maketrans("+/", "-_")
+_SPELLINGS: dict[str, dict[str, Any]] = {
+    "compact": {"separators": (",", ":"), "ensure_ascii": False},
+    "compact ascii": {"separators": (",", ":")},
+    "spaced": {"ensure_ascii": False},
+    "spaced ascii": {},
+}
+"""How programs write JSON, by the arguments of ``json.dumps``. JavaScript's is compact, Python's is spaced ascii."""
 _UNDERSCORE = re.compile(r"_([a-z])")
 TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """The types of parts that hold one text, each with the key of the text."""
@@ -113,7 +121,7 @@ def _compare_keys(written: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     patches: dict[str, Patch] = {key: {"-": True} for key in written if key not in given}
     for key, value in given.items():
         if key in written:
-            sub = {"u": True} if _is_url_safe(key, written[key], value) else _compare(written[key], value)
+            sub = _respelled(camel(key), written[key], value) or _compare(written[key], value)
             if sub is not None:
                 patches[key] = sub
             continue
@@ -125,14 +133,31 @@ def _compare_keys(written: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     return patches
 
 
-def _is_url_safe(key: str, written: Any, given: Any) -> bool:
-    """Whether a signature was given in the alphabet of addresses: Google's SDK decodes it, and encodes it so."""
-    return (
-        camel(key) == "thoughtSignature"
-        and isinstance(written, str)
-        and written != given
-        and written.translate(_URL_SAFE) == given
-    )
+def _respelled(key: str, written: Any, given: Any) -> Patch | None:
+    """The step to a text that says the same, which a client decoded and encoded anew. Google's SDK does so with a
+    signature, the AI SDK with the arguments of a call."""
+    if not isinstance(written, str) or not isinstance(given, str) or written == given:
+        return None
+    if key == "thoughtSignature" and written.translate(_URL_SAFE) == given:
+        return {"u": True}
+    if key == "arguments":
+        with suppress(ValueError, RecursionError):
+            value = _arguments(written)
+            return next(({"j": name} for name in _SPELLINGS if _spell(value, name) == given), None)
+    return None
+
+
+def _arguments(text: str) -> Any:
+    """The value of the arguments of a call. Some servers write none as an empty text. Raises: ValueError."""
+    import json  # late: nearly all arguments are sent back as they came
+
+    return json.loads(text or "{}")
+
+
+def _spell(value: Any, spelling: str) -> str:
+    import json
+
+    return json.dumps(value, **_SPELLINGS[spelling])
 
 
 def _with(patch: Patch, further: Patch | None) -> Patch:
@@ -146,7 +171,7 @@ def _as_part(kind: str, text: str) -> list[Any]:
 def _split(patch: Patch, transport: Collection[str], key: str | None = None) -> tuple[Patch | None, Patch | None]:
     if "=" in patch:
         return (patch, None) if key in transport or _is_wordless(patch["="]) else (None, patch)
-    if "-" in patch or "u" in patch:
+    if "-" in patch or "u" in patch or "j" in patch:
         return patch, None
     if "c" in patch or "p" in patch:
         layout, said = _split(patch["d"], transport) if "d" in patch else (None, None)
@@ -169,6 +194,8 @@ def _apply(patch: Mapping[str, Any], value: Any) -> Any:
         return patch["="]
     if "u" in patch:
         return value.translate(_URL_SAFE)
+    if "j" in patch:
+        return _spell(_arguments(value), patch["j"])
     if "p" in patch:
         if not isinstance(value, str):
             raise TypeError

@@ -43,7 +43,8 @@ def _essential(block: ContentBlock) -> Any:
     if isinstance(block, Text):
         return ["text", block.text] if block.text else None
     if isinstance(block, ToolUse):
-        return ["call", block.name, block.raw if block.input is None else block.input]
+        said = block.raw if block.input is msgspec.UNSET else block.input
+        return ["call", block.name, said or {}]  # clients write arguments that were an empty text as an empty object
     return ["document", to_mapping(block)] if isinstance(block, Document) else None
 
 

@@ -107,7 +107,8 @@ class Matching:
         how = describe_resent(form, blocks, entry.bare)
         if how is None or not self._say_resent(str(turn.call), how):
             return None
-        return turn._replace(bare=entry.bare_hash, size_bytes=entry.size_bytes, chunks=chunks)
+        known = turn._replace(bare=entry.bare_hash, size_bytes=entry.size_bytes, chunks=chunks)
+        return self._patched(at, entry, known, entry.marks)
 
     def _say_resent(self, id: str, how: dict[str, Any]) -> bool:
         """Note how the answer of a call was written; False if another list has written it differently, whose body needs

@@ -1,0 +1,126 @@
+"""Answers that their clients send back otherwise than they came: they are the stored turns, and each body is exact."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.content.forms.layout import is_same
+from headish.serve.recorder.recording import CallRecorder
+from support.passed import anthropic_answer, chat_answer, passed, responses_answer, user
+
+CALLED = '{"city": "Zürich", "days": [1, 2.5], "exactly": true}'
+VALUE = json.loads(CALLED)
+SPELLINGS = {
+    "compact": '{"city":"Zürich","days":[1,2.5],"exactly":true}',
+    "compact ascii": '{"city":"Z\\u00fcrich","days":[1,2.5],"exactly":true}',
+    "spaced": CALLED,
+    "spaced ascii": '{"city": "Z\\u00fcrich", "days": [1, 2.5], "exactly": true}',
+}
+
+
+class Exchange:
+    """A question, an answer that calls a tool, and a second request with the answer and the tool's result."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.recorder = store, CallRecorder(lambda _space: store)
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+
+    def ask(self, surface: str, body: dict[str, Any], answer: bytes) -> None:
+        call = passed(surface, {"model": "m", **body}, answer)
+        assert self.recorder.record(call) is not None
+        self.sent.append((call.id, {"model": "m", **body}))
+
+    def check(self, turns: int) -> None:
+        assert (self.store.stats().turns, len(list(self.store.heads()))) == (turns, 1)
+        for id, body in self.sent:
+            assert is_same(self.store.calls.body(id), body)
+
+    def chat(self, call: dict[str, Any], back: dict[str, Any]) -> None:
+        question = {"role": "user", "content": "Hi"}
+        self.ask("chat", {"messages": [question]}, chat_answer(None, tool_calls=[call], refusal=None))
+        said = {"role": "assistant", "content": None, "tool_calls": [back]}
+        result = {"role": "tool", "tool_call_id": "call_1", "content": "done"}
+        self.ask("chat", {"messages": [question, said, result]}, chat_answer("Well."))
+
+    def responses(self, item: dict[str, Any], back: dict[str, Any]) -> None:
+        question = {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]}
+        self.ask("responses", {"input": [question]}, responses_answer(item))
+        output = {"type": f"{item['type']}_output", "call_id": "call_1", "output": "done"}
+        self.ask("responses", {"input": [question, back, output]}, responses_answer(id="resp_2"))
+
+
+def function(arguments: str) -> dict[str, Any]:
+    return {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": arguments}}
+
+
+def item(arguments: str, **more: Any) -> dict[str, Any]:
+    return {"type": "function_call", "call_id": "call_1", "name": "weather", "arguments": arguments, **more}
+
+
+@pytest.mark.parametrize("given", SPELLINGS.values(), ids=SPELLINGS)
+@pytest.mark.parametrize("came", SPELLINGS.values(), ids=SPELLINGS)
+class TestArguments:
+    """The AI SDK decodes the arguments of a call and encodes them anew, as programs in Python do."""
+
+    def test_of_chat_that_are_spelled_anew_are_the_same(self, store: Store, came: str, given: str) -> None:
+        exchange = Exchange(store)
+        exchange.chat(function(came), function(given))
+        exchange.check(4)
+
+    def test_of_responses_that_are_spelled_anew_are_the_same(self, store: Store, came: str, given: str) -> None:
+        exchange = Exchange(store)
+        exchange.responses(item(came, id="fc_1", status="completed"), item(given))
+        exchange.check(3)
+
+
+@pytest.mark.parametrize(
+    ("came", "given"),
+    [(CALLED, CALLED.replace("true", "false")), (CALLED, json.dumps(VALUE | {"days": [1]})), ('{"a": 1}', '{"a": 1.0}'),
+     ('{"a": 1}', '{"a":1'), ("{a", "{b"), ("", '{"a":1}'), ('{"a": {}}', "{}")],
+)  # fmt: skip
+def test_other_arguments_are_another_answer(store: Store, came: str, given: str) -> None:
+    exchange = Exchange(store)
+    exchange.chat(function(came), function(given))
+    assert (store.stats().turns, len(list(store.heads()))) == (5, 2)
+    assert all(is_same(store.calls.body(id), body) for id, body in exchange.sent)
+
+
+@pytest.mark.parametrize(("came", "given"), [("{a", "{a"), ("", ""), ("", "{}"), ("{}", "{}"), ("null", "null")])
+def test_arguments_that_are_not_an_object_come_back(store: Store, came: str, given: str) -> None:
+    exchange = Exchange(store)
+    exchange.chat(function(came), function(given))
+    exchange.check(4)
+
+
+def test_calls_of_custom_tools_come_back(store: Store) -> None:
+    """Codex edits files so. The input of such a tool is any text."""
+    exchange = Exchange(store)
+    call = {"type": "custom_tool_call", "call_id": "call_1", "name": "apply_patch", "input": "*** Begin Patch"}
+    exchange.responses({**call, "id": "ctc_1", "status": "completed"}, call)
+    exchange.check(3)
+
+
+def test_calls_of_custom_tools_in_chat_come_back(store: Store) -> None:
+    exchange = Exchange(store)
+    call = {"id": "call_1", "type": "custom", "custom": {"name": "apply_patch", "input": "*** Begin Patch"}}
+    exchange.chat(call, call)
+    exchange.check(4)
+
+
+def test_the_mark_of_a_cache_on_an_answer_comes_back_and_moves_on(store: Store) -> None:
+    """opencode marks the last two messages of each request."""
+    exchange, marked = Exchange(store), {"cache_control": {"type": "ephemeral"}}
+    texts, messages = ["Hello.", "Well.", "Yes."], [user("Hi")]
+    for number, text in enumerate(texts):
+        listed = json.loads(json.dumps(messages))
+        for message in listed[-2:]:
+            message["content"][-1] |= marked
+        exchange.ask(
+            "anthropic", {"max_tokens": 9, "stream": True, "messages": listed}, anthropic_answer(text, id=f"{number}")
+        )
+        messages += [{"role": "assistant", "content": [{"type": "text", "text": text}]}, user("Go on")]
+    exchange.check(6)
