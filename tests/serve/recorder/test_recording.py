@@ -109,6 +109,25 @@ class TestAThread:
         assert [call.facts.added for call in store.calls.list()] == [1, 1, 1, 2]
         talk.check_bodies()
 
+    @pytest.mark.parametrize("surface", ["anthropic", "chat", "responses"])
+    def test_a_message_may_be_a_text_in_one_request_and_a_list_of_parts_in_the_next(
+        self, store: Store, surface: str
+    ) -> None:
+        """A client marks its last message for the cache, and writes it as a text again afterwards."""
+        name, kind = ("input", "input_text") if surface == "responses" else ("messages", "text")
+        said: list[tuple[str, str]] = []
+        sent = []
+        recorder = recorder_of(store)
+        for number in range(4):
+            said = [*said, ("user", f"{number}")]
+            listed: list[Any] = [{"role": role, "content": text} for role, text in said]
+            listed[-1]["content"] = [{"type": kind, "text": said[-1][1]}]
+            call = passed(surface, {"model": "m", name: listed}, headers={"x-headish-conversation": "trip"})
+            record(recorder, call)
+            sent.append((call.id, listed))
+        assert [is_same(store.calls.body(id)[name], listed) for id, listed in sent] == [True] * 4
+        assert (store.stats().turns, len(list(store.heads()))) == (4, 1)
+
     def test_a_replay_stores_nothing_twice(self, store: Store) -> None:
         body = anthropic_body([user("Hi")])
         call = passed("anthropic", body, anthropic_answer("Hello"), headers=CLAUDE_CODE)

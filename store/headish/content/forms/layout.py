@@ -7,8 +7,8 @@ outlives the payload. Whatever else differs is *said*, and is kept in the payloa
 
 A difference is JSON. ``{"=": v}`` is another value, ``{"-": true}`` a key that is missing, ``{"k": {...}}`` and
 ``{"i": {...}}`` lead into an object and a list. ``{"c": key, "d"?}`` is the value of another key, ``{"p": type, "d"?}``
-a text as a list of one part of that type; ``d`` is the difference from that. ``{"u": true}`` is base64 with the
-alphabet of addresses, ``{"j": spelling}`` a text that is JSON, spelled anew.
+a text as a list of one part of that type; ``d`` is the difference from that. ``{"t": true}`` is a list of one part as
+its text, ``{"u": true}`` base64 in the alphabet of addresses, ``{"j": spelling}`` a text that is JSON, spelled anew.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from headish.errors import InvalidContent
 
 Patch = dict[str, Any]
 _encode = msgspec.json.Encoder(order="deterministic").encode
+_WORDLESS = frozenset("-utj")
+"""Steps that hold nothing that was said."""
 _URL_SAFE = str.maketrans("+/", "-_")
 _SPELLINGS: dict[str, dict[str, Any]] = {
     "compact": {"separators": (",", ":"), "ensure_ascii": False},
@@ -114,6 +116,8 @@ def _compare(written: Any, given: Any) -> Patch | None:
         kind = given[0].get("type")
         if isinstance(kind, str) and kind in TEXT_KEYS:
             return _with({"p": kind}, _compare(_as_part(kind, written), given))
+    if isinstance(given, str) and any(is_same(written, _as_part(kind, given)) for kind in TEXT_KEYS):
+        return {"t": True}
     return {"=": given}
 
 
@@ -171,7 +175,7 @@ def _as_part(kind: str, text: str) -> list[Any]:
 def _split(patch: Patch, transport: Collection[str], key: str | None = None) -> tuple[Patch | None, Patch | None]:
     if "=" in patch:
         return (patch, None) if key in transport or _is_wordless(patch["="]) else (None, patch)
-    if "-" in patch or "u" in patch or "j" in patch:
+    if patch.keys() & _WORDLESS:
         return patch, None
     if "c" in patch or "p" in patch:
         layout, said = _split(patch["d"], transport) if "d" in patch else (None, None)
@@ -196,6 +200,9 @@ def _apply(patch: Mapping[str, Any], value: Any) -> Any:
         return value.translate(_URL_SAFE)
     if "j" in patch:
         return _spell(_arguments(value), patch["j"])
+    if "t" in patch:
+        [part] = value
+        return part[TEXT_KEYS[part["type"]]]
     if "p" in patch:
         if not isinstance(value, str):
             raise TypeError

@@ -84,8 +84,8 @@ class Matching:
         if natives is None:
             return turn._replace(size_bytes=entry.size_bytes) if turn.call is None else self._sent_back(at, turn)
         layout, said = entry.differs_from(natives[0] if entry.is_instruction else natives)
-        # An answer that was sent back in chunks cannot be patched to be one content: other bodies need the chunks.
-        return None if turn.call is not None and said is not None else self._patched(at, entry, turn, layout)
+        # What no layout can tell (an answer that came back in chunks, and now whole) would be another body.
+        return None if said is not None else self._patched(at, entry, turn, layout)
 
     def _patched(self, at: int, entry: SentEntry, turn: LaneTurn, patch: Patch | None) -> LaneTurn:
         if patch is not None:
