@@ -44,6 +44,14 @@ def a_space(database: Database) -> Store:
     return database.store(f"space{next(_numbers)}", create=True)
 
 
+def call(data: str) -> Part:
+    return {"functionCall": {"name": "ls", "args": {"data": data}}}
+
+
+def picture(data: str) -> Part:
+    return {"inlineData": {"mimeType": "image/png", "data": data}}
+
+
 class Chat:
     """A chat of google-genai: its history has each chunk of each answer as a content of its own."""
 
@@ -114,7 +122,7 @@ CHUNKS = {
     "calls alone": [model({**CALL, **SIGNED}), model(CALL)],
     "a picture between": [
         *texts("See "),
-        model({"inlineData": {"mimeType": "image/png", "data": "iVBO"}}),
+        model(picture("iVBO")),
         *texts("!"),
     ],
 }
@@ -151,6 +159,10 @@ BACK = {
     "without its thoughts": (CHUNKS["thoughts"], [*texts("One ", "two."), CHUNKS["thoughts"][-1]]),
     "signed in another alphabet": (CHUNKS["signed words"], [*texts("One "), model({"text": "two.", **SIGNED_AGAIN})]),
     "a call that is signed so": (CHUNKS["a call"], [*texts("Looking."), model({**CALL, **SIGNED_AGAIN})]),
+    "a picture in another alphabet": (
+        [*texts("See", " it:"), model(picture("iV+/"))],
+        [*texts("See", " it:"), model(picture("iV-_"))],
+    ),
     "whole, and signed so": ([model({**CALL, **SIGNED})], [model({**CALL, **SIGNED_AGAIN})]),
 }
 
@@ -204,6 +216,7 @@ def test_it_is_a_branch_if_what_is_not_said_aloud_was_edited(tmp_path: Path) -> 
         "arguments left out": ([*rest, model(CALL)], [*rest, model({"functionCall": {"name": "ls", "args": {}}})]),
         "another thought": ([model(thought), *rest], [model(other), *rest]),
         "another thought beside words": ([model(thought, {"text": "One"})], [model(other, {"text": "One"})]),
+        "arguments that look so": ([model(call("a+b"))], [model(call("a-b"))]),
         "a thought aloud": ([model(thought), *rest], [model(aloud), *rest]),
     }
 

@@ -138,11 +138,11 @@ def _compare_keys(written: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
 
 
 def _respelled(key: str, written: Any, given: Any) -> Patch | None:
-    """The step to a text that says the same, which a client decoded and encoded anew. Google's SDK does so with a
-    signature, the AI SDK with the arguments of a call."""
+    """The step to a text that says the same, which a client decoded and encoded anew. Google's SDK does so with
+    signatures and pictures, the AI SDK with the arguments of a call."""
     if not isinstance(written, str) or not isinstance(given, str) or written == given:
         return None
-    if key == "thoughtSignature" and written.translate(_URL_SAFE) == given:
+    if key in ("thoughtSignature", "data") and written.translate(_URL_SAFE) == given:
         return {"u": True}
     if key == "arguments":
         with suppress(ValueError, RecursionError):
