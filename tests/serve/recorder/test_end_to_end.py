@@ -6,18 +6,21 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headish import Store
 from headish.gateway.spool.state import read_state
 from support.command import Command
+from support.later import Later
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, user
 from support.served import PATIENCE_SECONDS, Served, served
 from support.sockets import SocketUpstream, create, created, said
 from support.upstream import LAST, Asked, Step, Upstream, chunked, head
 
 pytestmark = pytest.mark.slow
+genai, types = Later("google.genai"), Later("google.genai.types")
 KEY = "sk-ant-api03-abcdefghijklmnop0123456789"
 
 
@@ -76,6 +79,46 @@ def test_a_conversation_through_the_gateway_is_in_the_list_and_goes_on(tmp_path:
     assert json.loads(command.run("call", "show", id, "--body").out) == body
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+def stream_of_gemini(asked: Asked) -> Iterator[Step]:
+    """A thought in two chunks, words in two, a signed call for the first question, and an empty chunk."""
+    contents = json.loads(asked.body)["contents"]
+    parts: list[dict[str, Any]] = [
+        *({"text": text, "thought": True} for text in ("Hm", ", so.")),
+        *({"text": text} for text in ("Look", f"ing at {len(contents)}.")),
+    ]
+    if len(contents) == 1:
+        parts.append({"functionCall": {"name": "ls", "args": {"path": "/"}}, "thoughtSignature": "//79+w=="})
+    events = [{"candidates": [{"content": {"role": "model", "parts": [part]}}]} for part in (*parts, {"text": ""})]
+    events[-1]["candidates"][0]["finishReason"] = "STOP"
+    yield head(200, "text/event-stream")
+    yield from chunked([b"data: " + json.dumps(event).encode() + b"\n\n" for event in events])
+    yield LAST
+
+
+def test_a_streamed_chat_of_google_genai_is_one_thread(tmp_path: Path, upstream: Upstream) -> None:
+    def ls(path: str) -> str:
+        """List a folder."""
+        return "a.txt"
+
+    upstream.script = stream_of_gemini
+    with served(tmp_path, upstream) as server:
+        options = types.HttpOptions(base_url=f"{server.gateway}/gemini", headers={"x-headish-conversation": "trip"})
+        client = genai.Client(api_key=KEY, http_options=options)
+        chat = client.chats.create(model="gemini-x", config=types.GenerateContentConfig(tools=[ls]))
+        for number, question in enumerate(("List", "and?", "so?")):
+            assert [*chat.send_message_stream(question)]
+            wait_for(server, number + 2)
+            if number == 1:
+                server.kill("recorder")
+        assert server.end() == 0
+    bodies = [json.loads(asked.body) for asked in upstream.asked]
+    assert [len(body["contents"]) for body in bodies] == [1, 1 + 6 + 1, 8 + 5 + 1, 14 + 5 + 1]
+    with Store.open(server.database) as store:
+        assert (store.stats().turns, len(list(store.heads()))) == (8, 1)
+        assert [store.calls.body(call.id) for call in reversed(store.calls.list())] == bodies
+        assert store.verify().problems == ()
 
 
 def test_a_tool_is_started_only_where_a_gateway_runs(tmp_path: Path) -> None:
