@@ -158,13 +158,16 @@ WRITE = Query(
 
 
 def write_record(
-    connection: Connection, space: int, stored: StoredRecord, *, archived: bool, pinned: bool, key: bytes | None
-) -> None:
+    connection: Connection, space: int, stored: StoredRecord, *, archived: bool, pinned: bool, key: bytes | None,
+    milliseconds: int | None = None,
+) -> None:  # fmt: skip
     """Store the record of a conversation in place of an earlier one.
 
-    ``archived``, ``pinned`` and ``key`` are copies of what ``data`` says. Cost: three statements.
+    ``archived``, ``pinned`` and ``key`` are copies of what ``data`` says. ``milliseconds`` is the time at which it was
+    written elsewhere; the present is the latest that counts. Cost: three statements.
     """
     now = time.time_ns() // 1_000_000
+    written = now if milliseconds is None else min(milliseconds, now)
     connection.run(
         WRITE,
         space=space,
@@ -172,8 +175,8 @@ def write_record(
         archived=int(archived),
         pinned=int(pinned),
         key=key,
-        milliseconds=now,
-        seal=seal_record(stored.subject, stored.revision, now, stored.data),
+        milliseconds=written,
+        seal=seal_record(stored.subject, stored.revision, written, stored.data),
     )
     _log(connection, space, stored.subject, now)
 

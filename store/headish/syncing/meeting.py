@@ -18,6 +18,7 @@ from headish.bundles.records import SentName, SentRecord
 from headish.content import strictjson
 from headish.database.query import Connection
 from headish.history.conversations.changing import write_arrived_record
+from headish.history.conversations.records import encode_record, fields_said
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_dated_record, find_records
 from headish.rows.elsewhere.remotes import (
@@ -37,6 +38,8 @@ from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED
 FIELDS = ("title", "archived", "pinned", "key", "app")
 """The fields of a record that are merged one by one; tags are merged as a set."""
 HASH_BYTES = 8
+CLEARED = "cleared"
+"""In place of the hash of a field that was cleared: unlike the default of one that was never set, it is a change."""
 Tags = tuple[str, ...]
 
 
@@ -48,6 +51,13 @@ class Met(NamedTuple):
     device: bytes
     names: str
     prune: bool
+
+
+class _Said(NamedTuple):
+    """A record as it arrived or is stored, and the hashes of ``FIELDS`` in it."""
+
+    record: Record
+    hashes: Mapping[str, str]
 
 
 def meet_names(connection: Connection, space: int, met: Met, names: Sequence[SentName]) -> list[ArrivedName]:
@@ -162,13 +172,13 @@ def meet_records(connection: Connection, space: int, met: Met, records: Sequence
 
 
 def _meet_record(
-    connection: Connection, space: int, subject: bytes, sent: SentRecord, theirs: Record, base: Mapping[str, Any]
+    connection: Connection, space: int, subject: bytes, sent: SentRecord, theirs: _Said, base: Mapping[str, Any]
 ) -> tuple[bool, bool]:
     """Merge a record into that of ``subject``. Returns whether the record here changed, and whether a field here won
     over a change there."""
     dated = find_dated_record(connection, space, subject)
     if dated is None:
-        return write_arrived_record(connection, space, subject, sent.revision, sent.data), False
+        return write_arrived_record(connection, space, subject, sent.revision, sent.milliseconds, sent.data), False
     revision, milliseconds, data = dated
     ours = _decoded(data)
     if ours is None:
@@ -176,25 +186,29 @@ def _meet_record(
     # At equal milliseconds the bytes decide, since both sides must choose the same winner.
     later = (sent.milliseconds, sent.data) > (milliseconds, data)
     merged, is_kept = _merge(ours, theirs, base, later=later)
-    if merged == ours:
+    if merged == ours.record:
         return False, is_kept
-    return write_arrived_record(connection, space, subject, revision + 1, strictjson.encode(merged)), is_kept
+    data = encode_record(merged, fields_said(data))
+    return write_arrived_record(
+        connection, space, subject, revision + 1, max(milliseconds, sent.milliseconds), data
+    ), is_kept
 
 
-def _merge(ours: Record, theirs: Record, base: Mapping[str, Any], *, later: bool) -> tuple[Record, bool]:
+def _merge(ours: _Said, theirs: _Said, base: Mapping[str, Any], *, later: bool) -> tuple[Record, bool]:
     changes: dict[str, Any] = {}
     is_kept = False
     for field in FIELDS:
-        mine, other = getattr(ours, field), getattr(theirs, field)
+        value = getattr(theirs.record, field)
         # A field that the base lacks had its default when the device was last read.
-        if mine == other or _hash(other) == base.get(field, _hash(getattr(Record(), field))):
+        was = base.get(field, _hash(getattr(Record(), field)))
+        if getattr(ours.record, field) == value or theirs.hashes[field] == was:
             continue
-        mine_is_old = _hash(mine) == base.get(field, _hash(getattr(Record(), field)))
-        if mine_is_old or later:
-            changes[field] = other
+        if ours.hashes[field] == was or later:
+            changes[field] = value
         else:
             is_kept = True
-    return replace(ours, **changes, tags=_merge_tags(ours.tags, theirs.tags, base, later=later)), is_kept
+    tags = _merge_tags(ours.record.tags, theirs.record.tags, base, later=later)
+    return replace(ours.record, **changes, tags=tags), is_kept
 
 
 def _merge_tags(ours: Tags, theirs: Tags, base: Mapping[str, Any], *, later: bool) -> Tags:
@@ -215,22 +229,24 @@ def _merge_tags(ours: Tags, theirs: Tags, base: Mapping[str, Any], *, later: boo
 
 def hashes_of(data: bytes) -> bytes | None:
     """Return what ``remote_bookmark`` keeps of a device's record, or None if the record cannot be read."""
-    record = _decoded(data)
-    return None if record is None else _hashes(record)
+    said = _decoded(data)
+    return None if said is None else _hashes(said)
 
 
-def _hashes(record: Record) -> bytes:
+def _hashes(said: _Said) -> bytes:
     """Return what to keep of a device's record: only hashes, so that no word of it stays here when it is erased."""
-    fields: dict[str, Any] = {field: _hash(getattr(record, field)) for field in FIELDS}
-    return strictjson.encode({**fields, "tags": sorted(map(_hash, record.tags))})
+    return strictjson.encode({**said.hashes, "tags": sorted(map(_hash, said.record.tags))})
 
 
 def _hash(value: Any) -> str:
     return blake3(msgspec.json.encode(value, order="sorted")).hexdigest(length=HASH_BYTES)
 
 
-def _decoded(data: bytes) -> Record | None:
+def _decoded(data: bytes) -> _Said | None:
     try:
-        return read_record(data)
+        record, said = read_record(data), fields_said(data)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
+    values = {field: getattr(record, field) for field in FIELDS}
+    cleared = {field for field, value in values.items() if field in said and value == getattr(Record(), field)}
+    return _Said(record, {field: CLEARED if field in cleared else _hash(value) for field, value in values.items()})

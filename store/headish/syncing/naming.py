@@ -143,7 +143,7 @@ def _settle_record(connection: Connection, space: int, sent: SentRecord) -> bool
     subject = subject_here(connection, space, sent.subject)
     if subject is None or find_record(connection, space, subject) is not None:
         return False
-    return write_arrived_record(connection, space, subject, sent.revision, sent.data)
+    return write_arrived_record(connection, space, subject, sent.revision, sent.milliseconds, sent.data)
 
 
 def subject_here(connection: Connection, space: int, subject: bytes) -> bytes | None:

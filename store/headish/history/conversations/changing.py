@@ -4,14 +4,20 @@ arrived."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
 
-from headish.content import strictjson
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidContent, KeyTaken, RecordChanged
-from headish.history.conversations.records import ListedConversation, as_conversation, record_of
+from headish.history.conversations.records import (
+    ListedConversation,
+    as_conversation,
+    encode_record,
+    fields_said,
+    record_of,
+)
 from headish.history.conversations.saying import CHECKS, check_changes
 from headish.history.conversations.subjects import find_subject, first_digest
 from headish.history.reading.versions import find_firsts
@@ -47,7 +53,8 @@ def change_record(
     record = msgspec.structs.replace(as_conversation(found, stored).record, **changes)
     if record.key is not None:
         _free_key(connection, space, record.key, found.subject)
-    changed = _write(connection, space, found.subject, (before or 0) + 1, record)
+    said = frozenset[str]() if stored is None else fields_said(stored.data)
+    changed = _write(connection, space, found.subject, (before or 0) + 1, record, said)
     return as_conversation(found, changed)
 
 
@@ -65,23 +72,28 @@ def copy_record(
     there = subject if there is None else there
     if stored is None or find_record(to, target, there) is not None:
         return False
-    record = record_of(stored)
+    record, said = record_of(stored), fields_said(stored.data)
     if record.key is not None:
         holder = record_by_key(to, target, record.key.encode())
         begins = None if holder is None else first_digest(to, target, holder.subject)
         if begins is None or begins != first_digest(connection, space, subject):
             _free_key(to, target, record.key, there)
         else:
-            record = msgspec.structs.replace(record, key=None)
-    _write(to, target, there, stored.revision, record)
+            record, said = msgspec.structs.replace(record, key=None), said - {"key"}
+    _write(to, target, there, stored.revision, record, said)
     return True
 
 
-def write_arrived_record(connection: Connection, space: int, subject: bytes, revision: int, data: bytes) -> bool:
-    """Store a record that arrived from elsewhere. Returns False, and stores nothing, if it does not decode or is not
-    allowed. Drops its key if another conversation has it here."""
+def write_arrived_record(
+    connection: Connection, space: int, subject: bytes, revision: int, milliseconds: int, data: bytes
+) -> bool:
+    """Store a record that arrived from elsewhere, where it was written at ``milliseconds``. Returns False, and stores
+    nothing, if it does not decode or is not allowed. Drops its key if another conversation has it here.
+
+    It keeps its time: a change that was made here before it arrived may be the later one.
+    """
     try:
-        record = read_record(data)
+        record, said = read_record(data), fields_said(data)
         check_changes({name: getattr(record, name) for name in CHECKS})
     except (msgspec.MsgspecError, UnicodeDecodeError, InvalidArgument, InvalidContent):
         return False
@@ -89,8 +101,9 @@ def write_arrived_record(connection: Connection, space: int, subject: bytes, rev
         if record.key is not None:
             _free_key(connection, space, record.key, subject)
     except KeyTaken:
-        record = msgspec.structs.replace(record, key=None)
-    _write(connection, space, subject, revision, record)
+        # Not cleared, only missing here: the store that sent it keeps it.
+        record, said = msgspec.structs.replace(record, key=None), said - {"key"}
+    _write(connection, space, subject, revision, record, said, milliseconds)
     return True
 
 
@@ -118,11 +131,14 @@ def _free_key(connection: Connection, space: int, key: str, subject: bytes) -> N
     if find_subject(connection, space, holder.subject) is not None:
         raise KeyTaken(key, stored_name(holder.subject), "the conversation")
     freed = msgspec.structs.replace(record_of(holder), key=None)
-    _write(connection, space, holder.subject, holder.revision + 1, freed)
+    _write(connection, space, holder.subject, holder.revision + 1, freed, fields_said(holder.data))
 
 
-def _write(connection: Connection, space: int, subject: bytes, revision: int, record: Record) -> StoredRecord:
-    stored = StoredRecord(subject, revision, strictjson.encode(record))
+def _write(
+    connection: Connection, space: int, subject: bytes, revision: int, record: Record, said: AbstractSet[str],
+    milliseconds: int | None = None,
+) -> StoredRecord:  # fmt: skip
+    stored = StoredRecord(subject, revision, encode_record(record, said))
     write_record(
         connection,
         space,
@@ -130,5 +146,6 @@ def _write(connection: Connection, space: int, subject: bytes, revision: int, re
         archived=record.archived,
         pinned=record.pinned,
         key=None if record.key is None else record.key.encode(),
+        milliseconds=milliseconds,
     )
     return stored

@@ -319,4 +319,4 @@ def _say(connection: Connection, space: int, say: Say, pattern: str) -> bool:
     if hash_said(None if dated is None else dated[2]) != say.seen:
         return False
     revision = say.record.revision if dated is None else dated[0] + 1
-    return write_arrived_record(connection, space, subject, revision, say.record.data)
+    return write_arrived_record(connection, space, subject, revision, say.record.milliseconds, say.record.data)
