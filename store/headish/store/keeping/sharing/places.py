@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from headish.database.query import Connection
-from headish.errors import HeadishError, InvalidArgument, RemoteTaken, RemoteUnavailable, shown
+from headish.errors import InvalidArgument, RemoteTaken, RemoteUnavailable, shown
 from headish.remotes.keys import forget_keys
 from headish.remotes.kinds import check_url, is_database, is_live, is_server
 from headish.remotes.objects import ObjectPlace, is_missing
@@ -160,7 +160,7 @@ def _take_history(space: Space, name: str, url: str, added: RemotePlace) -> Clon
         if is_live(url) and not (cloned.pulled and cloned.pulled.stored):
             raise no_history(url, space.space)
         return cloned
-    except HeadishError:
+    except BaseException:  # Ctrl-C, too
         if not _is_begun(space):
             remove_place(space, name)  # so that it can be cloned again
         raise
