@@ -367,6 +367,43 @@ class TestAnswers:
                 stored = record(recorder, passed(surface, sent, answer, status=status)).call
                 assert stored.tip is not None, (surface, status, deep)
 
+    @pytest.mark.parametrize("role", ["user", "system", None])
+    def test_a_system_instruction_of_gemini_is_the_systems_whatever_role_it_has(
+        self, store: Store, role: str | None
+    ) -> None:
+        """Google's SDKs give it the role of the user."""
+        recorder, contents, sent = recorder_of(store), [], []
+        for number in range(3):
+            contents = [*contents, {"role": "user", "parts": [{"text": f"{number}"}]}]
+            system = {"parts": [{"text": f"It is {number // 2}."}]} | ({} if role is None else {"role": role})
+            body = {"systemInstruction": system, "contents": contents}
+            sent.append((record(recorder, passed("gemini", body, gemini_answer("Yes."), headers=GEMINI)).call.id, body))
+            contents = [*contents, {"role": "model", "parts": [{"text": "Yes."}]}]
+        assert [turn.meta.role for turn in store.turns()] == [
+            "system", "user", "assistant", "user", "assistant", "system", "user", "assistant",
+        ]  # fmt: skip
+        assert [is_same(store.calls.body(id), body) for id, body in sent] == [True] * 3
+
+    @pytest.mark.parametrize("session", [{}, {"x-headish-conversation": "trip", "user-agent": "me"}])
+    def test_a_thread_in_which_it_is_a_users_turn_goes_on(self, store: Store, session: dict[str, str]) -> None:
+        """It was stored so once."""
+        prompt = {"role": "user", "parts": [{"text": "Be brief."}]}
+        contents = [prompt, {"role": "user", "parts": [{"text": "0"}]}, {"role": "model", "parts": [{"text": "Yes."}]}]
+        tip = store.record(contents, form="gemini", bookmark="me/trip" if session else None).tip.id
+        other = {"systemInstruction": prompt, "contents": [{"role": "user", "parts": [{"text": "?"}]}]}
+        first = record(recorder_of(store), passed("gemini", other, gemini_answer("!"))).call
+        assert [turn.meta.role for turn in store.log(str(first.answer))] == ["assistant", "user", "system"]
+        contents = contents[1:]
+        for number in range(3):
+            contents = [*contents, {"role": "user", "parts": [{"text": f"{number}"}]}]
+            call = passed("gemini", {"systemInstruction": prompt, "contents": contents}, gemini_answer("Yes."),
+                          headers=session)  # fmt: skip
+            assert store.get(str(record(recorder_of(store), call).call.tip)).meta.continues == (tip,)
+            assert is_same(store.calls.body(call.id), {"systemInstruction": prompt, "contents": contents})
+            tip = store.calls.get(call.id).answer
+            contents = [*contents, {"role": "model", "parts": [{"text": "Yes."}]}]
+        assert len(list(store.heads())) == 2
+
     def test_gemini_and_ollama_go_on_too(self, store: Store) -> None:
         recorder = recorder_of(store)
         contents: list[Any] = [{"role": "user", "parts": [{"text": "Hi"}]}]

@@ -137,6 +137,7 @@ def _read_system(form: Form, run: Sequence[Any]) -> Read:
     if form.list_name == "contents":
         place = "entry" if isinstance(instruction, Mapping) else "text"
         entry = instruction if place == "entry" else {"parts": [{"text": instruction}]}
+        # Google's SDKs write a role of ``user`` into it.
         read = _read(form, [entry], {"role": "system"})
     else:
         place = "content"
@@ -198,14 +199,14 @@ def _read_plain(run: Sequence[Any]) -> Read | Any:
                 False, form, options)  # fmt: skip
 
 
-def _read(form: Form, entries: Sequence[Any], implied: Mapping[str, Any] | None = None) -> Read:
-    """Read the entries of one turn. Raises: InvalidContent, TooDeep."""
-    implied = implied or {}
+def _read(form: Form, entries: Sequence[Any], known: Mapping[str, Any] | None = None) -> Read:
+    """Read the entries of one turn; ``known`` goes before what they say. Raises: InvalidContent, TooDeep."""
+    known = known or {}
     if not entries or not all(isinstance(entry, Mapping) for entry in entries):
         raise refuse("it is an object, or a list of objects that belong together")
     strictjson.check(list(entries), WHAT)
     plain = [strictjson.plain(entry) for entry in entries]
-    saids = [form.read({**implied, **entry}) for entry in plain]
+    saids = [form.read({**entry, **known}) for entry in plain]
     neutral = NeutralEntry(saids[0].role, tuple(block for each in saids for block in each.blocks), saids[0].speaker)
     return prove(form, neutral, plain)
 

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft
 from headish.content.forms.layout import Patch
 from headish.content.resending.answers import count_chunks, describe_resent, essence_of, has_chunks
 from headish.content.resending.entries import SentEntry, said_hash
@@ -52,6 +55,20 @@ class Matching:
         """The lane of the oldest thread that begins as the list does, up to the first difference; empty if there is
         none."""
         drafts = [entry.draft(self._client.limit_bytes) for entry in self._entries.entries]
+        lane = self._load_first(drafts)
+        if (
+            len(lane.turns) > 1
+            or not drafts
+            or not self._entries[0].is_instruction
+            or not has_chunks(self._client.form)
+        ):
+            return lane
+        # Instructions of Gemini that have a role, as Google's SDKs write them, were once stored as a user's turn. A
+        # thread that goes on behind them is this one.
+        older = self._load_first([replace(drafts[0], said=replace(drafts[0].said, role="user")), *drafts[1:]])
+        return older if len(older.turns) > 1 else lane
+
+    def _load_first(self, drafts: Sequence[Draft]) -> Lane:
         _, tip = match_recorded(self._connection, self._space, ListMatch(digests_of_list(drafts, None), None, None))
         return Lane() if tip is None else self.load(tip.place)
 
