@@ -186,6 +186,17 @@ class TestOtherForms:
             {"role": "user", "content": "And now?"},
         ]
 
+    @pytest.mark.parametrize("form", ["chat", "cohere", "responses"])
+    def test_a_result_inside_a_result_is_refused_as_what_it_is(self, memory_store: Store, form: str) -> None:
+        picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+        inner = {"type": "tool_result", "tool_use_id": "b", "content": "4"}
+        content = [{"type": "text", "text": "two"}, picture, inner]
+        result = {"type": "tool_result", "tool_use_id": "a", "content": content}
+        call = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
+        tip = memory_store.record([{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]).tip
+        with pytest.raises(Unmappable, match="a block of type 'tool_result' inside a tool result"):
+            memory_store.messages(tip.id, form=form, drop=("document",))
+
     def test_reasoning_of_a_transcript_is_no_text_of_a_form(self, memory_store: Store) -> None:
         turn = memory_store.add_turn("Hm.", role="assistant", attributes={"channel": "analysis"})
         with pytest.raises(Unmappable, match="reasoning"):

@@ -263,6 +263,8 @@ def _write_part(block: ContentBlock, losses: Losses) -> Part | None:
     if isinstance(block, ProviderBlock) and isinstance(block.data, Mapping):
         part = block.data.get(PART)
         return dict(part) if isinstance(part, Mapping) else None
+    if isinstance(block, ToolResult):  # those of a message are written before, each as one of its own
+        raise losses.refuse("a block of type 'tool_result' inside a tool result")
     raise losses.refuse("a call that is not the assistant's")
 
 
