@@ -11,6 +11,11 @@ from typing import Any
 
 _TOO_LARGE = 1 << 63
 _LONE = re.compile("[\ud800-\udfff]")
+# An odd number of backslashes, or the last one is not the beginning of an escape. Of two halves side by side, the
+# second group is None.
+_ESCAPED = re.compile(
+    rb"(?<!\\)((?:\\\\)*)\\u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F]|([dD][89a-fA-F]))[0-9a-fA-F]{2}"
+)
 
 
 def record(value: object) -> Mapping[str, Any]:
@@ -65,6 +70,12 @@ def heal_text(text: str) -> tuple[str, bool]:
     """A text with U+FFFD for each lone surrogate, which no database takes, and whether there was any."""
     mended, count = _LONE.subn("\ufffd", text)
     return (mended, True) if count else (text, False)
+
+
+def heal_json(text: bytes) -> tuple[bytes, bool]:
+    """A JSON text with U+FFFD for each escaped lone surrogate, and whether there was any."""
+    mended = _ESCAPED.sub(lambda found: found[0] if found[2] is None else found[1] + rb"\ufffd", text)
+    return mended, mended != text
 
 
 def heal(value: Any) -> Any:

@@ -19,6 +19,7 @@ from headish.serve.recorder import recording, unread
 from headish.serve.recorder.recording import CallRecorder
 from headish.values.names import new_refusal
 from headish.values.results.calls import UNREAD
+from headish.values.shapes import heal
 from support.counting import calls
 from support.passed import (
     CLAUDE_CODE,
@@ -577,6 +578,30 @@ class TestWhatIsKept:
         monkeypatch.setattr(recording, "UNREAD_SECONDS", -60)
         assert (recorder.forget_unread(), store.objects.list(UNREAD)) == (4, [])
         assert store.stats().turns == 0
+
+    @pytest.mark.parametrize("surface", ["anthropic", "chat", "gemini"])
+    def test_half_a_character_does_not_keep_a_request_from_being_stored(self, store: Store, surface: str) -> None:
+        """Clients cut texts within a character, and send back what a model said until it was cut off there."""
+        recorder, half = recorder_of(store), "\ud83d"
+        word = f"{half}\\{half}\U0001f600\\ud83d\\\\ude00"
+        for count in (1, 3):
+            if surface == "gemini":
+                said = [{"role": role, "parts": [{"text": word}]} for role in ("user", "model", "user")]
+                body: dict[str, Any] = gemini_body(said[:count], half, labels={half: "\ude00"})
+                answer: Any = gemini_answer(word)
+            else:
+                said = [{"role": role, "content": word} for role in ("user", "assistant", "user")]
+                body = {"messages": said[:count], "metadata": {half: "\ude00"}}
+                answer = chat_answer(word) if surface == "chat" else anthropic_answer(word)
+            call = passed(surface, body, answer, headers=GEMINI if surface == "gemini" else CLAUDE_CODE)
+            recorded = record(recorder, call)
+            facts = store.calls.get(call.id).facts
+            assert (facts.error, facts.note) == (None, "lone surrogates in the request are kept as U+FFFD")
+            assert is_same(store.calls.body(call.id), heal(body))
+        healed = "\ufffd\\\ufffd\U0001f600\\ud83d\\\\ude00"
+        assert recorded.name is not None
+        assert texts(store, recorded.name) == ["\ufffd"] * (surface == "gemini") + [healed] * 4
+        assert store.verify().problems == ()
 
     def test_of_the_bodies_that_nobody_can_read_a_space_keeps_so_many_bytes(
         self, store: Store, monkeypatch: pytest.MonkeyPatch

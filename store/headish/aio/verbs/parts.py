@@ -183,7 +183,8 @@ class AsyncCalls(Front["Calls"]):
     """For asyncio: the calls of a space that passed the gateway of ``headish serve``, a row for each request."""
 
     async def body(self, id: str) -> dict[str, Any]:
-        """The body of a call's request, equal as JSON to what the client sent, except for what looked like a key."""
+        """The body of a call's request, equal as JSON to what the client sent, except for what looked like a key, and
+        for lone surrogates, which are U+FFFD."""
         return await self._finish(self.sync.body, id=id)
 
     async def get(self, id: str) -> PassedCall:

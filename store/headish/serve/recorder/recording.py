@@ -38,6 +38,7 @@ RESPONSE_CHARACTERS = 512
 """The longest id of an answer that is indexed, so that a request can continue it."""
 LATE_MILLISECONDS = 10_000
 """A turn that is stored this much later than it was said also stores when it was said."""
+HEALED = "lone surrogates in the request are kept as U+FFFD"
 _NO_LANE = "response:"
 """The prefix of the key in memory of a thread that has no lane, and continues by the ids of its answers."""
 
@@ -191,6 +192,7 @@ class CallRecorder:
             is_text=request.is_text,
             has_system=bool(request.entries) and request.entries[0].is_instruction,
             error=answer.error,
+            note=asked.facts.note or (HEALED if request.is_healed else None),
         )
         return asked._replace(
             facts=facts,

@@ -18,6 +18,7 @@ from headish.rows.objects import Put
 from headish.serve.recorder.clients import VOLATILE
 from headish.serve.recorder.surfaces import Surface
 from headish.values.results.calls import ENVELOPE
+from headish.values.shapes import heal_json
 
 PART_BYTES = 256
 """A value of an envelope of at least this size becomes an object of its own, so that it is stored once however often
@@ -40,7 +41,8 @@ class Envelope(NamedTuple):
 
 class SentRequest(NamedTuple):
     """A body: its messages, of which the first ``lead`` are the system's; ``volatile``, the blocks of its system prompt
-    that change each time, by position; and ``rest``, everything else."""
+    that change each time, by position; and ``rest``, everything else. ``is_healed``: the client sent lone surrogates,
+    which a turn cannot hold."""
 
     entries: tuple[SentEntry, ...]
     lead: int
@@ -48,6 +50,7 @@ class SentRequest(NamedTuple):
     rest: dict[str, Any]
     raw_rest: dict[str, bytes]
     is_text: bool
+    is_healed: bool
 
     @property
     def has_tools(self) -> bool:
@@ -61,6 +64,7 @@ def read_request(surface: Surface, body: bytes, options: Mapping[str, Any], *, i
     Raises: InvalidContent if the body does not fit the API.
     """
     form = surface.form
+    body, is_healed = heal_json(body)
     try:
         values = _read_body.decode(body)
         raw_items = values.pop(form.list_name, None)
@@ -75,9 +79,8 @@ def read_request(surface: Surface, body: bytes, options: Mapping[str, Any], *, i
         entries.insert(0, SentEntry(form, [system], is_instruction=True, options=options))
         lead += 1
     rest = {name: msgspec.json.decode(raw) for name, raw in values.items()}
-    return SentRequest(
-        tuple(entries), lead, volatile, rest, {name: bytes(raw) for name, raw in values.items()}, is_text
-    )
+    raw_rest = {name: bytes(raw) for name, raw in values.items()}
+    return SentRequest(tuple(entries), lead, volatile, rest, raw_rest, is_text, is_healed)
 
 
 def _items(listed: Raw | None) -> tuple[list[Raw], bool]:

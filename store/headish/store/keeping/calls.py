@@ -81,7 +81,8 @@ class Calls(SpacePart):
 
     @door()
     def body(self, id: str) -> dict[str, Any]:
-        """The body of a call's request, equal as JSON to what the client sent, except for what looked like a key.
+        """The body of a call's request, equal as JSON to what the client sent, except for what looked like a key, and
+        for lone surrogates, which are U+FFFD.
 
         Cost: reads its thread.
         Raises: UnknownCall; InvalidArgument for a call without a conversation, or if a part of it was erased.
