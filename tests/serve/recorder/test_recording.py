@@ -15,7 +15,6 @@ from headish.content.forms.layout import is_same
 from headish.errors import UnknownCall
 from headish.gateway.spool import SpooledCall
 from headish.history.writing.calls import RecordedCall
-from headish.serve.recorder import recording, unread
 from headish.serve.recorder.recording import CallRecorder
 from headish.values.names import new_refusal
 from headish.values.results.calls import UNREAD
@@ -563,22 +562,6 @@ class TestWhatIsKept:
         for path in file_place.path.parent.glob(f"{file_place.path.name}*"):
             assert KEY.encode() not in path.read_bytes(), path
 
-    def test_a_body_that_nobody_can_read_is_kept_for_a_week(
-        self, store: Store, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        recorder = recorder_of(store)
-        for body in (b"\xff{", b"[1]", b'{"messages": 3}', b'{"messages": [{"role": "wizard", "content": "x"}]}'):
-            call = passed("anthropic", body, headers=CLAUDE_CODE)
-            record(recorder, call)
-            assert store.calls.get(call.id).facts.error
-            assert store.objects.get(UNREAD, call.id).data == body
-        record(recorder, passed("anthropic", b"x" * 1024 * 1024 + b"x", headers=CLAUDE_CODE))
-        assert len(store.objects.list(UNREAD)) == 4
-        assert recorder.forget_unread() == 0
-        monkeypatch.setattr(recording, "UNREAD_SECONDS", -60)
-        assert (recorder.forget_unread(), store.objects.list(UNREAD)) == (4, [])
-        assert store.stats().turns == 0
-
     @pytest.mark.parametrize("surface", ["anthropic", "chat", "gemini"])
     def test_half_a_character_does_not_keep_a_request_from_being_stored(self, store: Store, surface: str) -> None:
         """Clients cut texts within a character, and send back what a model said until it was cut off there."""
@@ -602,39 +585,6 @@ class TestWhatIsKept:
         assert recorded.name is not None
         assert texts(store, recorded.name) == ["\ufffd"] * (surface == "gemini") + [healed] * 4
         assert store.verify().problems == ()
-
-    def test_of_the_bodies_that_nobody_can_read_a_space_keeps_so_many_bytes(
-        self, store: Store, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(unread, "UNREAD_TOTAL_BYTES", 3 * 2000)
-        calls = []
-        recorders = [recorder_of(store) for _ in range(3)]
-        for round, recorder in enumerate(recorders):  # none knows what the one before kept
-            for size in (2000, 1500 + round, 1):
-                calls.append(passed("anthropic", b"{" * size, headers=CLAUDE_CODE))
-                record(recorder, calls[-1])
-        kept = [each.key for each in store.objects.list(UNREAD)]
-        assert kept == [call.id for call in calls[-4:]], "2000, 1502, and what counts as 1024, twice"
-        recorders[-1].record(calls[-1])  # a replay
-        assert [each.key for each in store.objects.list(UNREAD)] == kept
-        assert recorders[-1].forget_unread() == 0
-        assert len(store.calls.list(limit=100)) == 9, "the calls are counted all the same"
-
-    def test_a_body_that_somebody_else_removed_holds_up_nothing(
-        self, store: Store, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(unread, "UNREAD_TOTAL_BYTES", 2 * 2000)
-        recorder, calls = recorder_of(store), [passed("anthropic", b"{" * 2000, headers=CLAUDE_CODE) for _ in range(4)]
-        for call in calls[:2]:
-            record(recorder, call)
-        store.objects.remove(UNREAD, calls[0].id)
-        for call in calls[2:]:
-            record(recorder, call)
-        assert [each.key for each in store.objects.list(UNREAD)] == [call.id for call in calls[2:]]
-        store.objects.remove(UNREAD, calls[2].id)
-        monkeypatch.setattr(recording, "UNREAD_SECONDS", -60)
-        recorder.forget_unread()
-        assert store.objects.list(UNREAD) == []
 
     def test_what_is_stored_late_says_when_it_was_said(self, store: Store) -> None:
         call = passed("anthropic", anthropic_body([user("Hi")]), anthropic_answer("Hello"), headers=CLAUDE_CODE)
@@ -698,19 +648,6 @@ class TestCost:
         said = sum(len(json.dumps(each["content"])) for each in talk.messages)
         stored = sum(len(store.payload(turn.id)) for turn in store.turns())
         assert stored <= 1.01 * said
-
-
-def test_a_space_whose_bodies_cannot_be_forgotten_now_keeps_no_other_from_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(recording, "UNREAD_SECONDS", -60)
-    with Store.open(tmp_path / "two.db", space="ill") as ill, Store.open(tmp_path / "two.db", space="well") as well:
-        recorder = CallRecorder({"ill": ill, "well": well}.__getitem__)
-        for space in ("ill", "well"):
-            record(recorder, passed("anthropic", b"{", headers=CLAUDE_CODE, space=space))
-        ill.close()
-        assert recorder.forget_unread() == 1, "a store that is closed can remove nothing"
-        assert well.objects.list(UNREAD) == []
 
 
 def test_calls_go_to_the_space_that_has_the_name_now(tmp_path: Path) -> None:

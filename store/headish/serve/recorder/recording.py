@@ -73,7 +73,9 @@ class CallRecorder:
             return self._record(store, surface, call, request)
         except (InputError, KeyTaken) as error:
             return self._record_unread(store, call, error)
-        except UNREADABLE as error:
+        except HeadishError:
+            raise
+        except Exception as error:  # also what nobody foresaw: the body must not be lost with it
             return self._record_unread(store, call, _unread_because(error))
 
     def describe(self, call: SpooledCall) -> ArrivingCall | None:
@@ -108,7 +110,7 @@ class CallRecorder:
             return read_request(surface, call.request, _options_of(call)), None
         except HeadishError as error:
             return None, error
-        except UNREADABLE as error:
+        except Exception as error:  # as in ``record``
             return None, _unread_because(error)
 
     def _locate(
@@ -308,7 +310,9 @@ def _response_of(answer: ReadAnswer) -> str | None:
 
 
 def _unread_because(error: Exception) -> InvalidContent:
-    return InvalidContent("a request", f"it cannot be read ({error})")
+    # Only what reading was expected to raise is known to hold no words of the conversation.
+    reason = str(error) if isinstance(error, UNREADABLE) else type(error).__name__
+    return InvalidContent("a request", f"it cannot be read ({reason})")
 
 
 def _hidden(body: bytes) -> bytes:
