@@ -14,6 +14,8 @@ from support.growing import texts
 from support.machines import Pair, invite, state, url_of
 from support.places import Place
 
+DEEP = pytest.param(b'{"app":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}}", id="deep")
+
 
 class TestTwoMachines:
     def test_what_was_said_on_one_is_read_on_the_other(self, place: Place, machine: Any, tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ class TestTwoMachines:
         laptop.sync(prune=True)
         assert list(laptop.store.bookmarks) == ["two"]
 
-    @pytest.mark.parametrize("data", [b'{"title":"\xff"}', b'{"tags":["\xff"]}', b'{"title":1}', b"\xff", b""])
+    @pytest.mark.parametrize("data", [b'{"title":"\xff"}', b'{"tags":["\xff"]}', b'{"title":1}', b"\xff", b"", DEEP])
     def test_what_a_machine_says_of_a_conversation_and_nobody_can_read_changes_nothing(
         self, pair: Pair, data: bytes
     ) -> None:

@@ -79,7 +79,8 @@ def meet_names(connection: Connection, space: int, met: Met, names: Sequence[Sen
         if turn_here is not None and outcome.outcome != REFUSED and (before is None or before.turn != turn):
             rows.append((sent.name, turn, None if before is None else before.record))
     write_remote_bookmarks(connection, space, met.remote, met.device, rows)
-    gone = [each for name, each in seen.items() if each.turn is not None and name not in {sent.name for sent in names}]
+    there = {sent.name for sent in names}
+    gone = [each for name, each in seen.items() if each.turn is not None and name not in there]
     arrived += [_meet_removed(connection, space, met, each) for each in gone]
     forget_remote_bookmarks(connection, space, met.remote, met.device, [each.name for each in gone])
     return arrived
@@ -245,8 +246,8 @@ def _hash(value: Any) -> str:
 def _decoded(data: bytes) -> _Said | None:
     try:
         record, said = read_record(data), fields_said(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        values = {field: getattr(record, field) for field in FIELDS}
+        cleared = {field for field, value in values.items() if field in said and value == getattr(Record(), field)}
+        return _Said(record, {field: CLEARED if field in cleared else _hash(value) for field, value in values.items()})
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    values = {field: getattr(record, field) for field in FIELDS}
-    cleared = {field for field, value in values.items() if field in said and value == getattr(Record(), field)}
-    return _Said(record, {field: CLEARED if field in cleared else _hash(value) for field, value in values.items()})

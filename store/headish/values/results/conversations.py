@@ -31,7 +31,10 @@ class Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 def read_record(data: bytes) -> Record:
     """Decode the stored record of a conversation. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
-    return msgspec.json.decode(data, type=Record)
+    try:
+        return msgspec.json.decode(data, type=Record)
+    except RecursionError:  # one that arrived may nest without end
+        raise msgspec.DecodeError("it is nested too deep") from None
 
 
 class Conversation(Struct, frozen=True):
