@@ -98,3 +98,27 @@ def test_a_file_that_cannot_be_removed_is_named(machine: Callable[..., Machine],
 
 def _is_full(*_: object) -> None:
     raise OSError(ENOSPC, os.strerror(ENOSPC))
+
+
+def test_a_file_of_keys_without_a_key_is_named(machine: Callable[..., Machine], tmp_path: Path) -> None:
+    desk = machine("desk")
+    desk.add(url_of(tmp_path / "box"))
+    desk.sync()
+    [file] = desk.keys.iterdir()
+    kept = file.read_bytes()
+    file.write_bytes(kept.replace(b"AGE-SECRET-KEY-1", b"AGE-SECRET-KEY-2", 1))
+    with desk as store:
+        for verb in (store.remotes.list, lambda: store.remotes.exchange("box")):
+            with pytest.raises(InvalidArgument, match=f"{file.name} cannot be read"):
+                verb()
+    file.write_bytes(kept)
+    desk.sync()
+
+
+def test_a_passphrase_that_is_not_utf_8_is_refused(
+    machine: Callable[..., Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADISH_PASSPHRASE", os.fsdecode(b"phrase\xff"))
+    with machine("desk") as store, pytest.raises(InvalidArgument, match="HEADISH_PASSPHRASE holds bytes that are not"):
+        add(store, url_of(tmp_path / "box"), passphrase=True)
+    assert objects(tmp_path / "box") == {}

@@ -141,9 +141,10 @@ def test_a_key_is_wrapped_for_one_machine() -> None:
 def test_keys_lie_in_a_file_that_its_owner_alone_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
     assert load_keys("a") is None
-    save_keys("a", KeyPair("own"))
-    save_keys("a", KeyPair("own", "remote"))
-    assert load_keys("a") == KeyPair("own", "remote")
+    own, remote = new_secret(), new_secret()
+    save_keys("a", KeyPair(own))
+    save_keys("a", KeyPair(own, remote))
+    assert load_keys("a") == KeyPair(own, remote)
     [path] = (tmp_path / "keys").iterdir()
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
     path.write_bytes(os.urandom(20))

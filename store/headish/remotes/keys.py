@@ -101,12 +101,20 @@ def read_passphrase() -> str | None:
     Raises: InvalidArgument."""
     phrase, file = os.environ.get(PASSPHRASE), os.environ.get(PASSPHRASE_FILE)
     if phrase or not file:
+        _check_text(phrase or "")
         return phrase or None
     try:
         with open(file, encoding="utf-8") as opened:
             return opened.read(4096).strip() or None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidArgument(f"{PASSPHRASE_FILE} names a file that cannot be read ({error})") from None
+
+
+def _check_text(phrase: str) -> None:
+    try:
+        phrase.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"{PASSPHRASE} holds bytes that are not UTF-8") from None
 
 
 def key_folder() -> str:
@@ -124,11 +132,13 @@ def load_keys(remote_id: str) -> KeyPair | None:
     path = _path(remote_id)
     try:
         with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(4096), type=KeyPair)
+            keys = msgspec.json.decode(file.read(4096), type=KeyPair)
+        _identity(keys.own)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (OSError, msgspec.MsgspecError, ValueError) as error:
         raise InvalidArgument(f"the keys of the remote in {path} cannot be read ({error})") from None
+    return keys
 
 
 def save_keys(remote_id: str, keys: KeyPair) -> None:
@@ -238,7 +248,12 @@ def _age() -> Any:
 
 
 def _identity(secret: str) -> Any:
-    return _age().x25519.Identity.from_str(secret)
+    """The identity of a secret. Raises: ValueError for another text."""
+    age = _age()
+    try:
+        return age.x25519.Identity.from_str(secret)
+    except age.IdentityError as error:
+        raise ValueError(str(error)) from None
 
 
 def _decrypt(data: bytes, secret: str, name: str) -> bytes:
@@ -253,6 +268,6 @@ def read_key(data: bytes, name: str) -> RemoteKey:
     key = RemoteKey(data.decode(errors="replace"))
     try:
         _identity(key.secret)
-    except Exception:
+    except ValueError:
         raise NotADevice(name, "it holds no key") from None
     return key
