@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import ENOSPC
@@ -14,6 +15,7 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument
+from headish.remotes.objects import ObjectPlace
 from support.machines import Machine, invite, machines, objects, url_of
 
 NOT_WRITTEN = "nothing can be written in .*keys.*HEADISH_KEYS"
@@ -122,3 +124,28 @@ def test_a_passphrase_that_is_not_utf_8_is_refused(
     with machine("desk") as store, pytest.raises(InvalidArgument, match="HEADISH_PASSPHRASE holds bytes that are not"):
         add(store, url_of(tmp_path / "box"), passphrase=True)
     assert objects(tmp_path / "box") == {}
+
+
+def test_the_key_of_a_place_outlasts_a_loss_of_power(
+    machine: Callable[..., Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The names in a folder are on the disk as they were when the folder was flushed last."""
+    desk, box, sync = machine("desk"), tmp_path / "box", os.fsync
+    on_disk: list[set[str]] = [set()]
+    put: list[set[str]] = []
+
+    def note(opened: int) -> None:
+        sync(opened)
+        if stat.S_ISDIR(os.fstat(opened).st_mode):
+            on_disk.append({each.suffix for each in desk.keys.iterdir()})
+
+    def put_new(place: ObjectPlace, path: str, data: bytes) -> bool:
+        put.append(on_disk[-1])
+        return new(place, path, data)
+
+    new = ObjectPlace.put_new
+    monkeypatch.setattr(os, "fsync", note)
+    monkeypatch.setattr(ObjectPlace, "put_new", put_new)
+    desk.add(url_of(box))
+    assert put[0] == {".begun"}, "a place without a key on this machine's disk is closed for good"
+    assert ".json" in on_disk[-1]

@@ -10,7 +10,7 @@ from errno import ENOSPC
 from io import FileIO
 
 from headish.errors import InvalidArgument, NotADevice
-from headish.remotes.keys import RemoteKey, file_of, read_key, writing_keys
+from headish.remotes.keys import RemoteKey, file_of, flush_folder, read_key, writing_keys
 from headish.values.forking import fcntl
 
 _SECRET_LIMIT_BYTES = 4096
@@ -44,6 +44,7 @@ class BegunKey:
                 if self._file.write(data) < len(data):  # what a full disk takes of it
                     raise OSError(ENOSPC, os.strerror(ENOSPC))
                 os.fsync(self._file.fileno())
+                flush_folder(self._path)
         except BaseException:
             self.forget()
             raise

@@ -17,6 +17,7 @@ from blake3 import blake3
 from msgspec import Struct
 
 from headish.errors import InvalidArgument, NotADevice, shown
+from headish.values.checks.files import flush
 
 SUMS = "headish 2026-11 sums of a remote's frames"
 FINGERPRINT = "headish 2026-11 fingerprint of a remote's key"
@@ -191,6 +192,12 @@ def writing_keys() -> Iterator[None]:
         ) from None
 
 
+def flush_folder(path: str) -> None:
+    """Wait until the name of a file is on the disk, too, if the file system can do that for a folder."""
+    with suppress(OSError):
+        flush(os.path.dirname(path))
+
+
 def _write(path: str, data: bytes) -> None:
     part = f"{path}.part-{os.urandom(4).hex()}"
     with writing_keys():
@@ -203,6 +210,7 @@ def _write(path: str, data: bytes) -> None:
                 # A power cut must not lose the file: without its key, this machine cannot read the remote any more.
                 os.fsync(file.fileno())
             os.replace(part, path)
+            flush_folder(path)
         except BaseException:
             with suppress(OSError):
                 os.unlink(part)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from headish.errors import DatabaseUnavailable, FileTaken
+from headish.values.checks.files import flush
 
 
 @contextmanager
@@ -25,7 +26,7 @@ def whole_file(path: str, mode: int = 0o600) -> Iterator[str]:
         try:
             yield part
             # Before the name is given: otherwise a loss of power may leave an empty file of that name.
-            _flush(part)
+            flush(part)
             _give_name(part, path)
         finally:
             # SQLite leaves these behind where it is cut off while it writes the copy.
@@ -45,16 +46,4 @@ def _give_name(part: str, path: str) -> None:
         if os.path.lexists(path):
             raise FileTaken(path) from None
         os.rename(part, path)  # a file system without links
-    _flush(os.path.dirname(os.path.abspath(path)))
-
-
-def _flush(path: str) -> None:
-    """Wait until the file or folder at a path is on the disk."""
-    try:
-        opened = os.open(path, os.O_RDONLY)
-    except OSError:
-        return  # Windows opens no folders
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+    flush(os.path.dirname(os.path.abspath(path)))

@@ -58,6 +58,18 @@ def open_target(path: str | os.PathLike[str]) -> TextIO:
     return os.fdopen(opened, "w", encoding="utf-8", buffering=1)
 
 
+def flush(path: str) -> None:
+    """Wait until the file or folder at a path is on the disk."""
+    try:
+        opened = os.open(path, os.O_RDONLY)
+    except OSError:
+        return  # Windows opens no folders
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
 def check_target(path: str | os.PathLike[str]) -> None:
     """Refuse a path that is neither free nor that of a regular file. A link to nothing counts as free.
 
