@@ -111,6 +111,41 @@ def test_calls_of_custom_tools_in_chat_come_back(store: Store) -> None:
     exchange.check(4)
 
 
+THOUGHT = {"type": "thinking", "thinking": "I ponder.", "signature": "c2ln"}
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "rain"}}
+
+
+def pause(exchange: Exchange, came: list[dict[str, Any]], given: list[dict[str, Any]]) -> None:
+    question = user("Hi")
+    body = {"max_tokens": 9, "stream": True}
+    exchange.ask("anthropic", {**body, "messages": [question]}, anthropic_answer(*came, stop="pause_turn"))
+    messages = [question, {"role": "assistant", "content": given}]
+    exchange.ask("anthropic", {**body, "messages": messages}, anthropic_answer("Well.", id="msg_2"))
+
+
+@pytest.mark.parametrize("came", [[THOUGHT], [SEARCH], [THOUGHT, SEARCH]], ids=["thought", "search", "both"])
+def test_a_turn_that_paused_before_it_said_anything_comes_back(store: Store, came: list[dict[str, Any]]) -> None:
+    """A client continues it by sending it back as it is, with no message of its own."""
+    exchange = Exchange(store)
+    pause(exchange, came, came)
+    exchange.check(3)
+
+
+def test_another_thought_is_another_answer(store: Store) -> None:
+    exchange = Exchange(store)
+    pause(exchange, [THOUGHT], [{**THOUGHT, "thinking": "I sleep."}])
+    assert len(list(store.heads())) == 2
+    assert all(is_same(store.calls.body(id), body) for id, body in exchange.sent)
+
+
+def test_reasoning_alone_comes_back(store: Store) -> None:
+    exchange, question = Exchange(store), {"role": "user", "content": "Hi"}
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+    exchange.ask("responses", {"input": [question]}, responses_answer(reasoning))
+    exchange.ask("responses", {"input": [question, reasoning, question]}, responses_answer(id="resp_2"))
+    exchange.check(3)
+
+
 def test_the_mark_of_a_cache_on_an_answer_comes_back_and_moves_on(store: Store) -> None:
     """opencode marks the last two messages of each request."""
     exchange, marked = Exchange(store), {"cache_control": {"type": "ephemeral"}}

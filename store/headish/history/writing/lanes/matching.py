@@ -119,7 +119,7 @@ class Matching:
         blocks, form = read_blocks(stored, read_payload(self._connection, self._space, stored)), self._client.form
         chunks = count_chunks(form, blocks, partial(self._entries.items, at))
         entry = self._entries.run(at, chunks)
-        if entry.essence is None or entry.essence != essence_of(blocks):
+        if entry.essence != essence_of(blocks):
             return None
         how = describe_resent(form, blocks, entry.bare)
         if how is None or not self._say_resent(str(turn.call), how):
