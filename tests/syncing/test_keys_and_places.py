@@ -209,6 +209,33 @@ class TestKeysAndPlaces:
         with pytest.raises(NoRemoteKey):
             lost.sync()
 
+    def test_a_device_is_taken_out_after_a_try_that_was_cut_off_behind_the_new_key(
+        self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop, lost = machine("desk"), machine("laptop"), machine("lost")
+        url = url_of(tmp_path / "box")
+        desk.add(url)
+        for each in (laptop, lost):
+            invite(desk, each, url)
+            each.store.add_turn(each.name, bookmark=each.name)
+            each.sync()
+
+        def stop(*_: Any) -> None:
+            raise CutOff
+
+        with desk as store:
+            with monkeypatch.context() as patch:
+                patch.setattr(membership, "write_locked", stop)
+                with pytest.raises(CutOff):
+                    store.remotes.revoke("box", "lost")
+            fingerprint = store.remotes.revoke("box", "lost")
+        laptop.set(key=fingerprint)
+        laptop.sync()
+        desk.sync()
+        assert texts(laptop.store, "lost") == ["lost"]
+        with pytest.raises(NoRemoteKey):
+            lost.sync()
+
     @pytest.mark.parametrize(
         "broken", ["bytes", "another key", "another log", "gone", "anew", "rolled back", "conflict"]
     )

@@ -153,7 +153,7 @@ def give_key(place: ObjectPlace, space: str, key: RemoteKey, recipient: str) -> 
 
 def change_key(remote: OpenRemote, space: str, keys: KeyPair, stay: Collection[str]) -> str:
     """Replace the remote's key, and wrap the new one for this machine and for the recipients that stay. Returns its
-    fingerprint. The passphrase no longer opens anything."""
+    fingerprint, for the settings: with them ``renew_key`` takes the key. The passphrase no longer opens anything."""
     place, key, folder = ObjectPlace(remote.url), RemoteKey(new_secret()), folder_of(space)
     save_keys(remote.settings.id, keys)  # no change, but it fails before anything is changed there
     wrapped = {_path(space, each): wrap(key, each) for each in {recipient_of(keys.own), *stay}}
@@ -164,7 +164,6 @@ def change_key(remote: OpenRemote, space: str, keys: KeyPair, stay: Collection[s
     for path, data in wrapped.items():
         place.put(path, data)
     place.put(f"{folder}/{FIRST}", key.fingerprint.encode())
-    save_keys(remote.settings.id, KeyPair(keys.own, key.secret))
     return key.fingerprint
 
 

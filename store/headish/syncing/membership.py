@@ -15,7 +15,7 @@ from headish.remotes.keys import KeyPair, RemoteKey, recipient_of, save_keys
 from headish.remotes.objects import ObjectPlace
 from headish.rows.elsewhere.remotes import forget_device
 from headish.syncing.bundling.arriving import SyncTarget, write_locked
-from headish.syncing.joining import change_key, check_plain, make_keys
+from headish.syncing.joining import change_key, check_plain, make_keys, renew_key
 from headish.syncing.logs import logs_of, machine_of
 from headish.syncing.own_log import Push
 from headish.syncing.pushing import check_keys, push
@@ -95,7 +95,8 @@ def take_out(target: SyncTarget, space: str, remote: OpenRemote, label: str, *, 
         forget_device(connection, target.space, remote.name, label.encode())
         return save_remote(connection, target.space, remote, changed)
 
-    saved = write_locked(target, keep)
+    # The key is taken last: with a new key and old settings, this store would refuse what it has made itself.
+    saved = renew_key(write_locked(target, keep), space)
     logs = logs_of(saved, space)
     # Its turns must be in this store's own log before its log is removed: no other log may have them.
     push(Push(target, logs, saved, allow_secrets), anew=True)
