@@ -192,6 +192,25 @@ class TestDescriptors:
         assert opened(file_place, " (deleted)") == 0
         assert len(list(store.turns())) == 2
 
+    def test_an_interrupt_while_a_database_is_closed_comes_out_and_leaves_none_open(
+        self, file_place: FilePlace, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = Store.open(file_place.target)
+        store.add_turn("first")
+        close, ignored = queue._Descriptor.close, list[object]()
+        monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+
+        def interrupt(descriptor: queue._Descriptor) -> None:
+            monkeypatch.setattr(queue._Descriptor, "close", close)
+            close(descriptor)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(queue._Descriptor, "close", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.close()
+        gc.collect()
+        assert (ignored, opened(file_place)) == ([], 0)
+
     def test_a_file_system_without_locks_leaves_none_open(
         self, file_place: FilePlace, monkeypatch: pytest.MonkeyPatch
     ) -> None:

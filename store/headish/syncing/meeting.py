@@ -53,7 +53,7 @@ class Met(NamedTuple):
     prune: bool
 
 
-class _Said(NamedTuple):
+class _SeenRecord(NamedTuple):
     """A record as it arrived or is stored, and the hashes of ``FIELDS`` in it."""
 
     record: Record
@@ -173,7 +173,7 @@ def meet_records(connection: Connection, space: int, met: Met, records: Sequence
 
 
 def _meet_record(
-    connection: Connection, space: int, subject: bytes, sent: SentRecord, theirs: _Said, base: Mapping[str, Any]
+    connection: Connection, space: int, subject: bytes, sent: SentRecord, theirs: _SeenRecord, base: Mapping[str, Any]
 ) -> tuple[bool, bool]:
     """Merge a record into that of ``subject``. Returns whether the record here changed, and whether a field here won
     over a change there."""
@@ -195,7 +195,7 @@ def _meet_record(
     ), is_kept
 
 
-def _merge(ours: _Said, theirs: _Said, base: Mapping[str, Any], *, later: bool) -> tuple[Record, bool]:
+def _merge(ours: _SeenRecord, theirs: _SeenRecord, base: Mapping[str, Any], *, later: bool) -> tuple[Record, bool]:
     changes: dict[str, Any] = {}
     is_kept = False
     for field in FIELDS:
@@ -234,7 +234,7 @@ def hashes_of(data: bytes) -> bytes | None:
     return None if said is None else _hashes(said)
 
 
-def _hashes(said: _Said) -> bytes:
+def _hashes(said: _SeenRecord) -> bytes:
     """Return what to keep of a device's record: only hashes, so that no word of it stays here when it is erased."""
     return strictjson.encode({**said.hashes, "tags": sorted(map(_hash, said.record.tags))})
 
@@ -243,11 +243,12 @@ def _hash(value: Any) -> str:
     return blake3(msgspec.json.encode(value, order="sorted")).hexdigest(length=HASH_BYTES)
 
 
-def _decoded(data: bytes) -> _Said | None:
+def _decoded(data: bytes) -> _SeenRecord | None:
     try:
         record, said = read_record(data), fields_said(data)
         values = {field: getattr(record, field) for field in FIELDS}
         cleared = {field for field, value in values.items() if field in said and value == getattr(Record(), field)}
-        return _Said(record, {field: CLEARED if field in cleared else _hash(value) for field, value in values.items()})
+        hashes = {field: CLEARED if field in cleared else _hash(value) for field, value in values.items()}
+        return _SeenRecord(record, hashes)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None

@@ -125,7 +125,7 @@ class Queue:
         except BlockingIOError:
             self.wait(LOOK_SECONDS)
         except OSError:
-            self._log = None  # this file system has no such lock, so there is no queue
+            self._replace(None)  # this file system has no such lock, so there is no queue
 
     def __exit__(self, *_: object) -> None:
         if self._is_first and self._log is not None:
@@ -163,7 +163,7 @@ class Queue:
     def close(self) -> None:
         """Close the log, unless a writer is the first now and still needs it: then its last reference closes it."""
         if not self._is_first:
-            self._log = None
+            self._replace(None)
 
     def _opened(self) -> _Descriptor | None:
         if fcntl is None:
