@@ -129,7 +129,6 @@ class TestAQueueThatFails:
             raise OSError(37, "No locks available")
 
         monkeypatch.setattr(fcntl, "flock", refuse)
-        monkeypatch.setattr(queue._Descriptor, "__del__", lambda self: os.close(self.number))
         store = file_place.open()
         store.add_turn("first", bookmark="main")
         store.add_turn("second", continues="main")
