@@ -74,6 +74,8 @@ def heal_text(text: str) -> tuple[str, bool]:
 
 def heal_json(text: bytes) -> tuple[bytes, bool]:
     """A JSON text with U+FFFD for each escaped lone surrogate, and whether there was any."""
+    if rb"\ud" not in text and rb"\uD" not in text:  # nearly always, and many times as fast as the pattern
+        return text, False
     mended = _ESCAPED.sub(lambda found: found[0] if found[2] is None else found[1] + rb"\ufffd", text)
     return mended, mended != text
 
