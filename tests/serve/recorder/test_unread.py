@@ -8,19 +8,11 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.gateway.spool import SpooledCall
 from headish.serve.recorder import recording, unread
 from headish.serve.recorder.recording import CallRecorder
 from headish.values.results.calls import UNREAD
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, passed, user
-
-
-def recorder_of(store: Store) -> CallRecorder:
-    return CallRecorder(lambda _space: store)
-
-
-def record(recorder: CallRecorder, call: SpooledCall) -> None:
-    assert recorder.record(call) is not None
+from support.recorded import record, recorder_of
 
 
 def test_a_body_that_nobody_can_read_is_kept_for_a_week(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,7 +200,7 @@ def _read_plain(run: Sequence[Any]) -> Read | Any:
 
 
 def _read(form: Form, entries: Sequence[Any], known: Mapping[str, Any] | None = None) -> Read:
-    """Read the entries of one turn; ``known`` goes before what they say. Raises: InvalidContent, TooDeep."""
+    """Read the entries of one turn; ``known`` overrides what they say. Raises: InvalidContent, TooDeep."""
     known = known or {}
     if not entries or not all(isinstance(entry, Mapping) for entry in entries):
         raise refuse("it is an object, or a list of objects that belong together")
