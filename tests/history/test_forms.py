@@ -186,11 +186,14 @@ class TestOtherForms:
             {"role": "user", "content": "And now?"},
         ]
 
+    @pytest.mark.parametrize("alone", [False, True])
     @pytest.mark.parametrize("form", ["chat", "cohere", "responses"])
-    def test_a_result_inside_a_result_is_refused_as_what_it_is(self, memory_store: Store, form: str) -> None:
+    def test_a_result_inside_a_result_is_refused_as_what_it_is(
+        self, memory_store: Store, form: str, alone: bool
+    ) -> None:
         picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
         inner = {"type": "tool_result", "tool_use_id": "b", "content": "4"}
-        content = [{"type": "text", "text": "two"}, picture, inner]
+        content = [inner] if alone else [{"type": "text", "text": "two"}, picture, inner]
         result = {"type": "tool_result", "tool_use_id": "a", "content": content}
         call = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
         tip = memory_store.record([{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]).tip

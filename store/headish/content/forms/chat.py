@@ -235,13 +235,10 @@ def _write_call(block: ToolUse) -> Part:
 
 def _write_result(block: ToolResult, losses: Losses) -> Part:
     # A result of this API is text. A message of its own that had more in it comes back as it was.
-    held = only_text(block, losses) if losses.is_foreign else block.content
-    has_documents = any(isinstance(each, Document) for each in held)
+    held = [*losses.inside(only_text(block, losses) if losses.is_foreign else block.content)]
     content: Any = "\n".join(each.text for each in held if isinstance(each, Text))
-    if len(held) != 1 and held and not has_documents:
+    if len(held) > 1 or any(isinstance(each, Document) or opaque_of(each, PROVIDER) for each in held):
         content = [part for each in held if (part := _write_part(each, losses)) is not None]
-    if has_documents or any(opaque_of(each, PROVIDER) for each in held):
-        content = [part for each in losses.own(held) if (part := _write_part(each, losses)) is not None]
     # A chat message has no flag for errors.
     if block.is_error:
         content = f"Error: {content}" if isinstance(content, str) else [{"type": "text", "text": "Error:"}, *content]
@@ -263,8 +260,6 @@ def _write_part(block: ContentBlock, losses: Losses) -> Part | None:
     if isinstance(block, ProviderBlock) and isinstance(block.data, Mapping):
         part = block.data.get(PART)
         return dict(part) if isinstance(part, Mapping) else None
-    if isinstance(block, ToolResult):  # those of a message are written before, each as one of its own
-        raise losses.refuse("a block of type 'tool_result' inside a tool result")
     raise losses.refuse("a call that is not the assistant's")
 
 
