@@ -77,9 +77,33 @@ class TestWriting:
         house.store.pointers.set("gone", "openai/m", base_url=address)
         place = house.done("say", new="unasked", content="Is anybody there?", ask="1", ptr="gone")
         assert place.startswith("/c/unasked?at=")
-        page = house.get("/c/unasked")
+        assert "Is anybody there?" in house.get("/c/unasked")
+        page = wait_until(lambda: found(house, "/c/unasked", "The answer failed: "))  # it is tried four times first
         assert "Is anybody there?" in page
         assert f"The answer failed: openai: {address} cannot be reached" in page
+
+    def test_a_model_that_is_slow_to_begin_holds_no_form_up_and_can_be_stopped(self, house: House) -> None:
+        """People who see nothing happen send the form again: each time the question was stored and asked once more."""
+        with socket.create_server(("127.0.0.1", 0)) as loading:
+            loading.settimeout(60)
+            port = loading.getsockname()[1]
+            house.store.pointers.set("loading", "openai/m", base_url=f"http://127.0.0.1:{port}/v1", key_env="PATH")
+            began = time.monotonic()
+            place = house.done("say", new="patience", content="Are you there?", ask="1", ptr="loading")
+            assert time.monotonic() - began < 10
+            assert place.startswith("/c/patience?at=")
+            with loading.accept()[0] as asked:
+                asked.settimeout(60)
+                assert asked.recv(65_536)
+                page = house.get("/c/patience")
+                assert ">answering …<" in page
+                [answer] = re.findall(r'data-answer="(\w+)"', page)
+                house.done("stop", answer=answer, turn=house.store.bookmarks["patience"], name="patience")
+                while asked.recv(65_536):
+                    pass  # until the request is over
+        wait_until(lambda: "data-answer" not in house.get("/c/patience"))
+        assert "failed" not in house.get("/c/patience")
+        assert len(house.store.messages("patience")) == 1
 
     def test_an_answer_that_was_stopped_did_not_fail(self, house: House) -> None:
         stopped = Event()

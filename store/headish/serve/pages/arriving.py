@@ -97,6 +97,7 @@ class Arriving:
         self.space, self.asked, self.passing = space, asked, passing
         self.failure = ""
         self.ended: float | None = None
+        self.opening: asyncio.Future[AsyncAnswer] | None = None
         self.asking: AsyncAnswer | None = None
         self._parts: dict[int, ShownPart] = {}
 
@@ -139,6 +140,8 @@ class Arriving:
         """End the provider's request; the text that arrived is stored."""
         if self.asking is not None:
             self.asking.cancel()
+        elif self.opening is not None:
+            self.opening.cancel()
 
 
 class Watching(Protocol):

@@ -27,6 +27,9 @@ WAITING_LIMIT = 1000
 LOST = {"event": "lost"}
 KEPT_SECONDS = 60.0
 """How long a failed answer stays known."""
+OPENING_SECONDS = 0.2
+"""How long a form waits for a model to begin. Loading a model can take minutes, and people who see nothing happen send
+the form again: a second question, asked a second time."""
 
 
 class Hub:
@@ -82,17 +85,15 @@ class Hub:
 
     async def begin(self, store: AsyncStore, asked: TurnId, opening: Any) -> Arriving:
         """Open an answer and receive it in the background. A model that cannot be asked is an answer that failed: the
-        page of the question, which is stored, says why. Raises: as ``open_answer``, but no such error."""
+        page of the question, which is stored, says why. Raises: as ``open_answer``, but no such error, and none that
+        comes later than ``OPENING_SECONDS``."""
         arriving = Arriving(store.space, asked)
-        try:
-            arriving.asking = answer = await opening
-        except (CallError, Unrepresentable) as error:
-            arriving.failure = words_for_callers(error)
-            self._answers[arriving.id] = arriving
-            self._end(arriving, is_stored=False)
-            return arriving
+        arriving.opening = begun = asyncio.ensure_future(opening)
+        await asyncio.wait({begun}, timeout=OPENING_SECONDS)
+        if begun.done() and not isinstance(error := begun.exception(), CallError | Unrepresentable | None):
+            raise error
         self._answers[arriving.id] = arriving
-        self._keep(self._receive(arriving, answer))
+        self._keep(self._receive(arriving, begun))
         return arriving
 
     def show_passing(self, grown: GrownAnswer) -> None:
@@ -129,10 +130,11 @@ class Hub:
         self._tasks.add(task)  # asyncio itself keeps only a weak reference, and the task could vanish in mid run
         task.add_done_callback(self._tasks.discard)
 
-    async def _receive(self, arriving: Arriving, answer: AsyncAnswer) -> None:
+    async def _receive(self, arriving: Arriving, begun: asyncio.Future[AsyncAnswer]) -> None:
         at, is_stored = 0.0, False
         try:
-            async with answer:
+            async with await begun as answer:
+                arriving.asking = answer
                 async for delta in answer:
                     for piece in pieces_of([delta]):
                         arriving.add(piece)
