@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import re
+from html import unescape
 from urllib.parse import unquote
 
 import pytest
 
+from headish import Store
 from headish.serve.pages.drawing import ASSETS
 from headish.serve.pages.listing import FILTERS
 from support.hostile import documents, texts
@@ -118,6 +120,34 @@ def test_each_filter_narrows_the_list_and_says_so(house: House) -> None:
         ({"archived": "1", "names": "filters/*"}, {"filters/old"}),
     ]
     assert failing(cases, check) == {}
+
+
+def test_a_filter_finds_what_is_older_than_a_page(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headish.serve.pages.listing.LISTED", 2)
+    newest = house.get("/")
+    assert "A greenhouse for tomatoes?" not in newest
+    assert "A greenhouse for tomatoes?" in house.get("/", tag="budget")
+    assert "No conversation fits." in house.get("/", tag="nothing")
+    monkeypatch.setattr("headish.serve.pages.listing.LOOKED_AT", 2)
+    page = house.get("/", tag="budget")
+    assert "None of these 2 conversations fits. Older ones may." in page
+    for _ in range(house.store.stats().turns):
+        if "A greenhouse for tomatoes?" in page:
+            break
+        page = house.get(unescape(re.findall(r'class="button" href="([^"]+)">Older conversations', page)[0]))
+    assert "A greenhouse for tomatoes?" in page
+
+
+def test_the_end_of_the_list_is_not_an_empty_space(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the next page can say whether more conversations follow a full one."""
+    monkeypatch.setattr("headish.serve.pages.listing.LISTED", 2)
+    with Store.open(house.served.settings.target, space="ended") as store:
+        for name in ("one", "two"):
+            store.add_turn("Hi.", bookmark=name)
+    [older] = re.findall(r'class="button" href="([^"]+)">Older conversations', house.get("/", space="ended"))
+    page = house.get(unescape(older))
+    assert "There are no more conversations." in page
+    assert "Nothing was said here yet." not in page
 
 
 def test_a_search_marks_the_words_and_links_the_branch_that_reaches_them(house: House) -> None:

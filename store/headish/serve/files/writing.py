@@ -24,7 +24,7 @@ from headish.serve.pages.threads import read_about, read_window
 from headish.serve.pages.turns import SHOWN_INLINE, WINDOW_TURNS, ShownTurn, show_turns
 from headish.store.keeping.export_all import write_file
 from headish.values.ids import TurnId
-from headish.values.results.conversations import Entry, Page
+from headish.values.results.conversations import Entry
 
 LISTED = 50
 """The conversations per page of the list."""
@@ -155,9 +155,8 @@ class _Writing:
                         yield entry
 
     def _write_list(self, number: int, listed: list[Entry], refused: set[str], older: str) -> None:
-        page = Page(tuple(listed), None)
-        self._put(list_file(number), "list.html", page=page, refused=refused, older=older, archived=False, asked={},
-                  begun=(), link=FileLinks())  # fmt: skip
+        self._put(list_file(number), "list.html", entries=listed, refused=refused, older=older, archived=False,
+                  asked={}, begun=(), link=FileLinks())  # fmt: skip
 
     async def _write_thread(self, entry: Entry) -> None:
         """Write the windows of a thread, from its beginning."""

@@ -14,10 +14,13 @@ from headish.renderings.marking import show_unseen
 from headish.serve.access.state import enter
 from headish.serve.pages.drawing import draw, links_of
 from headish.serve.pages.hub import hub_of, not_stored
+from headish.values.results.conversations import Entry
 from headish.values.results.searches import Hit
 from headish.values.turns import Turn
 
 LISTED, HITS, BEGUN = 50, 30, 20
+LOOKED_AT = 5_000
+"""How many conversations are looked at for one page of a filtered list."""
 FILTERS = ("tag", "model", "role", "names", "tool", "since", "until")
 """The filters of the list, as ``conversations.list`` names them."""
 
@@ -38,23 +41,35 @@ async def show_list(request: Request) -> Response:
     store = await enter(request, "read")
     filters: dict[str, Any] = {name: value for name in FILTERS if (value := request.query_params.get(name, "").strip())}
     query = request.query_params.get("q", "").strip()
-    values: dict[str, Any] = {"asked": filters, "query": query, "is_part": "part" in request.query_params}
     if query:
-        return await draw(request, "hits.html", hits=await find(store, query, filters), **values)
-    archived = "archived" in request.query_params
+        return await draw(request, "hits.html", query=query, hits=await find(store, query, filters))
+    archived, is_further = "archived" in request.query_params, "after" in request.query_params
     cursor = await store.position()  # before the list: what is written meanwhile comes as an event, and is not missed
-    page = await store.conversations.list(
-        limit=LISTED, after=request.query_params.get("after"), archived=archived, **filters
-    )
+    chosen = {"archived": archived, **filters}
+    entries, after = await read_entries(store, request.query_params.get("after"), chosen)
     further = {"archived": "1" if archived else None, **filters}
-    older = links_of(request)("/", after=page.after, **further) if page.after else ""
+    older = links_of(request)("/", after=after, **further) if after else ""
     # Answers that begin a conversation have no turn yet, so no filter can judge them: only the plain list shows them.
-    is_front = not (filters or archived or "after" in request.query_params)
+    is_front = not (filters or archived or is_further)
     begun = hub_of(request).begun_in(store.space)[:BEGUN] if is_front else []
     return await draw(
-        request, "list.html", page=page, older=older, archived=archived, cursor=cursor,
-        begun=await not_stored(store, begun), **values,
+        request, "list.html", entries=entries, older=older, archived=archived, asked=filters, cursor=cursor,
+        begun=await not_stored(store, begun), is_further=is_further, looked_at=LOOKED_AT,
     )  # fmt: skip
+
+
+async def read_entries(store: AsyncStore, after: str | None, chosen: dict[str, Any]) -> tuple[list[Entry], str | None]:
+    """The next conversations that the filters choose, ``LISTED`` or a few more, and where those after them begin; None
+    at the end. The store filters each ``LISTED`` conversations, so it may give none of them while others that fit
+    follow. Fewer come at the end, and once ``LOOKED_AT`` conversations were looked at."""
+    entries: list[Entry] = []
+    for _ in range(LOOKED_AT // LISTED):
+        page = await store.conversations.list(limit=LISTED, after=after, **chosen)
+        entries += page.entries
+        after = page.after
+        if after is None or len(entries) >= LISTED:
+            break
+    return entries, after
 
 
 async def find(store: AsyncStore, query: str, asked: dict[str, Any]) -> list[ShownHit]:
