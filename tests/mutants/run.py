@@ -182,7 +182,7 @@ def try_floor(copy: Copy, floor: str, count: int, seed: int) -> tuple[int, int]:
     noticed = tried = 0
     for module, place in draw(floor, count, seed):
         original = module.read_text("utf-8")
-        mutated = mutate_code(original, place.operator, place.occurrence)
+        mutated = mutate(original, place)
         if mutated is None or mutated == original:
             continue
         copy.change(module, mutated)
@@ -192,6 +192,14 @@ def try_floor(copy: Copy, floor: str, count: int, seed: int) -> tuple[int, int]:
         noticed += bool(how)
         show(module, place, how, original, mutated)
     return noticed, tried
+
+
+def mutate(code: str, place: Place) -> str | None:
+    """The code with one change; None where Cosmic Ray cannot make it: it replaces no dotted name behind ``except``."""
+    try:
+        return mutate_code(code, place.operator, place.occurrence)
+    except AttributeError:
+        return None
 
 
 def noticing(copy: Copy, floor: str, module: Path, limits: dict[str, float | None]) -> str:
