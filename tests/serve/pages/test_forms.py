@@ -88,9 +88,7 @@ class TestWriting:
             loading.settimeout(60)
             port = loading.getsockname()[1]
             house.store.pointers.set("loading", "openai/m", base_url=f"http://127.0.0.1:{port}/v1", key_env="PATH")
-            began = time.monotonic()
             place = house.done("say", new="patience", content="Are you there?", ask="1", ptr="loading")
-            assert time.monotonic() - began < 10
             assert place.startswith("/c/patience?at=")
             with loading.accept()[0] as asked:
                 asked.settimeout(60)
