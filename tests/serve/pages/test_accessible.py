@@ -55,7 +55,7 @@ def views_of(looking: Looking) -> list[str]:
     """Every view, by its address."""
     t = looking.talk
     views = ["/", "/?q=greenhouse", "/?q=zeppelin", "/?archived=1", "/c/garden", "/c/plan", "/c/trip", "/c/number"]
-    views += ["/diff", "/diff/garden..no", "/diff/garden..no?view=unified", "/new", "/keys"]
+    views += ["/c/hid", "/diff", "/diff/garden..no", "/diff/garden..no?view=unified", "/new", "/keys"]
     views += ["/calls", "/calls?name=nobody"]
     views += [f"/t/{t.first}/change?name=garden", f"/t/{t.call}/explain", f"/erase/{t.first}", f"/t/{t.call}/whole"]
     views += ["/t/nobody", "/login"]
@@ -65,6 +65,8 @@ def views_of(looking: Looking) -> list[str]:
 @pytest.fixture(scope="module")
 def views(looking: Looking, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Those of the server, and those on a disk."""
+    hidden = looking.store.add_turn("A hidden turn, with `code`.", bookmark="hid").id
+    looking.store.hide(hidden, continues="hid")
     out = tmp_path_factory.mktemp("files")
     asyncio.run(write_pages(looking.served.settings.target, "default", out, overwrite=True))
     return views_of(looking) + [(out / each).as_uri() for each in ("index.html", "c/trip/index.html")]
