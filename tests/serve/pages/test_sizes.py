@@ -1,4 +1,4 @@
-"""The page on narrow screens, with words, tables and names that are wide."""
+"""The page on narrow screens, with words, tables and names that are wide, and trees with many lines."""
 
 from __future__ import annotations
 
@@ -45,3 +45,33 @@ def test_a_pointer_with_a_long_name_does_not_make_the_page_wider_than_the_screen
         assert phone.driver.execute_script("return document.documentElement.scrollWidth") == 360
     finally:
         phone.store.pointers.remove(name)
+
+
+ROWS = """
+const middle = (element) => {
+  const { top, height } = element.getBoundingClientRect();
+  return top + height / 2;
+};
+const dots = [...document.querySelectorAll(".tree circle")].map(middle);
+const rows = [...document.querySelectorAll(".tree li")].map(middle);
+return [dots.length, rows.length, Math.max(...rows.map((each, number) => Math.abs(each - dots[number])))];
+"""
+CUT = """
+return [...document.querySelectorAll(".tree .name")].filter((each) => each.scrollWidth > each.clientWidth)
+  .map((each) => each.textContent);
+"""
+
+
+def test_each_row_of_a_wide_tree_stands_beside_its_dot_with_its_name_whole(phone: Looking) -> None:
+    question = phone.store.add_turn("Name a colour.", bookmark="colours").id
+    for number in range(20):
+        answer = f"Colour {number}, with more words than there is room for in a row."
+        phone.store.add_turn(answer, role="assistant", continues=question, bookmark=f"colour/{number}")
+        phone.store.add_turn("Why?", continues=f"colour/{number}")
+    phone.open("/c/colour/3")
+    assert phone.driver.execute_script(ROWS) == [21, 21, 0]
+    assert phone.driver.execute_script(CUT) == []
+    phone.driver.execute_script("document.documentElement.style.fontSize = '150%'")
+    assert phone.driver.execute_script(ROWS)[2] < 1
+    look(phone.driver, width=1280)
+    assert phone.driver.execute_script(ROWS)[2] < 1

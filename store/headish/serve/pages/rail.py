@@ -17,13 +17,14 @@ from headish.values.turns import TreeTurn, preamble_of
 
 ROWS, LINES = 200, 14
 """The most rows and lines that are drawn. Further lines share the rightmost place."""
+WIDE_LINES = 6
+"""How many lines stand at their full distance; more of them stand half as far apart, to leave room for the words."""
 ROW_PIXELS, LINE_PIXELS = 28, 14
 
 
 class Row(Struct, frozen=True):
-    """A run of turns: ``turn`` is its last one, ``words`` are its first words; ``is_here`` if the page shows it."""
+    """A run of turns, by its first one and its first words; ``is_here`` if the page shows any of it."""
 
-    turn: TurnId
     first: TurnId
     words: str
     role: str
@@ -31,7 +32,6 @@ class Row(Struct, frozen=True):
     count: int
     line: int
     is_here: bool
-    more: int
 
 
 class Edge(Struct, frozen=True):
@@ -42,22 +42,24 @@ class Edge(Struct, frozen=True):
 
 
 class Rail(Struct, frozen=True):
-    """Rows from the top, and the lines between them. ``is_whole``: nothing of the tree was left out."""
+    """Rows from the top, the lines between them, and how many pixels these stand apart. ``is_whole``: nothing of the
+    tree was left out."""
 
     rows: tuple[Row, ...]
     edges: tuple[Edge, ...]
+    apart: int
     is_whole: bool
 
     @property
     def width(self) -> int:
-        return (min(max((row.line for row in self.rows), default=0), LINES) + 2) * LINE_PIXELS
+        return _x(max((row.line for row in self.rows), default=0), self.apart) + self.apart
 
     @property
     def height(self) -> int:
         return len(self.rows) * ROW_PIXELS
 
     def x(self, row: Row) -> int:
-        return _x(row.line)
+        return _x(row.line, self.apart)
 
     def y(self, index: int) -> int:
         return _y(index)
@@ -74,7 +76,8 @@ def draw_rail(tree: Sequence[TreeTurn], here: Collection[TurnId]) -> Rail:
     rows = [_row(runs[first], line, here) for first, line in placed[:ROWS]]
     is_whole = len(placed) <= ROWS and all(parent in turns for turn in tree for parent in turn.continues)
     is_whole = is_whole and not any(turn.more for turn in tree)
-    return Rail(tuple(rows), tuple(_edges(rows, runs, turns)), is_whole)
+    apart = LINE_PIXELS if all(row.line <= WIDE_LINES for row in rows) else LINE_PIXELS // 2
+    return Rail(tuple(rows), tuple(_edges(rows, runs, turns, apart)), apart, is_whole)
 
 
 def _runs(tree: Sequence[TreeTurn], turns: Mapping[TurnId, TreeTurn]) -> dict[TurnId, list[TreeTurn]]:
@@ -114,7 +117,6 @@ def _placed(runs: Mapping[TurnId, Sequence[TreeTurn]], turns: Mapping[TurnId, Tr
 def _row(run: Sequence[TreeTurn], line: int, here: Collection[TurnId]) -> Row:
     words = next((turn.text for turn in run if turn.text and turn.role != "system"), "") or run[0].text
     return Row(
-        turn=run[-1].id,
         first=run[0].id,
         words=words[:200],
         role=run[0].role or "sequence",
@@ -122,12 +124,11 @@ def _row(run: Sequence[TreeTurn], line: int, here: Collection[TurnId]) -> Row:
         count=len(run),
         line=line,
         is_here=any(turn.id in here for turn in run),
-        more=run[-1].more,
     )
 
 
 def _edges(
-    rows: Sequence[Row], runs: Mapping[TurnId, Sequence[TreeTurn]], turns: Mapping[TurnId, TreeTurn]
+    rows: Sequence[Row], runs: Mapping[TurnId, Sequence[TreeTurn]], turns: Mapping[TurnId, TreeTurn], apart: int
 ) -> list[Edge]:
     index_of = {turn.id: index for index, row in enumerate(rows) for turn in runs[row.first]}
     edges = []
@@ -135,21 +136,21 @@ def _edges(
         for ordinal, parent in enumerate(turns[row.first].continues):
             above = index_of.get(parent)
             if above is not None and above != index:
-                edges.append(Edge(_path(rows[above].line, above, row.line, index), bool(ordinal)))
+                x, to_x = _x(rows[above].line, apart), _x(row.line, apart)
+                edges.append(Edge(_path(x, _y(above), to_x, _y(index)), bool(ordinal)))
     return edges
 
 
-def _path(line: int, above: int, other: int, index: int) -> str:
+def _path(x: int, y: int, to_x: int, to_y: int) -> str:
     """The path from a row to another: over to its line at once, then straight."""
-    x, y, to_x, to_y = _x(line), _y(above), _x(other), _y(index)
     if x == to_x:
         return f"M{x} {y}V{to_y}"
     turn = y + ROW_PIXELS if to_y > y else y - ROW_PIXELS
     return f"M{x} {y}C{x} {(y + turn) // 2} {to_x} {(y + turn) // 2} {to_x} {turn}V{to_y}"
 
 
-def _x(line: int) -> int:
-    return min(line, LINES) * LINE_PIXELS + LINE_PIXELS
+def _x(line: int, apart: int) -> int:
+    return (min(line, LINES) + 1) * apart
 
 
 def _y(index: int) -> int:
