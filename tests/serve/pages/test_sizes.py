@@ -1,4 +1,4 @@
-"""The page on narrow screens, with words, tables and names that are wide, and trees with many lines."""
+"""The page on narrow screens and on paper, with words, tables and names that are wide, and trees with many lines."""
 
 from __future__ import annotations
 
@@ -75,3 +75,21 @@ def test_each_row_of_a_wide_tree_stands_beside_its_dot_with_its_name_whole(phone
     assert phone.driver.execute_script(ROWS)[2] < 1
     look(phone.driver, width=1280)
     assert phone.driver.execute_script(ROWS)[2] < 1
+
+
+def test_paper_shows_dark_words_and_no_controls_in_any_theme(phone: Looking) -> None:
+    words = "return getComputedStyle(document.body).color"
+    try:
+        phone.open("/theme?theme=dark&to=/c/garden")
+        bright = phone.driver.execute_script(words)
+        phone.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        dark = phone.driver.execute_script(words)
+        shown = (
+            "return [...document.querySelectorAll('button, summary')].filter((each) => each.checkVisibility()).length"
+        )
+        assert phone.driver.execute_script(shown) == 0
+        phone.open("/theme?theme=light&to=/c/garden")
+        assert dark == phone.driver.execute_script(words) != bright
+    finally:
+        phone.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        phone.open("/theme?theme=system&to=/")
