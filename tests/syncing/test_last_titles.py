@@ -1,4 +1,4 @@
-"""A title that was cleared or changed stays so, whether or not the other device had read the record before."""
+"""A title or tag that was cleared or changed stays so, whether or not the other device had read the record before."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from support.loops import failing
 from support.machines import machines, url_of
 
-SET = {"title": "T", "archived": True, "pinned": True, "key": "k", "app": {"a": 1}}
+SET = {"title": "T", "archived": True, "pinned": True, "key": "k", "app": {"a": 1}, "tags": ["a", "b"]}
 LAST: list[dict[str, Any]] = [
-    {"title": None, "archived": False, "pinned": False, "key": None, "app": None},
-    {"title": "U", "archived": False, "pinned": False, "key": "other", "app": {"b": 2}},
+    {"title": None, "archived": False, "pinned": False, "key": None, "app": None, "tags": []},
+    {"title": "U", "archived": False, "pinned": False, "key": "other", "app": {"b": 2}, "tags": ["a"]},
 ]
 ORDERS = [order for size in range(4) for order in product("AB", repeat=size)]
 

@@ -121,7 +121,8 @@ erasure = _table("erasure")
 conversation = _table("conversation")
 """The records of conversations: what people say of them. ``subject`` is the bookmark of the conversation or, if it has
 none, the id of its first turn. ``data`` is JSON: title, tags and the application's own. A field
-that was cleared has its empty value there."""
+that was cleared has its empty value there. If the record changed more than once, ``times`` says when each field and tag
+changed last."""
 
 record_log = _table("record_log")
 """The times at which the record of a conversation changed, or moved to another subject. It has no content: replaced

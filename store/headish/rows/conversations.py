@@ -163,11 +163,11 @@ def write_record(
 ) -> None:  # fmt: skip
     """Store the record of a conversation in place of an earlier one.
 
-    ``archived``, ``pinned`` and ``key`` are copies of what ``data`` says. ``milliseconds`` is the time at which it was
-    written elsewhere; the present is the latest that counts. Cost: three statements.
+    ``archived``, ``pinned`` and ``key`` are copies of what ``data`` says. ``milliseconds`` is the time of its last
+    change, the present without it. Cost: three statements.
     """
     now = time.time_ns() // 1_000_000
-    written = now if milliseconds is None else min(milliseconds, now)
+    written = now if milliseconds is None else milliseconds
     connection.run(
         WRITE,
         space=space,

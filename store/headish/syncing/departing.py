@@ -10,6 +10,7 @@ from msgspec.structs import astuple
 
 from headish.bundles.pages import TurnColumns
 from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, WireLeft, record_as_sent
+from headish.bundles.times import NO_SUBJECT, pack_times
 from headish.content.frames import FRAME_BYTES
 from headish.content.receipts import encode_receipt
 from headish.content.secrecy.finding import find_shaped
@@ -258,11 +259,14 @@ def all_names(connection: Connection, space: int) -> list[SentName]:
 
 
 def all_records(connection: Connection, space: int) -> list[SentRecord]:
-    """The records of the conversations of a space, ordered by subject. Cost: a statement for each ``NAMES_READ``."""
+    """The records of the conversations of a space as they travel, ordered by subject.
+
+    Cost: a statement for each ``NAMES_READ``.
+    """
     records: list[SentRecord] = []
     while page := records_after(connection, space, records[-1].subject if records else b"", NAMES_READ):
         records += [record_as_sent(bytes(row[0]), int(row[1]), int(row[2]), bytes(row[3])) for row in page]
-    return records
+    return pack_times(records)
 
 
 def find_keys(turns: TurnColumns) -> list[TurnId]:
@@ -288,7 +292,7 @@ def find_said_keys(names: Iterable[SentName], records: Iterable[SentRecord]) -> 
         if _holds_key(name.name):
             yield hide_secrets(stored_name(name.name))
     for record in records:
-        if _holds_key(record.data) or _holds_key(record.subject):
+        if record.subject != NO_SUBJECT and (_holds_key(record.data) or _holds_key(record.subject)):
             yield hide_secrets(stored_name(record.subject))
 
 

@@ -11,14 +11,21 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 import msgspec
-from blake3 import blake3
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from headish.bundles.records import SentName, SentRecord
+from headish.bundles.times import unpack_times, without_times
 from headish.content import strictjson
 from headish.database.query import Connection
 from headish.history.conversations.changing import write_arrived_record
-from headish.history.conversations.records import encode_record, fields_said
+from headish.history.conversations.times import (
+    TimedRecord,
+    bring_near,
+    encode_timed,
+    hash_value,
+    merge_timed,
+    read_timed,
+)
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_dated_record, find_records
 from headish.rows.elsewhere.remotes import (
@@ -32,15 +39,7 @@ from headish.rows.turns import turn_at, turn_by_id
 from headish.syncing.naming import compare, is_erased_name, names_first, settle_name, subject_here
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import new_refusal, stored_name
-from headish.values.results.conversations import Record, read_record
 from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED, REMOVED, SAME, ArrivedName
-
-FIELDS = ("title", "archived", "pinned", "key", "app")
-"""The fields of a record that are merged one by one; tags are merged as a set."""
-HASH_BYTES = 8
-CLEARED = "cleared"
-"""In place of the hash of a field that was cleared: unlike the default of one that was never set, it is a change."""
-Tags = tuple[str, ...]
 
 
 class Met(NamedTuple):
@@ -51,13 +50,6 @@ class Met(NamedTuple):
     device: bytes
     names: str
     prune: bool
-
-
-class _SeenRecord(NamedTuple):
-    """A record as it arrived or is stored, and the hashes of ``FIELDS`` in it."""
-
-    record: Record
-    hashes: Mapping[str, str]
 
 
 def meet_names(connection: Connection, space: int, met: Met, names: Sequence[SentName]) -> list[ArrivedName]:
@@ -153,9 +145,9 @@ def meet_records(connection: Connection, space: int, met: Met, records: Sequence
     here = find_records(connection, space, [each.subject for each in records])
     changed, kept = 0, list[str]()
     rows: list[tuple[bytes, TurnId | None, bytes | None]] = []
-    for sent in names_first(records):
+    for sent in names_first(unpack_times(records)):
         before = seen.get(sent.subject)
-        theirs = _decoded(sent.data)
+        theirs = _decoded(sent.data, sent.milliseconds)
         hashes = None if theirs is None else _hashes(theirs)
         is_known = before is not None and before.record == hashes
         if theirs is None or (is_known and (sent.subject in here or as_turn_id(stored_name(sent.subject)) is not None)):
@@ -173,7 +165,7 @@ def meet_records(connection: Connection, space: int, met: Met, records: Sequence
 
 
 def _meet_record(
-    connection: Connection, space: int, subject: bytes, sent: SentRecord, theirs: _SeenRecord, base: Mapping[str, Any]
+    connection: Connection, space: int, subject: bytes, sent: SentRecord, theirs: TimedRecord, base: Mapping[str, Any]
 ) -> tuple[bool, bool]:
     """Merge a record into that of ``subject``. Returns whether the record here changed, and whether a field here won
     over a change there."""
@@ -181,74 +173,39 @@ def _meet_record(
     if dated is None:
         return write_arrived_record(connection, space, subject, sent.revision, sent.milliseconds, sent.data), False
     revision, milliseconds, data = dated
-    ours = _decoded(data)
+    ours = _decoded(data, milliseconds)
     if ours is None:
         return False, False
+    theirs, at = bring_near(theirs, sent.milliseconds)
     # At equal milliseconds the bytes decide, since both sides must choose the same winner.
-    later = (sent.milliseconds, sent.data) > (milliseconds, data)
-    merged, is_kept = _merge(ours, theirs, base, later=later)
-    if merged == ours.record:
+    later = (at, without_times(sent.data)) > (milliseconds, without_times(data))
+    merged, is_kept = merge_timed(ours, theirs, base, at, later=later)
+    encoded = encode_timed(merged)
+    if encoded == data:
         return False, is_kept
-    data = encode_record(merged, fields_said(data))
-    return write_arrived_record(
-        connection, space, subject, revision + 1, max(milliseconds, sent.milliseconds), data
-    ), is_kept
-
-
-def _merge(ours: _SeenRecord, theirs: _SeenRecord, base: Mapping[str, Any], *, later: bool) -> tuple[Record, bool]:
-    changes: dict[str, Any] = {}
-    is_kept = False
-    for field in FIELDS:
-        value = getattr(theirs.record, field)
-        # A field that the base lacks had its default when the device was last read.
-        was = base.get(field, _hash(getattr(Record(), field)))
-        if getattr(ours.record, field) == value or theirs.hashes[field] == was:
-            continue
-        if ours.hashes[field] == was or later:
-            changes[field] = value
-        else:
-            is_kept = True
-    tags = _merge_tags(ours.record.tags, theirs.record.tags, base, later=later)
-    return replace(ours.record, **changes, tags=tags), is_kept
-
-
-def _merge_tags(ours: Tags, theirs: Tags, base: Mapping[str, Any], *, later: bool) -> Tags:
-    """Return the union of both sets without the tags that either side removed.
-
-    The order is that of the side that has exactly these tags, of the later one if both have. If neither has, the tags
-    are sorted: the device must come to the same order.
-    """
-    was = set(base.get("tags", ()))
-    hashes_there = {_hash(each) for each in theirs}
-    stay = {each for each in ours if _hash(each) in hashes_there or _hash(each) not in was}
-    tags = stay | {each for each in theirs if _hash(each) not in was}
-    as_here, as_there = tags == set(ours), tags == set(theirs)
-    if as_there and (later or not as_here):
-        return theirs
-    return ours if as_here else tuple(sorted(tags))
+    # Times alone are stored, too, for other devices; but nobody has to read the record again.
+    is_changed = merged.record != ours.record
+    at = max(milliseconds, at)
+    is_written = write_arrived_record(connection, space, subject, revision + is_changed, at, encoded)
+    return is_changed and is_written, is_kept
 
 
 def hashes_of(data: bytes) -> bytes | None:
     """Return what ``remote_bookmark`` keeps of a device's record, or None if the record cannot be read."""
-    said = _decoded(data)
-    return None if said is None else _hashes(said)
+    timed = _decoded(data, 0)
+    return None if timed is None else _hashes(timed)
 
 
-def _hashes(said: _SeenRecord) -> bytes:
+def _hashes(timed: TimedRecord) -> bytes:
     """Return what to keep of a device's record: only hashes, so that no word of it stays here when it is erased."""
-    return strictjson.encode({**said.hashes, "tags": sorted(map(_hash, said.record.tags))})
+    times = {"times": hash_value(asdict(timed.times))} if timed.is_exact else {}
+    return strictjson.encode({**timed.hashes, "tags": sorted(timed.tags), **times})
 
 
-def _hash(value: Any) -> str:
-    return blake3(msgspec.json.encode(value, order="sorted")).hexdigest(length=HASH_BYTES)
-
-
-def _decoded(data: bytes) -> _SeenRecord | None:
+def _decoded(data: bytes, milliseconds: int) -> TimedRecord | None:
     try:
-        record, said = read_record(data), fields_said(data)
-        values = {field: getattr(record, field) for field in FIELDS}
-        cleared = {field for field, value in values.items() if field in said and value == getattr(Record(), field)}
-        hashes = {field: CLEARED if field in cleared else _hash(value) for field, value in values.items()}
-        return _SeenRecord(record, hashes)
+        timed = read_timed(data, milliseconds)
+        msgspec.json.encode(timed.record)  # no hash can be made of an ``app`` that is nested too deep
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+    return timed

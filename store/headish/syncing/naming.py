@@ -12,6 +12,7 @@ from blake3 import blake3
 from msgspec.structs import replace
 
 from headish.bundles.records import SentName, SentRecord
+from headish.bundles.times import unpack_times, without_times
 from headish.content.hashes import mark_name
 from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
@@ -131,7 +132,7 @@ def settle_records(connection: Connection, space: int, records: Sequence[SentRec
 
     A file gives no last seen state to merge with (``meet_records`` has one), so a record that is here stays.
     """
-    return sum(_settle_record(connection, space, each) for each in names_first(records))
+    return sum(_settle_record(connection, space, each) for each in names_first(unpack_times(records)))
 
 
 def names_first(records: Iterable[SentRecord]) -> list[SentRecord]:
@@ -168,8 +169,9 @@ def subject_here(connection: Connection, space: int, subject: bytes) -> bytes | 
 
 
 def hash_said(data: bytes | None) -> bytes:
-    """Return a hash of a conversation's record, to compare it with another one; empty if there is no record."""
-    return b"" if data is None else blake3(data).digest()
+    """Return a hash of a conversation's record, to compare it with another one; empty if there is no record. Its times
+    have no part in it: earlier editions do not read them."""
+    return b"" if data is None else blake3(without_times(data)).digest()
 
 
 def is_erased_name(connection: Connection, space: int, name: bytes) -> bool:

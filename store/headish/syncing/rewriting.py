@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from headish.bundles.pages import TurnColumns, TurnRecord, from_page
 from headish.bundles.records import BundleKind, SentName, SentRecord, SentSignature, WireLeft
 from headish.bundles.streams import BundleReader, BundleWriter
+from headish.bundles.times import pack_times, unpack_times
 from headish.content.hashes import hash_key
 from headish.content.receipts import encode_receipt
 from headish.errors import InvalidArgument
@@ -79,7 +80,8 @@ class Rewriting:
                 # The record of a conversation is found by its name, which goes with the name.
                 self._gone |= {stored_name(each.name) for each in value if each.turn in self._gone}
             elif kind is BundleKind.RECORDS:
-                records = [each for each in value if stored_name(each.subject) not in self._gone]
+                kept = [each for each in unpack_times(value) if stored_name(each.subject) not in self._gone]
+                records = pack_times(kept)
             elif kind is BundleKind.SIGNATURES:
                 signatures += [each for each in value if not self._lost_meta(each.turn)]
         size = writer.end(names, records, signatures)

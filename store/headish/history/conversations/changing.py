@@ -4,25 +4,20 @@ arrived."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidContent, KeyTaken, RecordChanged
-from headish.history.conversations.records import (
-    ListedConversation,
-    as_conversation,
-    encode_record,
-    fields_said,
-    record_of,
-)
+from headish.history.conversations.records import ListedConversation, as_conversation, record_of
 from headish.history.conversations.saying import CHECKS, check_changes
 from headish.history.conversations.subjects import find_subject, first_digest
+from headish.history.conversations.times import TimedRecord, bring_near, change_timed, encode_timed, read_timed
 from headish.history.reading.versions import find_firsts
 from headish.rows.conversations import (
     StoredRecord,
+    find_dated_record,
     find_record,
     find_records,
     record_by_key,
@@ -32,7 +27,7 @@ from headish.rows.conversations import (
 from headish.rows.keys import has_superseded, superseding_some
 from headish.values.ids import TurnId
 from headish.values.names import Absent, stored_name
-from headish.values.results.conversations import Conversation, Record, read_record
+from headish.values.results.conversations import Conversation, Record
 
 Changes = Mapping[str, Any]
 """Some of the fields of ``Record``, with new values."""
@@ -45,17 +40,16 @@ def change_record(
 
     Raises: RecordChanged, KeyTaken, InvalidContent.
     """
-    stored = find_record(connection, space, found.subject)
-    before = None if stored is None else stored.revision
+    dated = find_dated_record(connection, space, found.subject)
+    before = None if dated is None else dated[0]
     expected = None if isinstance(expect, Absent) else expect
     if expect is not None and expected != before:
         raise RecordChanged(f"what is said of the conversation {stored_name(found.subject)!r}", expected, before)
+    stored = None if dated is None else StoredRecord(found.subject, dated[0], dated[2])
     record = msgspec.structs.replace(as_conversation(found, stored).record, **changes)
     if record.key is not None:
         _free_key(connection, space, record.key, found.subject)
-    said = frozenset[str]() if stored is None else fields_said(stored.data)
-    changed = _write(connection, space, found.subject, (before or 0) + 1, record, said)
-    return as_conversation(found, changed)
+    return as_conversation(found, _change(connection, space, found.subject, dated, record))
 
 
 def copy_record(
@@ -72,15 +66,16 @@ def copy_record(
     there = subject if there is None else there
     if stored is None or find_record(to, target, there) is not None:
         return False
-    record, said = record_of(stored), fields_said(stored.data)
+    record = record_of(stored)
+    timed = read_timed(stored.data, 0)
     if record.key is not None:
         holder = record_by_key(to, target, record.key.encode())
         begins = None if holder is None else first_digest(to, target, holder.subject)
         if begins is None or begins != first_digest(connection, space, subject):
             _free_key(to, target, record.key, there)
         else:
-            record, said = msgspec.structs.replace(record, key=None), said - {"key"}
-    _write(to, target, there, stored.revision, record, said)
+            timed = _without_key(timed)
+    _write(to, target, there, stored.revision, timed, None)
     return True
 
 
@@ -93,17 +88,16 @@ def write_arrived_record(
     It keeps its time: a change that was made here before it arrived may be the later one.
     """
     try:
-        record, said = read_record(data), fields_said(data)
-        check_changes({name: getattr(record, name) for name in CHECKS})
+        timed, milliseconds = bring_near(read_timed(data, milliseconds), milliseconds)
+        check_changes({name: getattr(timed.record, name) for name in CHECKS})
     except (msgspec.MsgspecError, UnicodeDecodeError, InvalidArgument, InvalidContent):
         return False
     try:
-        if record.key is not None:
-            _free_key(connection, space, record.key, subject)
+        if timed.record.key is not None:
+            _free_key(connection, space, timed.record.key, subject)
     except KeyTaken:
-        # Not cleared, only missing here: the store that sent it keeps it.
-        record, said = msgspec.structs.replace(record, key=None), said - {"key"}
-    _write(connection, space, subject, revision, record, said, milliseconds)
+        timed = _without_key(timed)
+    _write(connection, space, subject, revision, timed, milliseconds)
     return True
 
 
@@ -131,14 +125,30 @@ def _free_key(connection: Connection, space: int, key: str, subject: bytes) -> N
     if find_subject(connection, space, holder.subject) is not None:
         raise KeyTaken(key, stored_name(holder.subject), "the conversation")
     freed = msgspec.structs.replace(record_of(holder), key=None)
-    _write(connection, space, holder.subject, holder.revision + 1, freed, fields_said(holder.data))
+    _change(connection, space, holder.subject, find_dated_record(connection, space, holder.subject), freed)
+
+
+def _without_key(timed: TimedRecord) -> TimedRecord:
+    """Return a record without its key. It is not cleared, only missing here: the store that sent it keeps it."""
+    fields = {name: at for name, at in timed.times.fields.items() if name != "key"}
+    record, times = msgspec.structs.replace(timed.record, key=None), msgspec.structs.replace(timed.times, fields=fields)
+    return timed._replace(record=record, times=times)
+
+
+def _change(
+    connection: Connection, space: int, subject: bytes, dated: tuple[int, int, bytes] | None, record: Record
+) -> StoredRecord:
+    """Store a record that was changed here, in place of the one that ``find_dated_record`` gave."""
+    revision, milliseconds, data = dated or (0, -1, b"")
+    before = None if dated is None else read_timed(data, milliseconds)
+    timed, at = change_timed(before, milliseconds, record)
+    return _write(connection, space, subject, revision + 1, timed, at)
 
 
 def _write(
-    connection: Connection, space: int, subject: bytes, revision: int, record: Record, said: AbstractSet[str],
-    milliseconds: int | None = None,
-) -> StoredRecord:  # fmt: skip
-    stored = StoredRecord(subject, revision, encode_record(record, said))
+    connection: Connection, space: int, subject: bytes, revision: int, timed: TimedRecord, milliseconds: int | None
+) -> StoredRecord:
+    stored, record = StoredRecord(subject, revision, encode_timed(timed)), timed.record
     write_record(
         connection,
         space,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
-
 import msgspec
 
-from headish.content import strictjson
 from headish.database.query import Connection
 from headish.errors import CorruptRecord
 from headish.rows.conversations import StoredRecord, find_record
@@ -42,21 +39,6 @@ def as_conversation(found: ListedConversation, stored: StoredRecord | None) -> C
         record=Record() if stored is None else record_of(stored),
         revision=None if stored is None else stored.revision,
     )
-
-
-def encode_record(record: Record, said: AbstractSet[str]) -> bytes:
-    """Encode a record: the fields with a value, and those of ``said``, the fields that had one before.
-
-    A field that was cleared is stored, unlike one that was never set: so other stores learn that it was cleared.
-    """
-    empty = msgspec.structs.asdict(Record())
-    fields = msgspec.structs.asdict(record).items()
-    return strictjson.encode({name: value for name, value in fields if name in said or value != empty[name]})
-
-
-def fields_said(data: bytes) -> AbstractSet[str]:
-    """The fields that a stored record has: each that ever had a value. Requires data that decodes."""
-    return msgspec.json.decode(data, type=dict[str, msgspec.Raw]).keys()
 
 
 def record_of(stored: StoredRecord) -> Record:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from headish.bundles.records import SentName, record_as_sent
 from headish.bundles.streams import BundleReader
+from headish.bundles.times import without_times
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidBundle, SecretsFound
 from headish.history.feeds.cursors import Cursor, parse_cursor, resume
@@ -228,7 +229,8 @@ def _part(connection: Connection, space: int, ends: Sequence[Place]) -> BundlePa
     subjects = {each.name: each.name for each in names} | dict(_subjects_of(connection, space, ends))
     records = find_records(connection, space, subjects).values()
     sent_records = [
-        record_as_sent(subjects[bytes(each.subject)], each.revision, 0, bytes(each.data)) for each in records
+        record_as_sent(subjects[bytes(each.subject)], each.revision, 0, without_times(bytes(each.data)))
+        for each in records
     ]
     return BundlePart(ends, sorted(names, key=lambda each: each.name), sent_records)
 

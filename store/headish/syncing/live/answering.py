@@ -40,7 +40,8 @@ from headish.bundles.live import (
     Welcome,
 )
 from headish.bundles.pages import TurnColumns
-from headish.bundles.records import PAGE_TURNS, SentName
+from headish.bundles.records import PAGE_TURNS, SentName, SentRecord
+from headish.bundles.times import unpack_times
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidBundle, ReadOnly, RemoteUnavailable
 from headish.history.conversations.changing import write_arrived_record
@@ -267,7 +268,8 @@ def _read_head(connection: Connection, space: int) -> LiveHead:
 def _move_all(connection: Connection, space: int, asked: NameLeases, pattern: str) -> LeaseAnswers:
     before = str(find_end(connection, space).cursor)
     names = tuple(_move_name(connection, space, each, pattern) for each in asked.moves)
-    is_stored = tuple(_say(connection, space, each, pattern) for each in asked.says)
+    records = {each.subject: each for each in unpack_times([say.record for say in asked.says])}
+    is_stored = tuple(_say(connection, space, each, records.get(each.record.subject), pattern) for each in asked.says)
     return LeaseAnswers(names, is_stored, before, str(find_end(connection, space).cursor))
 
 
@@ -308,15 +310,17 @@ def _may_move(name: bytes, pattern: str) -> bool:
     return new_refusal(text) is None and fnmatchcase(text, pattern)
 
 
-def _say(connection: Connection, space: int, say: Say, pattern: str) -> bool:
-    """Store the caller's record of a conversation if the caller has read the record here. Returns whether it was
-    stored."""
-    subject = subject_here(connection, space, say.record.subject)
-    if subject is None or not all(fnmatchcase(stored_name(each), pattern) for each in (say.record.subject, subject)):
+def _say(connection: Connection, space: int, say: Say, record: SentRecord | None, pattern: str) -> bool:
+    """Store the caller's record of a conversation, with its times, if the caller has read the record here. Returns
+    whether it was stored."""
+    subject = None if record is None else subject_here(connection, space, record.subject)
+    if record is None or subject is None:
+        return False
+    if not all(fnmatchcase(stored_name(each), pattern) for each in (record.subject, subject)):
         return False
     dated = find_dated_record(connection, space, subject)
     # The record here changed meanwhile: the caller must read and merge it first, or that change would be lost.
     if hash_said(None if dated is None else dated[2]) != say.seen:
         return False
-    revision = say.record.revision if dated is None else dated[0] + 1
-    return write_arrived_record(connection, space, subject, revision, say.record.milliseconds, say.record.data)
+    revision = record.revision if dated is None else dated[0] + 1
+    return write_arrived_record(connection, space, subject, revision, record.milliseconds, record.data)

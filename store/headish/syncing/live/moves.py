@@ -6,12 +6,13 @@ it here knew of that turn (as git's ``--force-if-includes`` judges). If both sid
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from headish.bundles.live import MOVES_AT_ONCE, LeaseAnswers, LiveHead, NameLease, NameLeases, Say
 from headish.bundles.records import SentName, SentRecord
+from headish.bundles.times import pack_times, unpack_times, without_times
 from headish.database.query import Connection
 from headish.errors import InvalidBundle
 from headish.rows.elsewhere.remotes import (
@@ -79,16 +80,21 @@ def choose_moves(
             for name, each in seen.items()
             if each.turn and name in there and name not in names and has_log(connection, space, name)
         )
-    records_there = {each.subject: each for each in head.records}
+    records_there = {each.subject: each for each in unpack_times(head.records)}
     waits = False
-    for record in names_first(all_records(connection, space)):
+    for record in names_first(unpack_times(all_records(connection, space))):
         other = records_there.get(record.subject)
-        if (other is None or other.data != record.data) and fnmatchcase(stored_name(record.subject), pattern):
+        if (other is None or not _says_as_much(other, record)) and fnmatchcase(stored_name(record.subject), pattern):
             if other is None or _is_read(seen.get(record.subject), other):
                 chosen.says.append(Say(record, hash_said(None if other is None else other.data)))
             else:
                 waits = True
     return chosen._replace(waits=waits)
+
+
+def _says_as_much(there: SentRecord, here: SentRecord) -> bool:
+    """Whether the record there is the one here. Earlier editions keep no times of it."""
+    return there.data in (here.data, without_times(here.data))
 
 
 def _is_read(seen: RemoteBookmark | None, there: SentRecord) -> bool:
@@ -135,13 +141,19 @@ def send_moves(wire: Talk, chosen: ChosenMoves) -> Iterator[tuple[NameLeases, Le
 
     Raises: InvalidBundle.
     """
-    for start in range(0, max(len(chosen.moves), len(chosen.says)), MOVES_AT_ONCE):
-        part = slice(start, start + MOVES_AT_ONCE)
-        asked = NameLeases(tuple(chosen.moves[part]), tuple(chosen.says[part]))
+    step = MOVES_AT_ONCE - 1  # one more is their times
+    for start in range(0, max(len(chosen.moves), len(chosen.says)), step):
+        part = slice(start, start + step)
+        asked = NameLeases(tuple(chosen.moves[part]), _pack(chosen.says[part]))
         moved = wire.ask(asked, LeaseAnswers)
         if (len(moved.names), len(moved.said)) != (len(asked.moves), len(asked.says)):
             raise InvalidBundle(wire.name, "it tells of other names than it was told of")
         yield asked, moved
+
+
+def _pack(says: Sequence[Say]) -> tuple[Say, ...]:
+    seen = {each.record.subject: each.seen for each in says}
+    return tuple(Say(each, seen.get(each.subject, b"")) for each in pack_times([say.record for say in says]))
 
 
 def is_overtaken(asked: NameLeases, moved: LeaseAnswers, head: LiveHead) -> bool:
@@ -173,9 +185,10 @@ def note_moved(
             turn = TurnId(move.turn or move.seen or "")
             # The other store's ``here`` is ``there`` for this one.
             arrived.append(ArrivedName(stored_name(move.name), turn, there.outcome, there.there, there.here))
-    for say, is_said in zip(asked.says, moved.said, strict=True):
-        if is_said:
-            records[say.record.subject] = hashes_of(say.record.data)
+    said = {say.record.subject for say, is_said in zip(asked.says, moved.said, strict=True) if is_said}
+    for record in unpack_times([say.record for say in asked.says]):
+        if record.subject in said:
+            records[record.subject] = hashes_of(record.data)
     rows = [
         (name, turns.get(name), records.get(name))
         for name in sorted({*turns, *records} - {*gone})
