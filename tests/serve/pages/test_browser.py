@@ -269,3 +269,21 @@ def test_a_server_that_was_away_is_seen_and_what_was_written_meanwhile_is_shown(
             looking.until(lambda: "Two." in looking.text("#thread"))
             looking.until(lambda: not looking.text("#behind"))
             looking.driver.get("about:blank")
+
+
+def test_a_login_that_is_over_is_called_so_and_the_next_one_brings_the_page_up_to_date(looking: Looking) -> None:
+    looking.store.add_turn("One.", bookmark="over")
+    looking.open("/c/over")
+    looking.find("#compose textarea").send_keys("half a sent")
+    looking.served.logins.end(looking.driver.get_cookie(looking.served.settings.cookie)["value"])
+    over = "This page is not up to date: you are no longer logged in. Trying again."
+    looking.until(lambda: looking.text("#behind") == over)
+    looking.store.add_turn("Two.", continues="over", role="assistant")
+    first = looking.driver.current_window_handle
+    looking.driver.switch_to.new_window("tab")
+    looking.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+    looking.open(f"/login?code={looking.served.logins.make_code()}")
+    looking.driver.close()
+    looking.driver.switch_to.window(first)
+    looking.until(lambda: "Two." in looking.text("#thread") and not looking.text("#behind"))
+    assert looking.find("#compose textarea").get_attribute("value") == "half a sent"

@@ -48,10 +48,15 @@ export function refreshing(fetchPage) {
 }
 
 // Keep a stream of events open. A browser connects again by itself after a broken connection, but not after a server, or a
-// proxy before it, answered with an error. `begin` makes a new stream; `resumed` is called when the stream is back.
-export function keepOpen(begin, resumed) {
+// proxy before it, answered with an error. `begin` makes a new stream; `look` fetches the page: when the stream is back, for
+// what was missed, and when it stays away, to learn why, because a stream does not tell the status of an answer.
+export function keepOpen(begin, look) {
   let source, failed = 0, away = false, grace = 0, next = 0;
 
+  const isAway = () => {
+    look();
+    tell("stream", "the server cannot be reached");
+  };
   const open = () => {
     source = begin();
     source.addEventListener("open", () => {
@@ -59,10 +64,10 @@ export function keepOpen(begin, resumed) {
       [failed, away] = [0, false];
       clearTimeout(grace);
       tell("stream", "");
-      if (wasAway) resumed();
+      if (wasAway) look();
     });
     source.addEventListener("error", () => {
-      if (!away) grace = setTimeout(() => tell("stream", "the server cannot be reached"), GRACE);
+      if (!away) grace = setTimeout(isAway, GRACE);
       away = true;
       if (source.readyState === EventSource.CLOSED) next = setTimeout(open, pause(failed++));
     });
@@ -77,6 +82,6 @@ export function keepOpen(begin, resumed) {
   addEventListener("pageshow", (event) => {
     if (!event.persisted) return;
     open();
-    resumed();
+    look();
   });
 }

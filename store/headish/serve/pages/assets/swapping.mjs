@@ -26,6 +26,7 @@ async function ask(url) {
   } catch {
     throw new Error("the server cannot be reached");
   }
+  if (answer.status === 401) throw new Error("you are no longer logged in");
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   return text;
 }
