@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +29,7 @@ from support.command import Command
 from support.scripted_models import answer_in_socket, answer_tools
 from support.served import Served, served
 from support.sockets import SocketUpstream
-from support.upstream import Upstream
+from support.upstream import Asked, Step, Upstream, head
 
 pytestmark = pytest.mark.slow
 PATIENCE_SECONDS = 300.0
@@ -53,12 +55,23 @@ def sockets() -> Iterator[SocketUpstream]:
 
 def run(server: Served, tool: str, *words: str, token: str | None = None) -> str:
     """What the tool prints that ``headish run`` starts. Nothing of ours is in its environment but the token."""
-    begin = (sys.executable, "-m", "headish_cli", "--db", str(server.database), "run", tool, "--")
-    return start(server, tool, *begin, *words, **({} if token is None else {"HEADISH_TOKEN": token}))
+    return start(server, tool, *by_headish(server, tool), *words, **({} if token is None else {"HEADISH_TOKEN": token}))
+
+
+def by_headish(server: Served, tool: str) -> tuple[str, ...]:
+    return sys.executable, "-m", "headish_cli", "--db", str(server.database), "run", tool, "--"
 
 
 def start(server: Served, tool: str, *words: str, **variables: str) -> str:
     """What a command prints. It has a home of its own, and finds the tool."""
+    process = begin(server, tool, *words, **variables)
+    out, error = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0, out + error
+    return out
+
+
+def begin(server: Served, tool: str, *words: str, **variables: str) -> subprocess.Popen[str]:
+    """Start a command, in a group of processes of its own."""
     found = shutil.which(tool, path=FOLDER)
     if found is None:
         pytest.skip(f"{tool} is not installed: HEADISH_TEST_CLIENTS names the folder of its command")
@@ -70,18 +83,16 @@ def start(server: Served, tool: str, *words: str, **variables: str) -> str:
     path = os.pathsep.join((str(Path(found).parent), os.environ["PATH"]))
     kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name != "NODE_OPTIONS"}
     quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "HEADISH_CONFIG": os.devnull}
-    done = subprocess.run(
+    return subprocess.Popen(
         words,
         env={**kept, **KEYS, **quiet, **variables, "HOME": str(home), "CODEX_HOME": str(home / ".codex"), "PATH": path},
         cwd=home / "work",
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
+        start_new_session=True,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def bodies(upstream: Upstream, path: str) -> list[Any]:
@@ -190,6 +201,43 @@ LISTS = {
     "codex": (*CODEX, "listing please"),
     "gemini": ("--skip-trust", "-y", "-p", "listing please"),
 }
+
+
+RESUMES = {
+    "claude": ("--continue", "-p", "and more"),
+    "gemini": ("--skip-trust", "-y", "--resume", "latest", "-p", "and more"),
+}
+
+
+@pytest.mark.parametrize("tool", RESUMES)
+def test_ctrl_c_in_the_first_answer_begins_no_other_conversation(tmp_path: Path, upstream: Upstream, tool: str) -> None:
+    asked = threading.Event()
+
+    def hang(request: Asked) -> Iterator[Step]:
+        if b'"tools"' not in request.body:  # its router
+            yield from answer_tools(request)
+            return
+        yield head(200, "text/event-stream")
+        asked.set()
+        yield PATIENCE_SECONDS
+
+    with served(tmp_path, upstream) as server:
+        upstream.script = hang
+        process = begin(server, tool, *by_headish(server, tool), *LISTS[tool])
+        assert asked.wait(PATIENCE_SECONDS)
+        upstream.gone.clear()
+        os.killpg(process.pid, signal.SIGINT)
+        assert upstream.gone.wait(PATIENCE_SECONDS), "the gateway ends the request when its client goes away"
+        process.communicate(timeout=PATIENCE_SECONDS)
+        upstream.script = answer_tools
+        assert "Answer to" in run(server, tool, *RESUMES[tool])
+        assert server.end() == 0
+    with Store.open(tmp_path / "history.db") as store:
+        shown = store.conversations.list().entries
+        [name] = [each.conversation.name for each in shown if "sub-agent" not in each.conversation.record.tags]
+        assert name is not None
+        assert name.count("/") == 1
+        assert store.verify().problems == ()
 
 
 def wait_for_token(server: Served, label: str) -> None:

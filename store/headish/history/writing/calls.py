@@ -147,7 +147,9 @@ def _place(
         placed = place_behind(connection, space, plan.writes, behind, plan.entries, mint)
         return placed, len(behind.turns), None
     lane = None if memory is None else memory.lane
-    return place_list(connection, space, plan.writes, lane, plan.entries, plan.lead, mint), 0, note
+    in_session = None if plan.lane is None else plan.session is not None
+    placed = place_list(connection, space, plan.writes, lane, plan.entries, plan.lead, mint, in_session=in_session)
+    return placed, 0, note
 
 
 def _find_behind(

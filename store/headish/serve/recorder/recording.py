@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from headish.content.excerpts import one_line
 from headish.content.secrecy.hiding import hide_shapes
 from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken
 from headish.gateway.spool import UNREADABLE, SpooledCall
 from headish.gateway.spool.arriving import ArrivingCall
 from headish.history.writing.calls import CallPlan, LaneMemory, RecordedCall, end_of, find_known_turn, record_call
 from headish.history.writing.lanes.lane import LaneForm, is_led_by
-from headish.history.writing.lanes.naming import LaneName
+from headish.history.writing.lanes.naming import LaneName, grown_lane
 from headish.rows.calls import call_of_response
 from headish.rows.conversations import record_by_key
 from headish.rows.objects import Put
-from headish.serve.recorder.clients import Session, as_word, bounded, find_session
+from headish.serve.recorder.clients import Session, find_session
+from headish.serve.recorder.lanes import kept_conversation, lane_of
 from headish.serve.recorder.replies import ReadAnswer, read_answer
-from headish.serve.recorder.requests import Envelopes, SentRequest, beginning_of, read_request
+from headish.serve.recorder.requests import Envelopes, SentRequest, read_request
 from headish.serve.recorder.surfaces import Surface, find_surface, model_of
 from headish.serve.recorder.unread import UNREAD_BYTES, UNREAD_SECONDS, UnreadBodies
 from headish.store.store import Store
@@ -31,7 +31,6 @@ from headish.values.results.calls import UNREAD, CallFacts
 
 MESSAGES_REMEMBERED = 200_000
 """How many messages of lanes are remembered. A lane that was forgotten is read again when it continues."""
-TITLE_CHARACTERS = 80
 QUESTION_CHARACTERS = 4_000
 """The longest question that is shown beside an answer that arrives."""
 RESPONSE_CHARACTERS = 512
@@ -120,7 +119,7 @@ class CallRecorder:
         of its lane in memory.
 
         A request that names a response continues the lane of that response, because it need not repeat its beginning.
-        Cost: a statement for such a request, or for one without tools; else none.
+        Cost: a statement for such a request, or for one without tools; else that of ``_grown``.
         """
         previous, space = _previous_of(request), store._number
         before = None
@@ -131,16 +130,24 @@ class CallRecorder:
         if before is not None and not continues:
             request = read_request(surface, call.request, _options_of(call), is_whole=True)
         session = find_session(call.begin.headers, request.rest)
-        lane, key = _lane_of(session, request)
+        lane, key = lane_of(session, request)
         if before is not None and continues:
             lane_key = None if before.lane is None else before.lane.decode()
             key = f"{_NO_LANE}{previous}" if lane_key is None else lane_key
             lane = lane._replace(key=lane_key, folds=False) if lane is not None and lane_key is not None else lane
-        elif lane is not None and lane.beside is not None:
-            lane = self._beside(store, request, lane, lane.beside)
+        elif lane is not None:
+            lane = self._grown(store, lane)
+            lane = lane if lane.beside is None else self._beside(store, request, lane, lane.beside)
             key = lane.key
         plan = _ask(store, surface, call, request, session, lane)
         return request, plan._replace(previous=previous, before=before), key
+
+    def _grown(self, store: Store, lane: LaneName) -> LaneName:
+        """``grown_lane``. Cost: none if the lane is remembered, or its first message has only one text."""
+        space, main = store._number, lane.beside or lane.key
+        if not lane.shorter or (space, main) in self._memories:
+            return lane
+        return store._read(lambda connection: grown_lane(connection, space, lane))
 
     def _beside(self, store: Store, request: SentRequest, lane: LaneName, main: str) -> LaneName:
         """The lane of a request without tools beside the conversation ``main``. If the conversation is stored, it is
@@ -249,7 +256,7 @@ def _ask(
         entries=request.entries,
         lead=request.lead,
         lane=lane,
-        is_kept=_kept_conversation(request) is not None,
+        is_kept=kept_conversation(request) is not None,
     )
 
 
@@ -319,38 +326,3 @@ def _hidden(body: bytes) -> bytes:
     """Return an unreadable body without what looks like a key. Bytes that are not UTF-8 stay as they are."""
     text: str = hide_shapes(body.decode(errors="surrogateescape"))
     return text.encode(errors="surrogateescape")
-
-
-def _kept_conversation(request: SentRequest) -> str | None:
-    """The conversation that the provider keeps, if the request names one (Responses)."""
-    conversation = request.rest.get("conversation")
-    conversation_id = conversation.get("id") if isinstance(conversation, Mapping) else conversation
-    return conversation_id if isinstance(conversation_id, str) and conversation_id else None
-
-
-def _lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, str]:
-    """The lane of a request, and its key in memory. The lane is None without a session, unless the client is known."""
-    known, conversation = session.known, _kept_conversation(request)
-    digest, words = beginning_of(request.entries[request.lead :], known.preambles if known else ())
-    # Codex opens a WebSocket with such a request: it has no words by which a lane could be known.
-    says_nothing = request.rest.get("generate") is False and len(request.entries) == request.lead
-    if says_nothing or (session.id is None and known is None and conversation is None):
-        return None, digest
-    begins, shorts = session.id or digest, session.shorts or (digest[:6], digest)
-    if conversation is not None:
-        begins, shorts, digest = bounded(conversation), (as_word(conversation),), "kept"
-    is_beside = known is not None and known.is_agent and not request.has_tools
-    session_key = f"lane:{session.client}:{begins}"
-    main = f"{session_key}:{digest}"
-    app: dict[str, Any] = {"client": session.client} | ({} if session.id is None else {"session": session.id})
-    lane = LaneName(
-        key=f"{main}:beside" if is_beside else main,
-        session_key=session_key,
-        names=tuple(f"{session.client}/{each}" for each in shorts),
-        beside=main if is_beside else None,
-        folds=is_beside and len(request.entries) - request.lead <= 2,
-        follows=known is not None and words.startswith(known.compactions or ("\0",)),
-        title="" if known is None else one_line(words)[:TITLE_CHARACTERS],
-        app=app,
-    )
-    return lane, lane.key

@@ -166,16 +166,38 @@ def _put(value: Any) -> Put:
     return Put(ENVELOPE, blake3(data).hexdigest().encode(), data)
 
 
-def beginning_of(entries: Sequence[SentEntry], preambles: tuple[str, ...]) -> tuple[str, str]:
-    """The mark that tells the conversations of a session apart: a hash of the first message that a person or program
-    said, and its first words. Texts that a client puts before it do not count, if anything else is left."""
+class Beginning(NamedTuple):
+    """The first message that a person or program said. ``mark`` is a hash of it, which tells the conversations of a
+    session apart, ``words`` are its first ones. ``shorter`` are the marks of the messages that it may have been before
+    its client added texts to it, the longest first."""
+
+    mark: str
+    words: str
+    shorter: tuple[str, ...] = ()
+
+
+SHORTER_TRIED = 8
+
+
+def beginning_of(entries: Sequence[SentEntry], preambles: tuple[str, ...]) -> Beginning:
+    """The first message of a list. Texts that a client puts before it do not count, if anything else is left.
+
+    A client whose first request got no answer adds the next question to the same message. Claude Code ends the text
+    before it with a line break.
+    """
     for entry in entries:
         if any(_is_set_up(native) for native in entry.bare):
             continue
         texts = [each for native in entry.bare for each in _words(native) if not each.startswith(preambles or ("\0",))]
         if texts:
-            return natives_hash(texts).hex()[:12], texts[0]
-    return (natives_hash(entries[0].bare).hex()[:12], "") if entries else ("empty", "")
+            counts = range(min(len(texts) - 1, SHORTER_TRIED), 0, -1)
+            shorter = tuple(_mark([*texts[: count - 1], texts[count - 1].removesuffix("\n")]) for count in counts)
+            return Beginning(_mark(texts), texts[0], shorter)
+    return Beginning(_mark(entries[0].bare), "") if entries else Beginning("empty", "")
+
+
+def _mark(said: list[Any]) -> str:
+    return natives_hash(said).hex()[:12]
 
 
 def _is_set_up(native: Any) -> bool:

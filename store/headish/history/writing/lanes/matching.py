@@ -20,6 +20,7 @@ from headish.history.writing.record import ListMatch, digests_of_list, match_rec
 from headish.rows.calls import StoredCall, find_call
 from headish.rows.threads.listings import children
 from headish.rows.turns import StoredTurn, turn_at
+from headish.values.blocks import ContentBlock
 from headish.values.places import Place
 from headish.values.results.calls import decode_facts
 
@@ -116,7 +117,7 @@ class Matching:
         stored = self._stored(turn)
         if stored is None or stored.erased is not None or self._entries[at].read.role != "assistant":
             return None
-        blocks, form = read_blocks(stored, read_payload(self._connection, self._space, stored)), self._client.form
+        blocks, form = self._blocks(stored), self._client.form
         chunks = count_chunks(form, blocks, partial(self._entries.items, at))
         entry = self._entries.run(at, chunks)
         if entry.essence != essence_of(blocks):
@@ -138,6 +139,9 @@ class Matching:
 
     def _stored(self, turn: LaneTurn) -> StoredTurn | None:
         return turn_at(self._connection, self._space, turn.place)
+
+    def _blocks(self, stored: StoredTurn) -> tuple[ContentBlock, ...]:
+        return read_blocks(stored, read_payload(self._connection, self._space, stored))
 
     def _written(self, stored: StoredTurn | None, turn: LaneTurn) -> list[Any] | None:
         if stored is None or stored.erased is not None:

@@ -33,6 +33,8 @@ class LaneName(NamedTuple):
     ``names`` are tried in order, plain and with the number of the lane in its session. ``beside`` is the key of the
     main conversation that this lane accompanies; it may be stored later, and the plain name is left to it. ``folds``
     keeps the lane out of lists. ``title`` and ``app`` go into its record; with ``follows`` also the lane before it.
+    ``shorter`` are the keys of conversations that it may continue: each of a first message that the client has added
+    texts to since.
     """
 
     key: str
@@ -43,6 +45,17 @@ class LaneName(NamedTuple):
     follows: bool = False
     title: str = ""
     app: Mapping[str, Any] = {}
+    shorter: tuple[str, ...] = ()
+
+
+def grown_lane(connection: Connection, space: int, lane: LaneName) -> LaneName:
+    """The lane of the conversation whose first message grew to that of ``lane``; ``lane``, if it is stored itself or
+    there is no such conversation. Cost: a statement for each of these keys."""
+    keys = (lane.beside or lane.key, *lane.shorter)
+    main = next((each for each in keys if record_by_key(connection, space, each.encode()) is not None), keys[0])
+    if lane.beside is None:
+        return lane._replace(key=main)
+    return lane._replace(key=f"{main}:beside", beside=main)
 
 
 def name_lane(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from headish.content.drafts import Draft, make_overlay_draft
+from headish.content.drafts import Draft, make_overlay_draft, with_key
 from headish.content.forms.parts import FORM
 from headish.content.resending.entries import SentEntry, said_hash
 from headish.database.query import Connection
@@ -21,7 +21,7 @@ from headish.history.writing.lanes.lane import SYSTEM, Lane, LaneForm, LaneTurn
 from headish.history.writing.lanes.matching import CHILDREN_TRIED, Matching, Resent, find_lane
 from headish.rows.threads.listings import children
 from headish.rows.turns import StoredTurn
-from headish.values.ids import Mint
+from headish.values.ids import Mint, TurnId
 from headish.values.messages import Overlay
 from headish.values.places import Place
 from headish.values.turns import OVERLAY
@@ -47,10 +47,23 @@ class _Placing(Matching):
         super().__init__(connection, space, client, entries)
         self._mint = mint
         self.added = 0
+        self._edited: tuple[int, TurnId] | None = None
+
+    def begin_anew(self, at: int, lane: Lane, *, in_session: bool) -> None:
+        """Say that the message at an index is the changed first message of the conversation that the lane has had so
+        far. Without a session, another conversation may have the same name: this one must at least begin alike."""
+        first = self._stored(lane.turns[lane.lead]) if len(lane.turns) > lane.lead and at < len(self._entries) else None
+        if first is None or first.erased is not None:
+            return
+        if in_session or self._entries[at].read.blocks[:1] == self._blocks(first)[:1]:
+            self._edited = at, first.id
 
     def add(self, base: Place | None, at: int) -> list[LaneTurn]:
         """Store the messages from an index on."""
         drafts = [entry.draft(self._client.limit_bytes) for entry in self._entries.rest(at)]
+        if self._edited is not None and at <= self._edited[0]:
+            index, older = self._edited[0] - at, self._edited[1]
+            drafts[index] = with_key(drafts[index], drafts[index].facts.key, older)
         chained = [
             replace(draft, continues=(index - 1,) if index else () if base is None else (base,))
             for index, draft in enumerate(drafts)
@@ -103,19 +116,24 @@ def place_list(
     entries: Sequence[SentEntry],
     lead: int,
     mint: Mint,
+    *,
+    in_session: bool | None,
 ) -> PlacedList:
-    """Store the new messages of a list. Its first ``lead`` messages are instructions.
+    """Store the new messages of a list. Its first ``lead`` messages are instructions. ``in_session``: whether the
+    client names the session of the list; None if nothing tells which conversation it is of.
 
     Without a ``lane`` the list continues the oldest turns that say the same and set no options (rule R4, only the new
     tail). A changed system prompt is laid over the old one, after the last known message. A message that differs begins
-    a branch, or a tree, if nothing but instructions is known.
+    a branch, or a tree, if nothing but instructions is known: its first message is a version of the lane's first one.
     Cost: one or two statements, and those of appending the tail, if the lane was remembered and the list continues it;
     one more for each known message that is written differently from before.
     Raises: InvalidContent, TooLarge, BarredContent.
     """
     placing = _Placing(connection, space, client, entries, mint)
-    lane, turns, changed = find_lane(placing, lane, lead)
-    return _continue(placing, lane, turns, changed)
+    found, turns, changed = find_lane(placing, lane, lead)
+    if lane is not None and in_session is not None and len(turns) <= lead:
+        placing.begin_anew(lead, lane, in_session=in_session)
+    return _continue(placing, found, turns, changed)
 
 
 def _continue(placing: _Placing, lane: Lane, turns: list[LaneTurn], changed: list[int]) -> PlacedList:
