@@ -79,6 +79,24 @@ def test_a_folder_holds_objects(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a folder #1", "another", "file"]
 
 
+def test_what_others_put_in_a_folder_is_no_object_and_hides_none(tmp_path: Path) -> None:
+    place = ObjectPlace(tmp_path.as_uri())
+    for path in ("v1/a/1.hb", "v1/a/head", "v1/a/head (Ida's conflicted copy)", "v1/.DS_Store"):
+        place.put(path, b"1")
+    wanted = place.list("v1")
+    assert len(wanted) == 4
+    logs = tmp_path / "v1"
+    for name in (b"line\nbreak", b"\xff\xfe", b"esc\x1b[2J", b"head#1"):
+        Path(os.fsdecode(os.fsencode(logs / "a") + b"/" + name)).write_bytes(b"")
+        Path(os.fsdecode(os.fsencode(logs) + b"/" + name)).mkdir()
+    for link, to in (("0", "."), ("a/up", "../.."), ("a/self", "self"), ("a/nowhere", "not there"), ("00", "a")):
+        (logs / link).symlink_to(to)
+    assert place.list("v1") == wanted
+    (tmp_path / "v2").symlink_to("v1")
+    assert place.list("v2") == [path.replace("v1", "v2") for path in wanted]
+    assert (place.list("v3"), place.list("v1/a/head")) == ([], [])
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes fork on POSIX systems; run this on one")
 def test_a_fork_of_a_process_that_reached_a_remote_is_told_that_it_cannot(tmp_path: Path) -> None:
     """The threads that would answer are those of the parent: a request of the child's would wait for ever."""

@@ -230,6 +230,16 @@ class TestAnUntrustedPlace:
         assert laptop.sync().pulled.waiting == ()
         assert (state(laptop.store), laptop.store.verify().problems) == (state(desk.store), ())
 
+    def test_a_stray_name_or_link_in_the_folder_does_not_stop_a_sync(self, pair: Pair, tmp_path: Path) -> None:
+        desk, laptop = pair
+        for folder in [*(tmp_path / "box" / "v1").iterdir(), *(tmp_path / "box" / "v1").glob("*/*")]:
+            (folder / "line\nbreak").write_text("")
+            (folder / "loop").symlink_to("..")
+        desk.store.add_turn("q", bookmark="main")
+        desk.sync()
+        laptop.sync()
+        assert texts(laptop.store, "main") == ["q"]
+
 
 class TestHealing:
     """``--accept-rollback`` puts back what the place lost: whoever has it sends it anew."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from headish.errors import InvalidArgument, RemoteUnavailable
+from headish.remotes.folders import list_files
 from headish.remotes.kinds import check_url
 
 T = TypeVar("T")
@@ -64,6 +65,8 @@ class ObjectPlace:
         """The paths of the objects below a prefix, sorted."""
 
         def read() -> list[str]:
+            if self.url.startswith("file:"):
+                return list_files(_folder_of(self.url), prefix)
             return sorted(each["path"] for page in self._obstore.list(self._store, prefix) for each in page)
 
         return self._try(read)
@@ -101,6 +104,10 @@ class ObjectPlace:
 
 def is_missing(url: str) -> bool:
     """Whether the URL of a place for objects names a folder that is not there."""
+    return url.startswith("file:") and not os.path.isdir(_folder_of(url))
+
+
+def _folder_of(url: str) -> str:
     from urllib.request import url2pathname  # which loads much that only this needs
 
-    return url.startswith("file:") and not os.path.isdir(url2pathname(urlsplit(url).path))
+    return url2pathname(urlsplit(url).path)
