@@ -13,7 +13,7 @@ import pytest
 from headish import Store
 from headish.remotes.objects import ObjectPlace
 from headish.store.keeping.sharing import places
-from headish.syncing import erasures, heads, own_log, pulling, signers
+from headish.syncing import erasures, heads, membership, own_log, pulling, signers
 from headish.syncing.bundling import applying, arriving
 
 SYNCS = """
@@ -125,7 +125,7 @@ def cut_off(after: int, stop: Callable[[], None] = _stop) -> Iterator[list[int]]
         for name in ("put", "put_new", "get", "list", "delete"):
             patch.setattr(ObjectPlace, name, stopping(getattr(ObjectPlace, name)))
         write_locked = arriving.write_locked
-        for module in (heads, pulling, own_log, signers, erasures, applying, arriving, places):
+        for module in (heads, membership, pulling, own_log, signers, erasures, applying, arriving, places):
             patch.setattr(module, "write_locked", stopping(write_locked))
         yield moments
 

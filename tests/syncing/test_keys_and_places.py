@@ -31,7 +31,7 @@ from headish.syncing import joining, membership
 from support.age_files import LOG_WORK, encrypt_with_little_work
 from support.growing import texts
 from support.insides import run_sql
-from support.machines import CutOff, Pair, cut_off, invite, objects, put_back, url_of
+from support.machines import CutOff, Pair, cut_off, invite, machines, objects, put_back, url_of
 
 
 class TestKeysAndPlaces:
@@ -235,6 +235,12 @@ class TestKeysAndPlaces:
         assert texts(laptop.store, "lost") == ["lost"]
         with pytest.raises(NoRemoteKey):
             lost.sync()
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("plain", [False, True])
+    def test_a_device_is_taken_out_after_a_try_that_was_cut_off_anywhere(self, tmp_path: Path, plain: bool) -> None:
+        moments = next(after for after in count() if not _revoke_cut_off(tmp_path / str(after), after, plain=plain))
+        assert moments > 20
 
     @pytest.mark.parametrize(
         "broken", ["bytes", "another key", "another log", "gone", "anew", "rolled back", "conflict"]
@@ -602,3 +608,41 @@ def _behind(patch: pytest.MonkeyPatch, end: str, work: Callable[[], object]) -> 
         return data
 
     patch.setattr(ObjectPlace, "get", get)
+
+
+def _revoke_cut_off(folder: Path, after: int, *, plain: bool) -> bool:
+    """Take a device out by a try that is cut off, and another one. Returns whether the first was cut off."""
+    folder.mkdir()
+    url, is_cut = url_of(folder / "box"), False
+    with machines(folder) as make:
+        desk, laptop, lost, late = (make(name) for name in ("desk", "laptop", "lost", "late"))
+        desk.add(url, plain=plain)
+        for each in (laptop, lost):
+            each.add(url, plain=True) if plain else invite(desk, each, url)
+            each.store.add_turn(each.name, bookmark=each.name)
+            each.sync()
+        desk.sync()
+        with lost as store:
+            [own] = [each.device for each in store.remotes.devices("box") if each.own]
+        fingerprint = ""
+        with desk as store:
+            try:
+                with cut_off(after):
+                    store.remotes.revoke("box", "lost")
+            except CutOff:
+                is_cut = True
+                with suppress(InvalidArgument):  # all was done but the answer
+                    fingerprint = store.remotes.revoke("box", "lost")
+            [left] = [each for each in store.remotes.list() if each.name == "box"]
+            assert [each.label for each in store.remotes.devices("box")] == ["desk", "laptop"]
+        assert list((folder / "box").glob(f"v1/*/{own}/**/*.hb")) == []
+        assert fingerprint in ("", left.fingerprint or "")
+        if not plain:
+            laptop.set(key=left.fingerprint)
+            with pytest.raises(NoRemoteKey):
+                lost.sync()
+        late.add(url, plain=True) if plain else invite(desk, late, url)
+        for each in (laptop, desk, late):
+            each.sync()
+        assert [texts(each.store, "lost") for each in (desk, laptop, late)] == [["lost"]] * 3
+    return is_cut

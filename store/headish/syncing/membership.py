@@ -83,33 +83,48 @@ def take_out(target: SyncTarget, space: str, remote: OpenRemote, label: str, *, 
     Raises: InvalidArgument, NoRemoteKey, RemoteUnavailable; SecretsFound before anything is changed.
     """
     gone = _find_device(remote, label)
-    seen = {device: log for device, log in remote.state.seen.items() if device != gone}
-    without = remote._replace(state=replace(remote.state, seen=seen))
+    if gone is not None:
+        remote = _leave_out(target, space, remote, gone, allow_secrets=allow_secrets)
+    # The key is taken after the settings: with a new key and old settings, this store would refuse what it made itself.
+    remote = renew_key(remote, space)
+    logs = logs_of(remote, space)
+    # Its turns must be in this store's own log before its log is removed: no other log may have them.
+    _, remote = push(Push(target, logs, remote, allow_secrets))
+    leaving = {device: other for device, other in remote.state.leaving.items() if other != label}
+    for device in remote.state.leaving.keys() - leaving:
+        for path in logs.place.list(f"{logs.folder}/{device}"):
+            logs.place.delete(path)
+    done = remote._replace(state=replace(remote.state, leaving=leaving))
+    write_locked(target, lambda connection: save_remote(connection, target.space, remote, done))
+    return remote.settings.key or ""
+
+
+def _leave_out(target: SyncTarget, space: str, remote: OpenRemote, gone: str, *, allow_secrets: bool) -> OpenRemote:
+    """Change the key, and store that a device is out, whose log the next push makes up for. Its log is still there."""
+    label, state = remote.state.seen[gone].label, remote.state
+    seen = {device: log for device, log in state.seen.items() if device != gone}
+    without = remote._replace(state=replace(state, seen=seen))
     # The log that is written anew gets all turns of the device. Refuse it now, before the key is changed.
     check_keys(Push(target, logs_of(without, space), without, allow_secrets))
     settings = _change_key(remote, space, gone)
-    revoked = tuple(sorted({*remote.state.revoked, gone}))
-    changed = without._replace(settings=settings, state=replace(without.state, revoked=revoked))
+    revoked, leaving = tuple(sorted({*state.revoked, gone})), {**state.leaving, gone: label}
+    changed = without._replace(
+        settings=settings, state=replace(without.state, revoked=revoked, leaving=leaving, anew=True)
+    )
 
     def keep(connection: Connection) -> OpenRemote:
         forget_device(connection, target.space, remote.name, label.encode())
         return save_remote(connection, target.space, remote, changed)
 
-    # The key is taken last: with a new key and old settings, this store would refuse what it has made itself.
-    saved = renew_key(write_locked(target, keep), space)
-    logs = logs_of(saved, space)
-    # Its turns must be in this store's own log before its log is removed: no other log may have them.
-    push(Push(target, logs, saved, allow_secrets), anew=True)
-    for path in logs.place.list(f"{logs.folder}/{gone}"):
-        logs.place.delete(path)
-    return settings.key or ""
+    return write_locked(target, keep)
 
 
-def _find_device(remote: OpenRemote, label: str) -> str:
-    """The id of the device with a label. Raises: InvalidArgument."""
+def _find_device(remote: OpenRemote, label: str) -> str | None:
+    """The id of the device with a label; None if it is out already, but its log is still there. Raises:
+    InvalidArgument."""
     seen = remote.state.seen
     device_id = next((device for device, log in seen.items() if log.label == label), None)
-    if device_id is None:
+    if device_id is None and label not in remote.state.leaving.values():
         listed = ", ".join(sorted(log.label for log in seen.values())) or "no other device"
         raise InvalidArgument(f"remote {stored_name(remote.name)!r} has no device {label!r}: it has {listed}")
     return device_id

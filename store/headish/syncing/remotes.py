@@ -81,9 +81,10 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
     ``own`` is this store's log, ``pushed`` the cursor up to which it reaches, ``signed`` the number of the last
     signature in it, and ``key`` the fingerprint of the key that it was written with. ``untidy``: bundles of older
     generations are still to be removed. ``anew``: the next push writes the log from its beginning. ``seen`` are the
-    logs of the other devices, ``revoked`` the devices that were taken out, and ``invited`` the recipients to whom this
-    store gave the key. ``found`` is the number of the last signature that was here when the remote was added: what came
-    up to then under its name came from an earlier remote.
+    logs of the other devices, ``revoked`` the devices that were taken out, ``leaving`` those of them whose logs are
+    still to be removed, with their labels, and ``invited`` the recipients to whom this store gave the key. ``found`` is
+    the number of the last signature that was here when the remote was added: what came up to then under its name came
+    from an earlier remote.
 
     For a live remote, ``pushed`` and ``signed`` are how far the other store has this history. ``pulled`` is the other
     store's cursor up to which this store has everything, and ``met`` the last cursor that it gave, which shows whether
@@ -100,6 +101,7 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
     anew: bool = False
     seen: dict[str, SeenLog] = {}
     revoked: tuple[str, ...] = ()
+    leaving: dict[str, str] = {}
     invited: tuple[str, ...] = ()
     pulled: str | None = None
     met: str | None = None
@@ -305,6 +307,8 @@ def _opened(stored: StoredRemote) -> OpenRemote:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptRecord(what, f"it does not decode ({error})") from None
     # A database may be a stranger's, and these are folders at a place in which this store writes and deletes.
-    if any(DEVICE.fullmatch(each) is None for each in (remote.settings.device, *remote.state.seen)):
+    if any(
+        DEVICE.fullmatch(each) is None for each in (remote.settings.device, *remote.state.seen, *remote.state.leaving)
+    ):
         raise CorruptRecord(what, "the id of a device is not 16 hex digits")
     return remote
