@@ -199,6 +199,18 @@ class TestWriting:
         assert "(call mail)" in page
         assert "(result of mail) Hi." in page
 
+    def test_the_preview_of_an_erasure_says_what_stays(self, house: House) -> None:
+        named = house.store.add_turn("Call me Ishmael.", bookmark="named").id
+        page = house.get(f"/erase/{named}", scope="thread")
+        assert "The name <bdi>named</bdi> goes, with title, tags and log." in page
+        answer = {"id": "m", "type": "message", "role": "assistant", "model": "claude-x", "stop_reason": "end_turn"}
+        block = {"type": "text", "text": "Ishmael it is.", "note": "Ishmael, he says."}
+        told = house.store.reply("named", "anthropic", [{**answer, "content": [block]}]).id
+        house.store.bookmarks.set("called", told)
+        page = house.get(f"/erase/{told}")
+        assert "The names <bdi>called</bdi>, <bdi>named</bdi> go on pointing at it." in page
+        assert "stay beside 1 turn: <code>headish erase --meta</code> takes those, too." in page
+
     def test_what_is_no_action_or_lacks_a_field_is_refused_and_nothing_is_stored(self, house: House) -> None:
         before = house.store.stats().turns
         for action, fields in (("nothing", {}), ("say", {"content": " "}), ("edit", {"content": "x"}), ("fork", {})):
