@@ -295,6 +295,35 @@ def test_a_diff_shows_words_and_folds_what_is_the_same(house: House) -> None:
     assert house.client.get("/diff", params={"a": "garden", "b": "no"}).headers["location"] == "/diff/garden..no"
 
 
+def test_a_diff_counts_in_thousands_and_of_two_equal_branches_says_only_that(house: House) -> None:
+    house.store.add_turn("word " * 1200, bookmark="wordy")
+    assert "1 word out, 1,200 in" in house.get(f"/diff/{house.store.add_turn('Hi').id}..wordy")
+    same = house.get("/diff/garden..garden")
+    assert "Both say the same." in same
+    assert "Where they part" not in same
+
+
+def test_a_turn_is_called_by_its_handle_and_its_words_without_their_markup(house: House) -> None:
+    turn = house.store.add_turn("Be **brief**.", role="system", bookmark="marked").id
+    handle = house.store.abbreviate([turn])[turn]
+    assert "System prompt: <bdi>Be brief.</bdi></summary>" in house.get("/c/marked")
+    assert f"<title>Turn {handle}</title>" in house.get(f"/t/{turn}/whole")
+    assert f"<title>Erase {handle}</title>" in house.get(f"/erase/{turn}")
+
+
+def test_a_document_elsewhere_has_the_type_that_its_address_was_given_with(house: House) -> None:
+    def shown(source: dict[str, str]) -> str:
+        document = {
+            "type": "document",
+            "name": "map.png",
+            "source": {"type": "url", "url": "https://a.test/map", **source},
+        }
+        return house.get(f"/t/{house.store.add_turn([document]).id}")
+
+    assert '<span class="soft">at https://a.test/map</span>' in shown({})
+    assert '<span class="soft">image/png, at https://a.test/map</span>' in shown({"media_type": "image/png"})
+
+
 def test_explain_says_who_set_an_option_what_is_hidden_and_copies_without_a_key(house: House) -> None:
     page = house.get("/t/trip/explain")
     assert "<code>params.max_tokens</code>" in page

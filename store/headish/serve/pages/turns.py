@@ -33,7 +33,8 @@ SHOWN_INLINE = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "im
 
 
 class ShownDocument(Struct, frozen=True):
-    """A document of a turn: the number of its block, its name and type; ``is_picture`` if the page shows it."""
+    """A document of a turn: the number of its block, its name and type, which is empty if it lies at a ``url`` that
+    tells none; ``is_picture`` if the page shows it."""
 
     number: int
     name: str
@@ -155,8 +156,8 @@ def _documents(turn: TreeTurn) -> Iterator[ShownDocument]:
     for number, block in enumerate(turn.content):
         if isinstance(block, Document):
             source = block.source
-            media_type = source.media_type or "application/octet-stream"
             url = getattr(source, "url", None)
+            media_type = source.media_type or ("application/octet-stream" if url is None else "")
             is_picture = url is None and media_type in SHOWN_INLINE
             yield ShownDocument(number, show_unseen(block.name or "document"), show_unseen(media_type), is_picture, url)
 
