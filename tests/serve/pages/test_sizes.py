@@ -77,6 +77,13 @@ def test_each_row_of_a_wide_tree_stands_beside_its_dot_with_its_name_whole(phone
     assert phone.driver.execute_script(ROWS)[2] < 1
 
 
+def test_the_error_of_a_call_is_read_to_its_end(phone: Looking) -> None:
+    phone.open("/calls")
+    cut = "return [...document.querySelectorAll('main p')].some((each) => each.scrollHeight > each.clientHeight + 1)"
+    assert "cannot be kept" in phone.text("main")
+    assert phone.driver.execute_script(cut) is False
+
+
 def test_paper_shows_dark_words_and_no_controls_in_any_theme(phone: Looking) -> None:
     words = "return getComputedStyle(document.body).color"
     try:
