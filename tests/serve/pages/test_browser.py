@@ -115,6 +115,15 @@ def test_code_reads_from_left_to_right_in_a_message_from_right_to_left(looking: 
     assert seen == ["rtl", "ltr", "ltr", "ltr"]
 
 
+def test_the_key_of_the_keys_stays_in_the_space(looking: Looking) -> None:
+    with Store.open(looking.served.settings.target, space="keyed") as store:
+        store.add_turn("Hi.", bookmark="keyed")
+    looking.open("/c/keyed?space=keyed")
+    looking.find("body").send_keys("?")
+    looking.until(lambda: looking.text("h1") == "Keys")
+    assert looking.driver.current_url == f"{looking.served.url}/keys?space=keyed"
+
+
 def test_without_script_all_of_it_works(looking: Looking) -> None:
     set_script(looking.driver, on=False)
     try:

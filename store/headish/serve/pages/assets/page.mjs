@@ -82,7 +82,7 @@ const KEYS = {
   h: () => follow("h"), l: () => follow("l"), d: () => follow("d"),
   f: () => follow("f"),
   "/": () => search?.focus(),
-  "?": () => { location.href = "/keys"; },
+  "?": () => document.querySelector(".bar [data-key='?']").click(),
 };
 
 document.addEventListener("keydown", (event) => {
