@@ -327,6 +327,21 @@ def test_an_upstream_out_of_reach_is_told_in_the_words_of_its_api(tmp_path: Path
         assert [call.end.outcome for call in gateway.calls(4) if call.end] == ["unreachable"] * 4
 
 
+def test_an_upstream_that_closes_within_the_head_of_its_answer_is_told_without_the_headers_that_came(
+    upstream: Upstream, gateway: Running
+) -> None:
+    for number, sent in enumerate((b"", b"HTTP/1.1 200 OK\r\nSet-Cookie: login=secret\r\ncontent-type: te"), 1):
+        upstream.script = lambda _, sent=sent: [sent, CUT]  # type: ignore[misc]
+        status, _, body = gateway.ask(PATH, b"{}")
+        reason = "it closed the connection before its answer began"
+        said = json.loads(body)["error"]["message"]
+        assert (status, said) == (502, f"headish cannot reach {upstream.url}: {reason}")
+        call = gateway.calls(number)[-1]
+        assert call.end is not None
+        assert (call.end.outcome, call.end.error) == ("unreachable", reason)
+    assert b"login" not in gateway.spooled()
+
+
 def test_why_an_upstream_gave_no_answer_is_told_in_one_line(tmp_path: Path) -> None:
     """What aiohttp says quotes the whole answer with a mark below the place, or its own settings."""
     event = b'data: {"id": "chatcmpl-1"}\n\n'

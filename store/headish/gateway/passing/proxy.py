@@ -271,6 +271,8 @@ def _explain(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError):
         number = error.errno or 0  # negative: of a name that was not found
         return os.strerror(number) if number > 0 else error.strerror or str(error)
+    if isinstance(error, aiohttp.ServerDisconnectedError):  # its text has the headers that came until then
+        return "it closed the connection before its answer began"
     if isinstance(error, aiohttp.ClientPayloadError):  # its text has a status 400 that nobody sent
         return "its answer broke off before its end"
     return str(error)
