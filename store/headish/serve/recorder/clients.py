@@ -67,7 +67,8 @@ CLIENTS = (
         ("claude-cli/",),
         True,
         (_header("x-claude-code-session-id"), _anthropic_user),
-        ("<system-reminder>",),
+        # The last three: what a slash command leaves, such as /clear.
+        ("<system-reminder>", "<local-command-caveat>", "<command-name>", "<local-command-stdout>"),
         ("This session is being continued from a previous conversation",),
     ),
     # @openai/codex 0.169.0, seen on 2026-11-25, and 0.171.0, on 2026-11-26; `session_id` and `conversation_id` are of
