@@ -420,6 +420,28 @@ def test_redirects_are_the_clients_to_follow(upstream: Upstream, gateway: Runnin
     assert (status, headers["location"], len(upstream.asked)) == (307, "http://127.0.0.1:9/elsewhere", 1)
 
 
+def test_a_redirect_to_a_path_of_the_provider_leads_back_through_the_gateway(
+    tmp_path: Path, upstream: Upstream
+) -> None:
+    """Servers in Go answer so to a path with two slashes. Elsewhere on this host is nothing of the provider's."""
+    upstream.asked.clear()
+
+    def move(asked: Asked) -> list[Step]:
+        moved = asked.target.replace("/old", "/new")
+        return answer(b"{}") if "/new" in asked.target else answer(b"", 307, "text/plain", f"Location: {moved}")
+
+    upstream.script = move
+    with running(tmp_path, f"{upstream.url}/base") as gateway:
+        for api in ("anthropic", "ollama"):
+            status, headers, _ = gateway.ask(f"/{api}/v1/old?a=%20", b"{}")
+            assert (status, headers["location"]) == (307, f"/{api}/v1/new?a=%20")
+            assert gateway.ask(headers["location"], b"{}")[0] == 200
+        assert [each.target for each in upstream.asked] == ["/base/v1/old?a=%20", "/base/v1/new?a=%20"] * 2
+        for elsewhere in ("//other.example/base/x", "/basement", "/", "new", "?b", "https://other.example/base/x"):
+            upstream.script = lambda _, to=elsewhere: answer(b"", 302, "text/plain", f"location: {to}")  # type: ignore[misc]
+            assert gateway.ask(PATH, b"{}")[1]["location"] == elsewhere
+
+
 def test_answers_without_a_body_have_none(upstream: Upstream, gateway: Running) -> None:
     upstream.script = lambda _: [b"HTTP/1.1 204 No Content\r\n\r\n"]
     assert gateway.ask(PATH, b"{}") == (204, {}, b"")
@@ -458,7 +480,7 @@ def test_a_call_that_meets_an_unexpected_error_has_an_end(
 ) -> None:
     upstream.script = lambda _: answer(b"{}")
     with monkeypatch.context() as patch:
-        patch.setattr("headish.gateway.passing.proxy.dress", lambda _: {}["a key of the call"])
+        patch.setattr("headish.gateway.passing.proxy.dress", lambda *_: {}["a key of the call"])
         assert gateway.ask(PATH, b"{}")[0] == 500
     assert gateway.ask(PATH, b"{}")[0] == 200
     ends = [call.end for call in gateway.calls(2) if call.end]

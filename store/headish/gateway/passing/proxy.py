@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
 from typing import NamedTuple
@@ -188,7 +188,7 @@ class _Exchange:
             # Passed on, it would turn the client's connection into a tunnel that no rule here has admitted.
             if is_switched and not (self._passage.is_socket and asks_for_websocket(pairs_of(answer.raw_headers))):
                 raise aiohttp.ClientError("the server changed to a protocol that nobody asked for")
-            self._response = response = dress(answer)
+            self._response = response = dress(answer, self._relocate)
             head = ResponseHead(
                 status=answer.status, at=now(), headers=keep_headers(answer.headers.items(), self._keys)
             )
@@ -209,6 +209,14 @@ class _Exchange:
                 self._count(chunk)
                 self._recording.chunk(SpoolKind.RESPONSE, chunk)
             await _to_client(response.write_eof())
+
+    def _relocate(self, location: str) -> str:
+        """Where a redirect leads, as the client has to ask for it: a mere path is one of the provider's."""
+        passage = self._passage
+        rest = location.removeprefix(passage.upstream.address.path)
+        if not location.startswith(f"{passage.upstream.address.path}/") or location.startswith("//"):
+            return location
+        return self._request.raw_path.partition("?")[0].removesuffix(passage.target.path) + rest
 
     async def _tunnel(self, response: Passed, answer: aiohttp.ClientResponse, head: ResponseHead) -> None:
         """Open the WebSocket and pass its bytes. The call that asked for it ends when it opens."""
@@ -285,11 +293,11 @@ async def _to_client(writing: Awaitable[object]) -> None:
         raise _ClientGone from None
 
 
-def dress(answer: aiohttp.ClientResponse) -> Passed:
-    """Make the client's response from the head of the upstream's answer."""
+def dress(answer: aiohttp.ClientResponse, relocate: Callable[[str], str]) -> Passed:
+    """Make the client's response from the head of the upstream's answer. ``relocate`` changes where it redirects to."""
     response = Passed(status=answer.status, reason=answer.reason)
     for name, value in pass_headers(pairs_of(answer.raw_headers)):
-        response.headers.add(name, value)
+        response.headers.add(name, relocate(value) if name.lower() == "location" else value)
     response.own = frozenset(name.lower() for name in response.headers)
     if answer.content_type == "text/event-stream":
         response.headers.setdefault("X-Accel-Buffering", "no")  # nginx in front would gather events
