@@ -445,6 +445,9 @@ def test_what_is_wrong_is_said_on_a_page_of_the_same_style(house: House) -> None
         assert answer.text.count("<h1>") == 1
         assert words in answer.text, path
         assert '<a href="/">All conversations</a>' in answer.text
+    for path, home in (("/t/nobody?space=other+one", "/?space=other+one"), ("/?space=other", "/")):
+        page = client.get(path).text
+        assert page.count(f'href="{home}"') == 2, path
     outside = house.served.stranger(headers={"accept": "text/html"}).get("/")
     assert outside.status_code == 401
     assert "<h1>Log in first</h1>" in outside.text

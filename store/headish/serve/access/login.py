@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from headish.serve.access.logins import LOGIN_PATH, SESSION_SECONDS
-from headish.serve.access.plain_pages import HOME_HTML, plain_page
+from headish.serve.access.plain_pages import plain_page
 from headish.serve.access.problems import problem
 from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import state_of
@@ -26,7 +26,7 @@ async def log_in(request: Request) -> Response:
     if session is None:
         return _wrong(request)
     page = HTMLResponse(
-        plain_page("You are logged in", "This page goes on to your conversations.", further_html=HOME_HTML,
+        plain_page("You are logged in", "This page goes on to your conversations.", home="/",
                    head_html='<meta http-equiv="refresh" content="0;url=/">\n'),
         headers={"Cache-Control": "no-store"},
     )  # fmt: skip

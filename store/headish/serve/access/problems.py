@@ -9,8 +9,10 @@ from __future__ import annotations
 import logging
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -18,7 +20,7 @@ from starlette.types import Scope
 
 from headish import errors
 from headish.errors import DatabaseError, HeadishError
-from headish.serve.access.plain_pages import HOME_HTML, plain_page
+from headish.serve.access.plain_pages import plain_page
 from headish.serve.access.themes import theme_of
 from headish.values.access.wording import words_for_callers
 from headish.values.results.plain import as_plain
@@ -83,8 +85,14 @@ def phrase(status: int) -> str:
 
 
 def _page(scope: Scope, status: int, title: str, detail: str, headers: dict[str, str] | None = None) -> Response:
-    further_html = "" if status in _OUTSIDE else HOME_HTML
-    return HTMLResponse(plain_page(title, detail, theme_of(scope), further_html=further_html), status, headers)
+    home = None if status in _OUTSIDE else _home(scope)
+    return HTMLResponse(plain_page(title, detail, theme_of(scope), home=home), status, headers)
+
+
+def _home(scope: Scope) -> str:
+    """The list of the space that the request named; the server's own if that list is what failed."""
+    space = QueryParams(scope["query_string"]).get("space")
+    return f"/?{urlencode({'space': space})}" if space and scope["path"] != "/" else "/"
 
 
 def _taken_name(error: HeadishError) -> str | None:
