@@ -19,7 +19,6 @@ from headish.serve.access.state import caller_of
 from headish.serve.access.themes import theme_of
 from headish.values.results.conversations import Conversation
 from headish.values.times import local_time
-from headish.version import __version__
 
 TEMPLATES, ASSETS = Path(__file__).parent / "templates", Path(__file__).parent / "assets"
 
@@ -99,7 +98,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters |= {"time": local_time, "since": since, "iso": _iso}
     environment.filters |= {"plain": plain, "unmarked": unmarked, "amount": amount}
-    environment.globals |= {"version": __version__, "is_file": False, "theme": "system"}
+    environment.globals |= {"is_file": False, "theme": "system"}
     return environment
 
 

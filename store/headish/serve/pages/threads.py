@@ -73,7 +73,7 @@ async def show_conversation(request: Request) -> Response:
         return await _read_from(store, name, start)
 
     try:
-        return await _draw_thread(request, store, read, name, around)
+        return await _draw_thread(request, store, read, name)
     except UnknownTurn:
         begun = hub_of(request).begun_in(store.space)
         answer = next((each for each in begun if each.passing is not None and each.passing.name == name), None)
@@ -96,7 +96,7 @@ async def show_turn(request: Request) -> Response:
         head = (await store.stretch(turn.id, limit=1, onward=True)).head
         return await _read_from(store, head, start)
 
-    return await _draw_thread(request, store, read, None, turn.id)
+    return await _draw_thread(request, store, read, None)
 
 
 async def _read_from(store: AsyncStore, headish: str, start: int) -> Stretch:
@@ -152,7 +152,7 @@ async def show_arriving(request: Request) -> Response:
 
 
 async def _draw_thread(
-    request: Request, store: AsyncStore, read: Callable[[], Awaitable[Stretch]], name: str | None, at: str | None
+    request: Request, store: AsyncStore, read: Callable[[], Awaitable[Stretch]], name: str | None
 ) -> Response:
     cursor = await store.position()  # before the thread: what is written meanwhile comes as an event, and is not missed
     hub = hub_of(request)
@@ -168,7 +168,7 @@ async def _draw_thread(
     pointers = await store.pointers.list() if is_end else []
     own = await own_pointer(store, stretch.head, pointers)
     return await draw(
-        request, "thread.html", at=at, cursor=cursor, rail=draw_rail(tree, turns),
+        request, "thread.html", cursor=cursor, rail=draw_rail(tree, turns),
         pointers=pointers, default=await store.pointers.default(), own=own,
         elsewhere=await _elsewhere(store, name), answers=answers,
         **await read_about(store, stretch, name, prices), **await read_window(store, stretch, prices),

@@ -21,7 +21,6 @@ export function listen(url, say) {
   const refresh = refreshing(async () => {
     const fresh = await swap(location.href, REGIONS[page] ?? []);
     if (page === "arriving" && fresh.body.dataset.page !== page) return location.reload();
-    document.body.dataset.head = fresh.body.dataset.head ?? "";
     for (const [answer, parts] of answers) for (const part of parts.values()) show(answer, part);
     announce();
   });

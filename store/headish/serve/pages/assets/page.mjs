@@ -8,11 +8,9 @@ const search = document.getElementById("search");
 
 // Search as you type: fetch the page of the search, and put its results in the place of those that are shown.
 let typed = 0;
-let home = null;
 search?.addEventListener("input", () => {
   const results = document.getElementById("results");
   if (!results) return;
-  home ??= location.pathname + location.search;
   const mine = ++typed;
   setTimeout(async () => {
     if (mine !== typed) return;
