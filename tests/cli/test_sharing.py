@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,20 @@ def test_a_remote_that_is_refused_makes_no_database(
     assert not (tmp_path / "new").exists()
     other("remote", "add", "box", plain, "--plain")
     assert Command(str(tmp_path / "new" / "third.db"))("clone", plain, "--plain").err.count("1 turn")
+
+
+def test_a_new_database_is_not_a_remote_of_itself_however_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link.db").symlink_to("new.db")
+    (tmp_path / "folder").symlink_to(".")
+    names = ("new.db", "~/new.db", str(tmp_path / "new.db"), "link.db", "folder/new.db")
+    for own, url in product((*names, f"sqlite:///{tmp_path}/new.db"), names):
+        assert "is this database itself" in Command(own).fails("remote", "add", "box", url), (own, url)
+        assert not (tmp_path / "new.db").exists()
 
 
 @pytest.mark.slow

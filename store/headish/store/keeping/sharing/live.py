@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from headish.bundles.live import Hello
 from headish.database.backend import Backend
 from headish.database.file.holding import identity
+from headish.database.identity import identify
 from headish.database.urls import SECRET, parse_strictly
 from headish.errors import DatabaseUnavailable, InvalidArgument, RemoteUnavailable, UnknownDatabase
 from headish.history.feeds.cursors import parse_cursor
@@ -78,20 +79,30 @@ def refuse_key_env(key_env: str | None) -> None:
 
 def database_at(url: str, own: Backend | str) -> str:
     """The name of a database that holds in every working folder: its whole path, or its URL. It must not be ``own``,
-    a database, or the path of one that is not there yet.
+    a database, or the path or URL of one that is not there yet.
 
     Raises: InvalidArgument for a URL with a password, a database in memory, a folder, and ``own``.
     """
     if not url.isprintable() or url in ("", ":memory:"):
         raise InvalidArgument(f"a remote is a folder, a bucket, a machine or a database, not {url[:80]!r}")
     if is_server(url):
-        return _check_server(url)
+        checked = _check_server(url)
+        if url == (own if isinstance(own, str) else own.target):
+            raise _is_itself(url)
+        return checked
     path = os.path.abspath(os.path.expanduser(url))
     if os.path.isdir(path):
         raise InvalidArgument(f"{path} is a folder: give the file of a database, or file:///… for a folder of bundles")
-    if path == own if isinstance(own, str) else os.path.exists(path) and own.which() == identity(path):
+    if _is_own(path, own):
         raise _is_itself(path)
     return path
+
+
+def _is_own(path: str, own: Backend | str) -> bool:
+    if isinstance(own, str):
+        found = identify(own)
+        return found is not None and found.target == os.path.realpath(path)
+    return os.path.exists(path) and own.which() == identity(path)
 
 
 def _check_server(url: str) -> str:

@@ -76,11 +76,11 @@ def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
 def add_first(
     make: Make, path: str, space: str, name: str, url: str, how: Joining, check: WithRemote | None = None
 ) -> RemotePlace:
-    """Add a remote to a store that is not there yet, as ``Remotes.add``. ``make`` makes it, at ``path`` if it is a
-    file, once nothing refuses the remote any more, ``check`` included."""
+    """Add a remote to a store that is not there yet, as ``Remotes.add``. ``make`` makes it, at the path or URL ``path``,
+    once nothing refuses the remote any more, ``check`` included."""
     encoded, label = _check_new(name, how)
     if is_database(url):
-        url = database_at(url, os.path.abspath(path))
+        url = database_at(url, path)
 
     def store(name: bytes, url: str, settings: RemoteSettings) -> None:
         if check is not None:
