@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import ENOSPC
@@ -18,6 +21,13 @@ from headish.errors import InvalidArgument
 from headish.remotes.objects import ObjectPlace
 from support.machines import Machine, invite, machines, objects, url_of
 
+KILLED = """
+import os, signal, sys
+from headish import Store
+os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+with Store.open(sys.argv[1]) as store:
+    store.remotes.add("killed", sys.argv[2])
+"""
 NOT_WRITTEN = "nothing can be written in .*keys.*HEADISH_KEYS"
 
 
@@ -149,3 +159,27 @@ def test_the_key_of_a_place_outlasts_a_loss_of_power(
     desk.add(url_of(box))
     assert put[0] == {".begun"}, "a place without a key on this machine's disk is closed for good"
     assert ".json" in on_disk[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 here; run this on a POSIX system")
+def test_a_key_whose_writing_was_killed_does_not_stay(machine: Callable[..., Machine], tmp_path: Path) -> None:
+    desk, other = machine("desk"), url_of(tmp_path / "other")
+    desk.add(url_of(tmp_path / "box"))
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "desk.db"), other]
+    keys = {**os.environ, "HEADISH_KEYS": str(desk.keys)}
+    assert subprocess.run(command, env=keys, check=False).returncode == -signal.SIGKILL
+    [part] = desk.keys.glob("*.part-*")
+    assert b"AGE-SECRET-KEY" in part.read_bytes()
+    with desk as store:
+        store.remotes.add("third", url_of(tmp_path / "third"))
+        assert part.exists()  # another process may be writing it
+        os.utime(part, (0, 0))
+        store.remotes.add("fourth", url_of(tmp_path / "fourth"))
+        assert not part.exists()
+        [file, *_] = desk.keys.glob("*.json")
+        left = file.with_name(f"{file.name}.part-00112233")
+        left.touch()
+        for each in store.remotes.list():
+            store.remotes.remove(each.name)
+    assert list(desk.keys.glob("*.json*")) == []

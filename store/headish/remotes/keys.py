@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -24,6 +25,9 @@ FINGERPRINT = "headish 2026-11 fingerprint of a remote's key"
 """The contexts of BLAKE3's key derivation, one per use. With another text, no existing remote could be read."""
 PASSPHRASE, PASSPHRASE_FILE = "HEADISH_PASSPHRASE", "HEADISH_PASSPHRASE_FILE"
 _REMOTE_ID = re.compile(r"[0-9a-f]{1,16}")
+_PART = re.compile(r"([0-9a-f]{1,16})\.(?:json|command)\.part-[0-9a-f]{8}")
+PART_SECONDS = 3600
+"""How old a file is that a write began and did not finish: no write takes as long, so its process was killed."""
 
 
 class KeyPair(Struct, frozen=True):
@@ -202,6 +206,7 @@ def _write(path: str, data: bytes) -> None:
     part = f"{path}.part-{os.urandom(4).hex()}"
     with writing_keys():
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        _remove_parts()
         descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -217,9 +222,20 @@ def _write(path: str, data: bytes) -> None:
             raise
 
 
+def _remove_parts(remote_id: str = "") -> None:
+    """Remove the files that killed writes left: they may hold a key. Those of ``remote_id`` go however new they are."""
+    with suppress(OSError):
+        for name in os.listdir(key_folder()):
+            found, path = _PART.fullmatch(name), os.path.join(key_folder(), name)
+            if found and (found[1] == remote_id or time.time() - os.stat(path).st_mtime > PART_SECONDS):
+                os.unlink(path)
+
+
 def forget_keys(remote_id: str) -> None:
     """Remove the files of a remote from this machine. Raises: InvalidArgument for an id that no remote has, and for a
     file that stays."""
+    _path(remote_id)  # refuses the id before anything is removed
+    _remove_parts(remote_id)
     for path in (_path(remote_id), _command_path(remote_id)):
         try:
             os.unlink(path)
