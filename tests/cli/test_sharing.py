@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from itertools import product
 from pathlib import Path
@@ -107,6 +108,27 @@ def test_a_remote_that_is_refused_makes_no_database(
     assert not (tmp_path / "new").exists()
     other("remote", "add", "box", plain, "--plain")
     assert Command(str(tmp_path / "new" / "third.db"))("clone", plain, "--plain").err.count("1 turn")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="the command is a shell's; run this on a POSIX system")
+def test_a_clone_that_broke_off_is_made_again_by_the_same_command(
+    headish: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
+    last = headish("add", "hello", "-b", "main").out.strip()
+    breaks, script = tmp_path / "breaks", tmp_path / "script"
+    # The first conversation looks whether there is a history, and the second one breaks off.
+    script.write_text(
+        f"#!/bin/sh\nif [ -e {breaks} ]; then rm {breaks}; exit 1; fi\n[ -e {tmp_path}/new.db ] || touch {breaks}\n"
+        f"exec {HEADISH} --db {headish.target} serve-stdio\n"
+    )
+    script.chmod(0o755)
+    new = Command(str(tmp_path / "new.db"))
+    assert "nothing came, and the database is empty: clone into it again" in new.fails("clone", f"cmd:{script}")
+    assert (tmp_path / "new.db").exists()
+    assert new("clone", f"cmd:{script}").err.count("1 turn") == 1
+    assert new("get", "@", "--json").out.count(last) > 0
 
 
 def test_a_new_database_is_not_a_remote_of_itself_however_it_is_named(

@@ -385,11 +385,15 @@ class TestKeysAndPlaces:
         def break_off() -> None:
             raise error
 
-        for end, stays in (("head", []), ("000002.hb", ["box"])):  # behind the first bundle there is something
+        for end, stays, told in (
+            ("head", [], "nothing came, and the database is empty: clone into it again"),
+            ("000002.hb", ["box"], "what came stays: 'headish sync box' goes on"),  # behind the first bundle
+        ):
             with monkeypatch.context() as patch:
                 _at_each(patch, end, break_off)
-                with pytest.raises(type(error)):
+                with pytest.raises(type(error)) as broken:
                     laptop.remotes.clone("box", url, plain=True)
+            assert broken.value.__notes__[-1] == told
             assert [each.name for each in laptop.remotes.list()] == stays
         assert laptop.remotes.pull("box").stored == 1
 

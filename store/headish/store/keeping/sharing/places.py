@@ -76,8 +76,8 @@ def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
 def add_first(
     make: Make, path: str, space: str, name: str, url: str, how: Joining, check: WithRemote | None = None
 ) -> RemotePlace:
-    """Add a remote to a store that is not there yet, as ``Remotes.add``. ``make`` makes it, at the path or URL ``path``,
-    once nothing refuses the remote any more, ``check`` included."""
+    """Add a remote to a store that is not there yet, as ``Remotes.add``. ``make`` makes it, at the path or URL in
+    ``path``, once nothing refuses the remote any more, ``check`` included."""
     encoded, label = _check_new(name, how)
     if is_database(url):
         url = database_at(url, path)
@@ -160,9 +160,13 @@ def _take_history(space: Space, name: str, url: str, added: RemotePlace) -> Clon
         if is_live(url) and not (cloned.pulled and cloned.pulled.stored):
             raise no_history(url, space.space)
         return cloned
-    except BaseException:  # Ctrl-C, too
-        if not _is_begun(space):
-            remove_place(space, name)  # so that it can be cloned again
+    except BaseException as error:  # Ctrl-C, too
+        if _is_begun(space):
+            error.add_note(f"what came stays: 'headish sync {name}' goes on")
+        else:
+            # The file stays, even if it was made for this: another program may have opened it meanwhile.
+            remove_place(space, name)
+            error.add_note("nothing came, and the database is empty: clone into it again")
         raise
 
 
