@@ -13,7 +13,7 @@ import msgspec
 from blake3 import blake3
 
 from headish.bundles.records import SentRecord
-from headish.values.results.conversations import RecordTimes
+from headish.content.records import RecordTimes
 
 NO_SUBJECT = b""
 MARK_BYTES = 16

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import msgspec
 
 from headish.content.hashes import seal_entry, seal_object, seal_record
+from headish.content.records import read_record
 from headish.database.query import Connection, Row
 from headish.rows.conversations import entries_page, find_first, find_record, records_page
 from headish.rows.objects import REMOVED, find_object, objects_page
 from headish.rows.turns import turn_by_id
 from headish.values.ids import as_turn_id
 from headish.values.names import stored_name
-from headish.values.results.conversations import read_record
 from headish.values.results.objects import is_kind
 from headish.values.results.reports import Problem
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from headish.content.records import read_record
 from headish.database.query import Connection
 from headish.errors import CorruptRecord
 from headish.rows.conversations import StoredRecord, find_record
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
-from headish.values.results.conversations import Conversation, Record, read_record
+from headish.values.results.conversations import Conversation, Record
 
 
 class ListedConversation(msgspec.Struct, frozen=True, gc=False):

@@ -15,8 +15,9 @@ from blake3 import blake3
 from msgspec.structs import asdict, replace
 
 from headish.content import strictjson
+from headish.content.records import RecordTimes, read_timed_record
 from headish.values.limits import LAST_MILLISECOND, TAGS_LIMIT
-from headish.values.results.conversations import Record, RecordTimes, read_timed_record
+from headish.values.results.conversations import Record
 
 FIELDS = ("title", "archived", "pinned", "key", "app")
 """The fields of a record that are merged one by one; tags are merged as a set."""

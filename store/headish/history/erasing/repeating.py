@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from headish.content.encoding import decode_payload
+from headish.content.records import read_record
 from headish.database.query import Connection, Row
 from headish.errors import InvalidContent
 from headish.history.conversations.changing import change_record
@@ -32,7 +33,7 @@ from headish.values.blocks import join_texts
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
-from headish.values.results.conversations import Record, read_record
+from headish.values.results.conversations import Record
 from headish.values.results.erasures import Repeat
 from headish.values.turns import DOCUMENT
 

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from headish.content.records import read_record
 from headish.database.query import Connection
 from headish.history.reading.versions import find_firsts
 from headish.rows.bookmarks import ALL, find_bookmark, list_bookmarks
@@ -17,7 +18,6 @@ from headish.rows.upkeep.matches import subjects_page
 from headish.values.ids import as_turn_id
 from headish.values.names import stored_name
 from headish.values.places import Place
-from headish.values.results.conversations import read_record
 
 PAGE = 500
 Ranges = Mapping[int, list[tuple[int, int]]]

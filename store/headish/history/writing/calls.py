@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headish.content.drafts import Draft
+from headish.content.records import read_record
 from headish.content.resending.entries import SentEntry
 from headish.database.query import Connection
 from headish.history.writing.append import append
@@ -28,7 +29,6 @@ from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.results.calls import CallFacts, PrefixBreak, decode_facts
-from headish.values.results.conversations import read_record
 
 
 class CallPlan(NamedTuple):

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from headish.content.forms.layout import apply
 from headish.content.forms.parts import Form
 from headish.content.forms.table import FORMS
+from headish.content.records import read_record
 from headish.content.resending.answers import write_resent
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, InvalidArgument, UnknownCall
@@ -31,7 +32,6 @@ from headish.store.space import SpacePart
 from headish.values.checks.doors import door
 from headish.values.names import check_name
 from headish.values.results.calls import ENVELOPE, CallFacts, PassedCall, decode_facts, time_of
-from headish.values.results.conversations import read_record
 from headish.values.turns import OVERLAY
 
 PAGE = 100

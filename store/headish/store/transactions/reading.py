@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 from typing import Concatenate, ParamSpec, TypeVar
 
 from headish.content.hashes import hash_payload
+from headish.content.records import read_record
 from headish.database.query import Connection
 from headish.errors import Closed, CorruptTurn, InvalidArgument, UnknownTurn
 from headish.history.reading.documents import with_documents
@@ -30,7 +31,6 @@ from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
-from headish.values.results.conversations import read_record
 from headish.values.results.objects import Object, check_key, check_kind, encode_key
 from headish.values.results.threads import TranscriptMessage
 

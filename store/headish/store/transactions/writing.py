@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from headish.content.drafts import Draft, make_draft
 from headish.content.facts import NO_FACTS
+from headish.content.records import read_record
 from headish.database.query import Connection
 from headish.errors import InvalidContent, KeyTaken
 from headish.history.conversations.changing import change_record
@@ -40,7 +41,7 @@ from headish.values.ids import KeptIds, TurnId
 from headish.values.limits import INLINE_BYTES
 from headish.values.names import ABSENT, Absent, check_name
 from headish.values.places import Place, Segment
-from headish.values.results.conversations import Record, read_record
+from headish.values.results.conversations import Record
 from headish.values.results.erasures import Receipt
 from headish.values.results.objects import check_key, check_kind, encode_key
 

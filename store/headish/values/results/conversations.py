@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from headish.values.ids import TurnId
-from headish.values.limits import LAST_MILLISECOND, TAGS_LIMIT
 from headish.values.results.plain import PlainResult
 
 
@@ -28,38 +26,6 @@ class Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         """As plain data: ``{title, tags, archived, pinned, key, app}``."""
         flags = {"archived": self.archived, "pinned": self.pinned}
         return {"title": self.title, "tags": list(self.tags), **flags, "key": self.key, "app": dict(self.app)}
-
-
-Millisecond = Annotated[int, Meta(ge=0, le=LAST_MILLISECOND)]
-TagHash = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
-
-
-class RecordTimes(Struct, frozen=True, forbid_unknown_fields=True):
-    """When the fields of a record changed last, in Unix milliseconds: each that ever had a value; and its tags by their
-    hashes, removed ones, too."""
-
-    fields: Annotated[Mapping[str, Millisecond], Meta(max_length=len(Record.__struct_fields__))] = {}
-    tags: Annotated[Mapping[TagHash, Millisecond], Meta(max_length=2 * TAGS_LIMIT)] = {}
-
-
-class _StoredRecord(Record, frozen=True):
-    times: RecordTimes | None = None
-
-
-def read_record(data: bytes) -> Record:
-    """Decode the stored record of a conversation. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
-    return read_timed_record(data)[0]
-
-
-def read_timed_record(data: bytes) -> tuple[Record, RecordTimes | None]:
-    """Decode the stored record of a conversation, and its times; None if it has only its own one. Raises:
-    msgspec.MsgspecError, UnicodeDecodeError."""
-    try:
-        stored = msgspec.json.decode(data, type=_StoredRecord)
-    except RecursionError:  # one that arrived may nest without end
-        raise msgspec.DecodeError("it is nested too deep") from None
-    record = Record(stored.title, stored.tags, stored.archived, stored.pinned, stored.key, stored.app)
-    return record, stored.times
 
 
 class Conversation(Struct, frozen=True):

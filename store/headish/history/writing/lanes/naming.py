@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from headish.content import strictjson
+from headish.content.records import read_record
 from headish.database.query import Connection
 from headish.history.conversations.changing import change_record
 from headish.history.conversations.records import ListedConversation
@@ -16,7 +17,6 @@ from headish.rows.conversations import find_record, record_by_key, records_below
 from headish.rows.moves import has_log
 from headish.rows.turns import StoredTurn
 from headish.values.names import new_refusal, stored_name
-from headish.values.results.conversations import read_record
 from headish.values.turns import said_of
 
 LANES_COUNTED = 1000
