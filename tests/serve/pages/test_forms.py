@@ -33,6 +33,12 @@ class TestWriting:
         assert house.store.text("asked") == "Only stored."
         assert len(house.model.requests) == 1
 
+    def test_a_system_prompt_is_stored_where_no_model_is_asked_too(self, house: House) -> None:
+        place = house.done("say", new="told", system="Be brief.", content="Only stored.")
+        assert place.startswith("/c/told?at=")
+        said = [(turn.meta.role, house.store.text(turn.id)) for turn, _ in house.store.messages("told")]
+        assert said == [("system", "Be brief."), ("user", "Only stored.")]
+
     def test_an_answer_that_fails_says_so_on_the_page(self, house: House) -> None:
         turn = house.store.add_turn("Fail?", bookmark="failing").id
         house.model.answer_json({"error": {"type": "invalid_request_error", "message": "no such model"}}, 400)

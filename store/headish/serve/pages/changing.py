@@ -22,6 +22,7 @@ from headish.serve.pages.drawing import Links, draw, links_of
 from headish.serve.pages.hub import Hub, hub_of
 from headish.values.access.tokens import Right
 from headish.values.ids import TurnId
+from headish.values.turns import Turn
 
 ALSO = "also-"
 
@@ -78,7 +79,7 @@ async def say(store: AsyncStore, sent: Sent) -> str:
     content, name = sent.need("content"), sent.name
     continues: Continues = [name or sent.need("turn"), *sent.also] if sent.also else name or sent("turn") or None
     if not sent("ask"):
-        turn = await store.add_turn(content, continues=continues, bookmark=sent("new") or None)
+        turn = await _only_store(store, sent, content, continues)
         return sent.at(turn.id, sent("new") or None)
     question, carried = await store.say(
         content, continues=continues, bookmark=sent("new") or None, ptr=sent("ptr") or None,
@@ -87,6 +88,15 @@ async def say(store: AsyncStore, sent: Sent) -> str:
     turn = await store.get(question if isinstance(question, str) else question[0])
     await sent.hub.begin(store, turn.id, store.open_answer(turn.id, carried, ptr=sent("ptr") or None))
     return sent.at(turn.id, carried)
+
+
+async def _only_store(store: AsyncStore, sent: Sent, content: str, continues: Continues) -> Turn:
+    bookmark = sent("new") or None
+    if not sent("system"):
+        return await store.add_turn(content, continues=continues, bookmark=bookmark)
+    instruction = {"content": sent("system"), "role": "system"}
+    # 0 is the index of the system turn in the same call.
+    return await (await store.add_turns([instruction, {"content": content, "continues": 0, "bookmark": bookmark}]))[1]
 
 
 async def answer(store: AsyncStore, sent: Sent) -> str:
