@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from headish import Store
 from headish.content.forms.layout import is_same
 from headish.serve.recorder.recording import CallRecorder
-from support.passed import anthropic_answer, chat_answer, passed, responses_answer, user
+from support.passed import anthropic_answer, chat_answer, message_item, passed, responses_answer, user
 
+CODEX = {"user-agent": "codex_exec/0.171.0"}
 CALLED = '{"city": "Zürich", "days": [1, 2.5], "exactly": true}'
 VALUE = json.loads(CALLED)
 SPELLINGS = {
@@ -29,8 +31,8 @@ class Exchange:
         self.store, self.recorder = store, CallRecorder(lambda _space: store)
         self.sent: list[tuple[str, dict[str, Any]]] = []
 
-    def ask(self, surface: str, body: dict[str, Any], answer: bytes) -> None:
-        call = passed(surface, {"model": "m", **body}, answer)
+    def ask(self, surface: str, body: dict[str, Any], answer: bytes, headers: Mapping[str, str] = {}) -> None:
+        call = passed(surface, {"model": "m", **body}, answer, headers=headers)
         assert self.recorder.record(call) is not None
         self.sent.append((call.id, {"model": "m", **body}))
 
@@ -142,6 +144,27 @@ def test_reasoning_alone_comes_back(store: Store) -> None:
     exchange.ask("responses", {"input": [question]}, responses_answer(reasoning))
     exchange.ask("responses", {"input": [question, reasoning, question]}, responses_answer(id="resp_2"))
     assert exchange.kept() == (3, 1, True)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_an_answer_that_goes_on_from_one_that_broke_off_comes_back_beside_it(store: Store, restarts: bool) -> None:
+    """Codex sends the items that had come, asks for the rest, and sends both in a row from then on."""
+    exchange, question = Exchange(store), {"role": "user", "content": "Hi"}
+    thoughts = [{"type": "reasoning", "id": f"rs_{at}", "summary": [], "encrypted_content": f"{at}"} for at in range(3)]
+    said = [[thoughts[0], message_item("Ha", "msg_0")], [thoughts[1], message_item("lf", "msg_1")]]
+    said.append([thoughts[2], item("{}", id="fc_1", status="completed")])
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "done"}
+    listed: list[Any] = [question]
+    for number, items in enumerate([*said, [message_item("Well.")]]):
+        exchange.recorder = CallRecorder(lambda _space: store) if restarts else exchange.recorder
+        body = {"input": listed, "prompt_cache_key": "one"}
+        exchange.ask("responses", body, responses_answer(*items, id=f"resp_{number}"), headers=CODEX)
+        listed = [*listed, *({**each, "status": None} for each in items), *([output] if number == 2 else [])]
+    exchange.ask(
+        "responses", {"input": listed, "prompt_cache_key": "one"}, responses_answer(id="resp_9"), headers=CODEX
+    )
+    assert exchange.kept() == (6, 1, True)
+    assert store.verify().problems == ()
 
 
 def test_the_mark_of_a_cache_on_an_answer_comes_back_and_moves_on(store: Store) -> None:

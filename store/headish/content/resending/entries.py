@@ -6,7 +6,7 @@ is decoded, checked and encoded only if that hash is new.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -69,6 +69,14 @@ class SentEntry:
         """One entry of entries in a row: the chunks of an answer."""
         first = entries[0]
         return cls(first._form, [raw for each in entries for raw in each._raws], options=first._options)
+
+    def parts(self) -> Iterator[tuple[SentEntry, SentEntry]]:
+        """The first items and the others, each as an entry, wherever the entry can be taken apart."""
+        for at in range(1, len(self._raws)):
+            first, rest = (
+                SentEntry(self._form, each, options=self._options) for each in (self._raws[:at], self._raws[at:])
+            )
+            yield first, rest
 
     def holds(self, part: bytes) -> bool:
         """Whether ``part`` occurs in the bytes."""

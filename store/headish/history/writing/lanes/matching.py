@@ -86,6 +86,14 @@ class Matching:
             self._entries.settle(at, same.chunks)
         return same
 
+    def match_in_lane(self, at: int, turn: LaneTurn) -> LaneTurn | None:
+        """``match`` for a turn of the client's own lane, which may also be the first items of the message: Codex sends
+        what came of an answer that broke off, then the rest, and both are one message in Responses."""
+        same = self.match(at, turn)
+        if same is None and turn.role == "assistant" and self._entries.take_apart(at, turn.raw, turn.bare):
+            return self.match(at, turn)
+        return same
+
     def _match(self, at: int, turn: LaneTurn) -> LaneTurn | None:
         entry = self._entries.run(at, turn.chunks)
         # From the cheapest comparison to the dearest: the bytes, the form's spelling, then the content.
@@ -207,7 +215,7 @@ def _compare(matching: Matching, lane: Lane, lead: int) -> tuple[int, list[LaneT
     for at, turn in enumerate(lane.turns):
         if at == matching.count:
             break
-        same = matching.match(at, turn)
+        same = matching.match_in_lane(at, turn)
         if same is None and (at >= lead or turn.role not in SYSTEM):
             break
         if same is None:

@@ -1,4 +1,5 @@
-"""A list as its turns have it: the chunks of an answer, which its client sends as entries of their own, are one."""
+"""A list as its turns have it: the chunks of an answer, which its client sends as entries of their own, are one, and
+two answers in a row, which are one entry in the list, are two."""
 
 from __future__ import annotations
 
@@ -16,11 +17,12 @@ class SentList:
     """
 
     def __init__(self, entries: Sequence[SentEntry]) -> None:
-        self.entries = entries
+        self._given = entries
         self.begin()
 
     def begin(self) -> None:
-        """Forget what was settled."""
+        """Forget what was settled and taken apart."""
+        self.entries = self._given
         self._starts: list[int] = []
         self._next = 0
 
@@ -38,6 +40,16 @@ class SentList:
         """The entry of a turn that is so many chunks."""
         where = self._where(at)
         return self.entries[where] if chunks == 1 else SentEntry.joined(self.entries[where : where + chunks])
+
+    def take_apart(self, at: int, raw: bytes | None, bare: bytes | None) -> bool:
+        """Make two entries of that of a turn, if its first items have one of these hashes; whether they have. Cost: a
+        copy of the list if so."""
+        where = self._where(at)
+        for first, rest in self.entries[where].parts():
+            if first.hash == raw or first.bare_hash == bare:
+                self.entries = [*self.entries[:where], first, rest, *self.entries[where + 1 :]]
+                return True
+        return False
 
     def settle(self, at: int, chunks: int) -> None:
         """Say how many chunks a turn is."""
