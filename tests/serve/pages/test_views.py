@@ -207,6 +207,15 @@ def test_the_rail_has_a_row_a_run_as_lines_and_as_links(house: House) -> None:
     assert rail.count('class="merge"') == 1
 
 
+def test_the_rail_leads_to_turns_of_the_own_thread_under_its_name(house: House) -> None:
+    """What is written on the page of a turn, without a name, moves none along: it would be on no list."""
+    t = house.talk
+    rail = house.get("/c/garden").split('<aside class="rail"')[1]
+    links = re.findall(r'<a href="([^"]+)"( aria-current)?', rail)
+    assert (f"/c/garden?at={t.first}#t{t.first}", " aria-current") in links
+    assert (f"/t/{t.second}#t{t.second}", "") in links
+
+
 @pytest.fixture(scope="module")
 def alike(house: House) -> list[str]:
     """The first turns of 31 conversations that begin with one system turn; the last has another version, too."""
