@@ -216,6 +216,19 @@ def test_the_rail_leads_to_turns_of_the_own_thread_under_its_name(house: House) 
     assert (f"/t/{t.second}#t{t.second}", "") in links
 
 
+def test_a_way_about_a_turn_and_back_keeps_the_name_of_its_thread(house: House) -> None:
+    long = house.store.add_turn("word " * 20_000, bookmark="kept/name").id
+    back = f'href="/c/kept/name?at={long}#t{long}"'
+    page = house.get("/c/kept/name")
+    for way in ("explain", "whole", "change"):
+        [there] = re.findall(rf'href="(/t/{long}/{way}\?[^"]*)"', page)
+        assert back in house.get(unescape(there)), way
+    [there] = re.findall(r'href="(/erase/[^"]*)"', house.get(unescape(there)))
+    assert back in house.get(unescape(there))
+    for place in (f"/erase/{long}", f"/t/{long}/explain"):
+        assert '<input type="hidden" name="name" value="kept/name">' in house.get(place, name="kept/name")
+
+
 @pytest.fixture(scope="module")
 def alike(house: House) -> list[str]:
     """The first turns of 31 conversations that begin with one system turn; the last has another version, too."""

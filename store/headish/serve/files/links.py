@@ -61,7 +61,7 @@ class FileLinks:
     def turn(self, name: str | None, turn: str) -> str:
         return f"{self._at}#t{turn}"
 
-    def whole(self, turn: str) -> str:
+    def whole(self, name: str | None, turn: str) -> str:
         return f"{turn}.html"
 
     def raw(self, turn: str, number: int) -> str:

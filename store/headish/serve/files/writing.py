@@ -180,7 +180,7 @@ class _Writing:
     async def _write_whole(self, folder: str, turn: TurnId, at: str) -> None:
         stretch = await self._store.stretch(turn, limit=1, faces=True)
         handles = await self._store.abbreviate([turn])
-        self._put(f"{folder}/{turn}.html", "whole.html", turn=stretch.turns[0],
+        self._put(f"{folder}/{turn}.html", "whole.html", turn=stretch.turns[0], name=None,
                   shown=show_turns(stretch, handles, whole=True), link=FileLinks(_UP, at=at))  # fmt: skip
 
     async def _write_pictures(self, folder: str, shown: list[ShownTurn]) -> dict[tuple[str, int], str]:

@@ -230,7 +230,7 @@ async def show_erasure(request: Request) -> Response:
     texts = {each: await store.text(each) or in_short(await store.blocks(each)) for each in found.turns[:LISTED_TURNS]}
     return await draw(
         request, "erase.html", turn=turn, handle=handles[turn.id], scope=scope, scopes=list(SCOPES), found=found,
-        handles=handles, texts=texts,
+        handles=handles, texts=texts, name=request.query_params.get("name") or None,
     )  # fmt: skip
 
 

@@ -55,9 +55,9 @@ class Links:
         """The place of a turn in the page of its thread."""
         return f"{self.thread(name, turn)}#t{turn}"
 
-    def whole(self, turn: str) -> str:
+    def whole(self, name: str | None, turn: str) -> str:
         """The page with the whole text of a turn that is cut in its thread."""
-        return self(f"/t/{turn}/whole")
+        return self(f"/t/{turn}/whole", name=name)
 
     def raw(self, turn: str, number: int) -> str:
         """The bytes of a document."""

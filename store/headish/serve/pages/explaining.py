@@ -72,6 +72,7 @@ async def show_explain(request: Request) -> Response:
     return await draw(
         request, "explain.html", turn=turn, asked=asked, refusal=refusal, shown=excerpts, copies=COPIES,
         options=await _options(store, turn.id, asked), to=request.query_params.get("to", ""),
+        name=request.query_params.get("name") or None,
         ptr=request.query_params.get("ptr", ""), providers=list(PROVIDERS), pointers=pointers,
         own=await own_pointer(store, turn.id, pointers), default=await store.pointers.default(),
         handles=await store.abbreviate(_named(asked)),

@@ -111,7 +111,8 @@ async def show_whole(request: Request) -> Response:
     turn = await store.get(request.path_params["headish"])
     stretch = await store.stretch(turn.id, limit=1, faces=True)
     handles = await store.abbreviate([turn.id])
-    return await draw(request, "whole.html", shown=show_turns(stretch, handles, whole=True), turn=turn)
+    shown, name = show_turns(stretch, handles, whole=True), request.query_params.get("name") or None
+    return await draw(request, "whole.html", shown=shown, turn=turn, name=name)
 
 
 async def show_change(request: Request) -> Response:
