@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from headish.values.results.conversations import Record
 from support.loops import failing
-from support.machines import Machine, machines, url_of
+from support.machines import CutOff, Machine, cut_off, machines, url_of
 
 HOUR = 3_600_000
 YEAR = 365 * 24 * HOUR
@@ -160,41 +160,56 @@ def test_titles_that_both_gave_are_one_in_the_end_although_clocks_differ(tmp_pat
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
-@given(data=st.data())
-def test_any_changes_and_syncs_are_the_same_in_the_end(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("any")
-    behind = {
-        "A": 0,
-        "B": data.draw(st.sampled_from([0, HOUR])),
-        "C": data.draw(st.sampled_from([0, -HOUR, HOUR // 2])),
-    }
-    said = st.fixed_dictionaries(
-        {},
-        optional={
-            "title": st.sampled_from([None, "T", "U"]),
-            "tags": st.lists(st.sampled_from("abc"), unique=True),
-            "pinned": st.booleans(),
-            "app": st.sampled_from([None, {"a": 1}]),
-        },
-    )
-    with machines(folder) as make, clocks(behind) as clock:
-        three = {name: make(name) for name in behind}
+@pytest.mark.parametrize("kind", ["folder", "database"])
+def test_any_changes_and_syncs_are_the_same_in_the_end(kind: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    @settings(max_examples=20, deadline=None)
+    @given(data=st.data())
+    def converge(data: st.DataObject) -> None:
+        _converge(data, tmp_path_factory.mktemp("any"), is_live=kind == "database")
+
+    converge()
+
+
+SAID = st.fixed_dictionaries(
+    {},
+    optional={
+        "title": st.sampled_from([None, "T", "U"]),
+        "tags": st.lists(st.sampled_from("abc"), unique=True),
+        "pinned": st.booleans(),
+        "app": st.sampled_from([None, {"a": 1}]),
+    },
+)
+
+
+def _converge(data: st.DataObject, folder: Path, *, is_live: bool) -> None:
+    skews = st.sampled_from([0, HOUR, -HOUR, HOUR // 2])
+    with machines(folder) as make, clocks({name: data.draw(skews) for name in "ABC"}) as clock:
+        three = {name: make(name) for name in "ABC"}
+
+        def sync(names: str) -> None:
+            for name in names:
+                clock(name)
+                with suppress(CutOff), cut_off(data.draw(CUTS)):
+                    three[name].sync(create=is_live)
+
         three["A"].store.add_turn("q", bookmark="main")
         for each in three.values():
-            each.add(url_of(folder / "box"), plain=True)
-            each.sync()
+            options = {} if is_live else {"plain": True}
+            each.add(str(folder / "box.db") if is_live else url_of(folder / "box"), **options)
+            each.sync(create=is_live)
         for name in data.draw(st.lists(st.sampled_from("ABC"), max_size=10)):
             clock(name)
-            three[name].store.conversations.set("main", **data.draw(said))
-            for device in data.draw(st.lists(st.sampled_from("ABC"), max_size=3)):
-                clock(device)
-                three[device].sync()
+            three[name].store.conversations.set("main", **data.draw(SAID))
+            sync("".join(data.draw(st.lists(st.sampled_from("ABC"), max_size=3))))
         for name in "ABCABCABC":
             clock(name)
             three[name].sync()
         records = [saying(each) for each in three.values()]
         assert records == [records[0]] * 3
-        assert [three[name].sync().pushed.objects for name in "ABC"] == [0, 0, 0]
+        last = [three[name].sync() for name in "ABC"]
+        assert [(each.pulled.records, each.pushed.objects) for each in last] == [(0, 0)] * 3
+        assert [each.store.verify().problems for each in three.values()] == [()] * 3
+
+
+CUTS = st.one_of(st.just(10_000), st.integers(0, 20))
+"""After how many moments a sync is cut off: nearly half of them are."""

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from headish.bundles.records import SentName, SentRecord
-from headish.bundles.times import unpack_times, without_times
+from headish.bundles.times import unpack_times
 from headish.content import strictjson
 from headish.database.query import Connection
 from headish.history.conversations.changing import write_arrived_record
@@ -177,9 +177,7 @@ def _meet_record(
     if ours is None:
         return False, False
     theirs, at = bring_near(theirs, sent.milliseconds)
-    # At equal milliseconds the bytes decide, since both sides must choose the same winner.
-    later = (at, without_times(sent.data)) > (milliseconds, without_times(data))
-    merged, is_kept = merge_timed(ours, theirs, base, at, later=later)
+    merged, is_kept = merge_timed(ours, theirs, base, at)
     encoded = encode_timed(merged)
     if encoded == data:
         return False, is_kept

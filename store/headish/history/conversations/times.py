@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,7 +21,7 @@ from headish.values.limits import LAST_MILLISECOND, TAGS_LIMIT
 from headish.values.results.conversations import Record
 
 FIELDS = ("title", "archived", "pinned", "key", "app")
-"""The fields of a record that are merged one by one; tags are merged as a set."""
+"""The fields of a record that are merged one by one; tags are merged as a set, whose order has a time, too."""
 HASH_BYTES = 8
 CLEARED = "cleared"
 """In place of the hash of a field that was cleared: unlike the default of one that was never set, it is a change."""
@@ -71,7 +72,7 @@ def _encode(value: Any) -> bytes:
 def read_timed(data: bytes, milliseconds: int) -> TimedRecord:
     """Decode a stored record that was written at ``milliseconds``. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
     record, times = read_timed_record(data)
-    said = msgspec.json.decode(data, type=dict[str, msgspec.Raw]).keys() & set(FIELDS)
+    said = msgspec.json.decode(data, type=dict[str, msgspec.Raw]).keys() & _EMPTY.keys()
     fields = dict.fromkeys(said, milliseconds)
     tags = dict.fromkeys(map(hash_value, record.tags), milliseconds)
     if times is not None:
@@ -85,7 +86,7 @@ def encode_timed(timed: TimedRecord) -> bytes:
 
     A field that was cleared is stored, unlike one that was never set: so other stores learn that it was cleared.
     """
-    said = {*timed.times.fields, *(["tags"] if timed.times.tags else [])}
+    said = timed.times.fields
     fields = {name: value for name, value in asdict(timed.record).items() if name in said or value != _EMPTY[name]}
     return strictjson.encode({**fields, "times": asdict(timed.times)} if timed.is_exact else fields)
 
@@ -96,7 +97,7 @@ def change_timed(before: TimedRecord | None, milliseconds: int, record: Record) 
     earlier = before or TimedRecord(Record(), RecordTimes(), is_exact=False)
     now = time.time_ns() // 1_000_000
     at = min(max(now, milliseconds + 1, earlier.last + 1), LAST_MILLISECOND)
-    fields = {field: at for field in FIELDS if getattr(record, field) != getattr(earlier.record, field)}
+    fields = {field: at for field in _EMPTY if getattr(record, field) != getattr(earlier.record, field)}
     after = TimedRecord(record, earlier.times, is_exact=before is not None)
     tags = dict.fromkeys(earlier.tags.keys() ^ after.tags.keys(), at)
     times = RecordTimes({**earlier.times.fields, **fields}, {**earlier.times.tags, **tags})
@@ -111,10 +112,10 @@ def bring_near(timed: TimedRecord, milliseconds: int) -> tuple[TimedRecord, int]
 
 
 def merge_timed(
-    ours: TimedRecord, theirs: TimedRecord, base: Mapping[str, Any], milliseconds: int, *, later: bool
+    ours: TimedRecord, theirs: TimedRecord, base: Mapping[str, Any], milliseconds: int
 ) -> tuple[TimedRecord, bool]:
     """Merge a device's record, written at ``milliseconds``, into the one here. ``base`` has the hashes of the one that
-    was read of the device before. ``later``: that device's record as a whole is the later one.
+    was read of the device before.
 
     Returns the merged record, and whether a field here won over a change there.
     """
@@ -136,8 +137,11 @@ def merge_timed(
             values[field], fields[field] = value, at
         elif here[field] != there[field]:
             is_kept |= is_new
-    tags, tag_times = _merge_tags(ours, theirs, frozenset(base.get("tags", ())), milliseconds, later=later)
-    record = Record(**{**values, "tags": tags})
+    states = _merge_tags(ours, theirs, frozenset(base.get("tags", ())), milliseconds)
+    tag_times = {each: at for each, (at, _) in states.items() if at != _NEVER}
+    record = Record(**{**values, "tags": _arrange_tags(ours, theirs, {each for each in states if states[each][1]})})
+    if (at := max(each.times.fields.get("tags", _NEVER) for each in (ours, theirs))) != _NEVER:
+        fields["tags"] = at
     merged = TimedRecord(record, RecordTimes(fields, tag_times), is_exact=ours.is_exact or theirs.is_exact)
     if not merged.is_exact and record != ours.record:
         merged = merged._replace(is_exact=True)
@@ -145,13 +149,9 @@ def merge_timed(
 
 
 def _merge_tags(
-    ours: TimedRecord, theirs: TimedRecord, was: frozenset[str], milliseconds: int, *, later: bool
-) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Merge two sets of tags. Returns the tags, and the times of all, removed ones, too.
-
-    The order is that of the side that has exactly these tags, of the later one if both have. If neither has, the tags
-    are sorted: the device must come to the same order.
-    """
+    ours: TimedRecord, theirs: TimedRecord, was: frozenset[str], milliseconds: int
+) -> dict[str, tuple[int, bool]]:
+    """Merge two sets of tags. Returns the time of each by its hash, and whether it is there."""
     here, there = ours.tags, theirs.tags
     states: dict[str, tuple[int, bool]] = {}
     for each in {*here, *there, *ours.times.tags, *theirs.times.tags}:
@@ -163,12 +163,17 @@ def _merge_tags(
             states[each] = max(mine[0] + 1, milliseconds), False  # removed there, which does not say when
         else:
             states[each] = mine
-    times = {each: at for each, (at, _) in states.items() if at != _NEVER}
-    stay = {({**there, **here})[each] for each, (_, is_there) in states.items() if is_there}
-    as_here, as_there = stay == set(ours.record.tags), stay == set(theirs.record.tags)
-    if as_there and (later or not as_here):
-        return theirs.record.tags, times
-    return ours.record.tags if as_here else tuple(sorted(stay)), times
+    return states
+
+
+def _arrange_tags(ours: TimedRecord, theirs: TimedRecord, stay: AbstractSet[str]) -> tuple[str, ...]:
+    """Return the tags in the order of the side that has exactly these, of the later one if both have. If neither has,
+    they are sorted: the device must come to the same order."""
+    exact = [each for each in (ours, theirs) if each.tags.keys() == stay]
+    if exact:
+        last = max(exact, key=lambda each: (each.times.fields.get("tags", _NEVER), _encode(each.record.tags)))
+        return last.record.tags
+    return tuple(sorted(tag for each, tag in {**theirs.tags, **ours.tags}.items() if each in stay))
 
 
 def _bounded(timed: TimedRecord) -> TimedRecord:
