@@ -46,12 +46,13 @@ def passed(
     space: str | None = None,
     id: str | None = None,
     error: str | None = None,
+    method: str = "POST",
 ) -> SpooledCall:
     """A call that has ended."""
     api, usual = PATHS[surface]
     id = id or f"{next(_numbers):025}"
     now = time.time_ns() // 1_000_000
-    begin = CallBegin(at=now, api=api, method="POST", path=path or usual, headers=headers, space=space)
+    begin = CallBegin(at=now, api=api, method=method, path=path or usual, headers=headers, space=space)
     call = SpooledCall(id, begin)
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     call.take(SpoolFrame(SpoolKind.REQUEST, id, sent))

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from headish import Database, Store
+from headish.gateway.spool import Outcome
 from headish.serve.recorder.recording import CallRecorder
+from support.command import Command, at_terminal
 from support.loopback import Loopback
-from support.passed import passed
+from support.passed import message_item, passed, responses_answer
 from support.serving import Served, serving
 from support.talks import record_calls
 
@@ -51,6 +53,33 @@ def test_each_call_says_its_tokens_how_it_ended_and_where_its_prefix_broke(store
         assert of_one.count("<h2>") == 3
         assert "not recorded" not in of_one
         assert "No call of this conversation" in page_of(served, "/calls?name=nobody")
+
+
+def record_refusals(store: Store) -> None:
+    """Codex, in two sessions, asks a provider for a WebSocket that opens none, and then by HTTP."""
+    recorder = CallRecorder(lambda _space: store)
+    headers = {"user-agent": "codex_exec/0.171.0"}
+    for _ in range(2):
+        for number in range(7):
+            outcome: Outcome = "client gone" if number % 2 else "ok"
+            tried = passed("responses", b"", b"{}", headers=headers, status=404, method="GET", outcome=outcome)
+            recorder.record(tried)
+        recorder.record(passed("responses", {"input": "Hi"}, responses_answer(message_item("Yes")), headers=headers))
+    for path in ("/v1/models", "/v1/files"):
+        recorder.record(passed("responses", b"", b"{}", headers=headers, status=404, method="GET", path=path))
+
+
+def test_refused_websockets_in_a_row_are_one_line(store: Store, tmp_path: Path) -> None:
+    record_refusals(store)
+    with serving(tmp_path / "calls.db", tmp_path / "state") as served:
+        page = page_of(served)
+    assert (page.count("<h2>"), page.count("status 404, 7 times")) == (6, 2)
+    database = str(tmp_path / "calls.db")
+    shown = at_terminal("--db", database, "--no-pager", "call", "list", columns=120).splitlines()
+    assert len(shown) == 1 + 6
+    assert [line.split()[4:6] for line in shown if "x7" in line] == [["/responses", "404"]] * 2
+    listed = Command(database)("call", "list").out.splitlines()
+    assert (len(listed), [line for line in listed if "x7" in line]) == (18, [])
 
 
 def test_calls_are_listed_in_pages(store: Store, tmp_path: Path) -> None:

@@ -48,9 +48,12 @@ def list_command(
     With NAME, those of the conversation of that bookmark. A line has the id, the time, the client, the model, the
     status (with how the call ended if it broke off), the tokens in and out, the cost where you have a table of
     prices ('headish cost --help'), and where the prefix of the request before broke. At a terminal, titles stand
-    above the columns. What keeps calls from being stored is reported on stderr.
+    above the columns, and GETs that were refused alike, one after the other, are one line with their number. What
+    keeps calls from being stored is reported on stderr.
     """
     prices = settings.read_prices()
+    from headish.values.results.calls import fold_refusals
+
     with settings.open() as store:
         calls = store.calls.list(name, before=before, limit=limit)
         spooled = store.calls.spooled()
@@ -65,9 +68,11 @@ def list_command(
     if not calls:
         say("No calls.")
         return
-    rows = [_row(each, _say_cost(each, prices)) for each in calls]
     # Not in a pipe, where every line should be a call.
-    if width() is not None:
+    at_terminal = width() is not None
+    folded = fold_refusals(calls) if at_terminal else [(each, 1) for each in calls]
+    rows = [_row(each, _say_cost(each, prices), count) for each, count in folded]
+    if at_terminal:
         rows.insert(0, TITLES)
     with paged(settings):
         for line in in_columns(rows, NUMBERS):
@@ -123,10 +128,13 @@ def gateway_problems(settings: GlobalOptions) -> list[str]:
     return problems
 
 
-def _row(call: PassedCall, cost: str) -> tuple[str, ...]:
+def _row(call: PassedCall, cost: str, count: int) -> tuple[str, ...]:
     facts = call.facts
     status = str(facts.status or facts.outcome)
-    status += f" {facts.outcome}" if facts.outcome != "ok" and facts.status else ""
+    if count > 1:
+        status += f" x{count}"
+    elif facts.outcome != "ok" and facts.status:
+        status += f" {facts.outcome}"
     return (
         call.id,
         local_time(call.time, "seconds"),

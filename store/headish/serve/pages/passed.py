@@ -16,7 +16,7 @@ from headish.serve.pages.drawing import draw, links_of
 from headish.serve.pages.money import reply_of_call, say_reply_cost
 from headish.serve.pages.turns import say_tokens
 from headish.values.ids import TurnId
-from headish.values.results.calls import PassedCall, PrefixBreak
+from headish.values.results.calls import PassedCall, PrefixBreak, fold_refusals
 
 LISTED = 50
 HEALTH_SECONDS = 1.0
@@ -53,14 +53,15 @@ async def show_calls(request: Request) -> Response:
     names = {lane: await _name_of(store, lane) for lane in {call.lane for call in shown if call.lane}}
     # The gateway's problems count calls of the whole server: a caller of a single space must not see them.
     gateway = state_of(request).settings.gateway if caller_of(request).space is None else None
+    folded = [_show(each, count, names, prices) for each, count in fold_refusals(shown)]
     return await draw(
-        request, "calls.html", name=name, older=older, calls=[_show(each, names, prices) for each in shown],
+        request, "calls.html", name=name, older=older, calls=folded,
         handles=await store.abbreviate(list(dict.fromkeys(turns))), problems=await _find_problems(gateway),
         has_gateway=state_of(request).settings.gateway is not None,
     )  # fmt: skip
 
 
-def _show(call: PassedCall, names: dict[str, str | None], prices: Prices | None) -> ShownCall:
+def _show(call: PassedCall, count: int, names: dict[str, str | None], prices: Prices | None) -> ShownCall:
     facts = call.facts
     return ShownCall(
         call=call,
@@ -68,7 +69,7 @@ def _show(call: PassedCall, names: dict[str, str | None], prices: Prices | None)
         name=names.get(call.lane or ""),
         tokens=say_tokens(facts.usage),
         cost=say_reply_cost(reply_of_call(call), call.time, prices),
-        ending=_say_ending(call),
+        ending=f"status {call.facts.status}, {count} times" if count > 1 else _say_ending(call),
         broke="" if facts.broke is None else _say_break(facts.broke),
     )
 

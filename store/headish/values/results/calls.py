@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -92,6 +93,18 @@ class PassedCall(PlainResult, frozen=True):
         """As plain data: the columns, and ``facts`` as they are stored."""
         columns = {name: getattr(self, name) for name in ("client", "session", "lane", "tip", "answer", "response")}
         return {"id": self.id, "time": self.time.isoformat(), **columns, "facts": msgspec.to_builtins(self.facts)}
+
+
+def fold_refusals(calls: Iterable[PassedCall]) -> list[tuple[PassedCall, int]]:
+    """Calls in their order, each with a number: GETs that were refused alike, one after the other, are one, the first
+    of them. Codex asks seven times for a WebSocket before it falls back to HTTP."""
+    return [(next(run), 1 + sum(1 for _ in run)) for _, run in groupby(calls, _same_refusal)]
+
+
+def _same_refusal(call: PassedCall) -> tuple[Any, ...]:
+    facts = call.facts
+    is_refused = facts.method == "GET" and facts.form is None and facts.status is not None and facts.status >= 400
+    return (call.client, facts.path, facts.status) if is_refused else (call.id,)
 
 
 decode_facts = msgspec.json.Decoder(CallFacts).decode
