@@ -216,6 +216,16 @@ def test_the_rail_leads_to_turns_of_the_own_thread_under_its_name(house: House) 
     assert (f"/t/{t.second}#t{t.second}", "") in links
 
 
+def test_a_turn_that_an_edit_took_off_the_thread_is_shown_on_its_own_branch(house: House) -> None:
+    """The address after a question names the question: 'back' leads there after the question was edited."""
+    asked = house.store.add_turn("Asked.", bookmark="moved/on").id
+    house.store.edit("moved/on", "Asked in other words.")
+    there = house.client.get("/c/moved/on", params={"at": asked})
+    assert (there.status_code, there.headers["location"]) == (303, f"/t/{asked}#t{asked}")
+    assert "<p>Asked.</p>" in house.get(f"/t/{asked}")
+    assert house.client.get("/c/moved/on", params={"at": "nobody"}).status_code == 404
+
+
 def test_a_way_about_a_turn_and_back_keeps_the_name_of_its_thread(house: House) -> None:
     long = house.store.add_turn("word " * 20_000, bookmark="kept/name").id
     back = f'href="/c/kept/name?at={long}#t{long}"'

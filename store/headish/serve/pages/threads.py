@@ -61,8 +61,8 @@ class Window(Struct, frozen=True):
 
 
 async def show_conversation(request: Request) -> Response:
-    """Show the thread of a bookmark: its end, the turns around ``at``, or those from ``start`` on; while its first
-    question is being answered, redirect to the answer."""
+    """Show the thread of a bookmark: its end, the turns around ``at``, or those from ``start`` on. Redirect to the
+    answer while the first question is being answered, and to the turn ``at`` if it is no longer in the thread."""
     name = request.path_params["name"]
     store = await enter(request, "read")
     around, start = request.query_params.get("at"), _number(request, "start")
@@ -77,9 +77,12 @@ async def show_conversation(request: Request) -> Response:
     except UnknownTurn:
         begun = hub_of(request).begun_in(store.space)
         answer = next((each for each in begun if each.passing is not None and each.passing.name == name), None)
-        if answer is None:
+        if answer is not None:
+            return RedirectResponse(links_of(request)(f"/arriving/{answer.id}"), 303)
+        if around is None:
             raise
-        return RedirectResponse(links_of(request)(f"/arriving/{answer.id}"), 303)
+        turn = await store.get(around)
+        return RedirectResponse(links_of(request).turn(None, turn.id), 303)
 
 
 async def show_turn(request: Request) -> Response:
