@@ -146,6 +146,44 @@ def test_reasoning_alone_comes_back(store: Store) -> None:
     assert exchange.kept() == (3, 1, True)
 
 
+def texts_item(*texts: str, **more: Any) -> dict[str, Any]:
+    content = [{"type": "output_text", "text": each, "annotations": []} for each in texts]
+    return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content, **more}
+
+
+REFUSED = {"type": "refusal", "refusal": "No."}
+CALLS = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "ls", "arguments": "{}"}
+PIECES: dict[str, list[dict[str, Any]]] = {
+    "two texts": [texts_item("One.", "Two.")],
+    "an empty text before": [texts_item("", "Two.")],
+    "an empty text behind": [texts_item("One.", "")],
+    "two messages": [texts_item("One.", "Two."), texts_item("Three.", id="msg_2")],
+    "a call behind": [texts_item("One.", "Two.", ""), CALLS],
+    "a refusal": [texts_item("One.") | {"content": [*texts_item("One.")["content"], REFUSED]}],
+}
+
+
+@pytest.mark.parametrize("items", PIECES.values(), ids=PIECES)
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_message_with_several_texts_comes_back(store: Store, items: list[dict[str, Any]], restarts: bool) -> None:
+    exchange, question = Exchange(store), {"role": "user", "content": "Hi"}
+    exchange.ask("responses", {"input": [question]}, responses_answer(*items))
+    back = [{key: value for key, value in each.items() if key not in ("id", "status")} for each in items]
+    listed = [question, *back, question]
+    for answer in ("Well.", "So."):
+        exchange.recorder = CallRecorder(lambda _space: store) if restarts else exchange.recorder
+        exchange.ask("responses", {"input": listed}, responses_answer(message_item(answer)))
+        listed = [*listed, {"role": "assistant", "content": answer}, question]
+    assert exchange.kept() == (6, 1, True)
+
+
+def test_other_texts_are_another_answer(store: Store) -> None:
+    exchange, question = Exchange(store), {"role": "user", "content": "Hi"}
+    exchange.ask("responses", {"input": [question]}, responses_answer(texts_item("One.", "Two.")))
+    exchange.ask("responses", {"input": [question, texts_item("One.", "Three."), question]}, responses_answer())
+    assert exchange.kept() == (4, 2, True)
+
+
 @pytest.mark.parametrize("restarts", [False, True])
 def test_an_answer_that_goes_on_from_one_that_broke_off_comes_back_beside_it(store: Store, restarts: bool) -> None:
     """Codex sends the items that had come, asks for the rest, and sends both in a row from then on."""

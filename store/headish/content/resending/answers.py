@@ -16,7 +16,8 @@ from blake3 import blake3
 from headish.content.forms.layout import apply, find_difference
 from headish.content.forms.parts import Form, Losses, NeutralEntry, without_form
 from headish.content.resending.cuts import REST, Cuts, cut, find_cuts
-from headish.errors import HeadishError
+from headish.content.resending.joins import Joins, find_joins, join
+from headish.errors import HeadishError, InvalidContent
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolUse, to_mapping
 
 DIFFERENCE_BYTES = 2048
@@ -74,8 +75,13 @@ def describe_resent(form: Form, stored: Sequence[ContentBlock], given: list[Any]
         cuts = _find_cuts(form, written, given)
         # An answer in one piece needs no cuts.
         cuts = None if cuts is None or cuts == [[REST] * len(cuts[0])] else cuts
-        layout, said = find_difference(_cut(written, cuts), given, form.transport | _OF_ITEMS)
-        resent = {name: value for name, value in (("drops", drops), ("layout", layout)) if value}
+        joins = find_joins(given) if form.list_name == "input" else None
+        try:
+            pieces = _pieces(written, cuts, joins)
+        except InvalidContent:
+            continue
+        layout, said = find_difference(pieces, given, form.transport | _OF_ITEMS)
+        resent = {name: value for name, value in (("drops", drops), ("layout", layout), ("joins", joins)) if value}
         if said is None and len(msgspec.json.encode(resent)) <= DIFFERENCE_BYTES:
             return resent if cuts is None else {**resent, "cuts": cuts}
     return None
@@ -84,7 +90,7 @@ def describe_resent(form: Form, stored: Sequence[ContentBlock], given: list[Any]
 def write_resent(form: Form, stored: Sequence[ContentBlock], resent: Mapping[str, Any]) -> list[Any]:
     """An answer as its client wrote it. Raises: InvalidContent."""
     written: Any = _write(form, stored, resent.get("drops", ()))
-    patched: list[Any] = apply(resent.get("layout"), _cut(written, resent.get("cuts")))
+    patched: list[Any] = apply(resent.get("layout"), _pieces(written, resent.get("cuts"), resent.get("joins")))
     return patched
 
 
@@ -92,7 +98,10 @@ def _find_cuts(form: Form, written: list[Any] | None, given: Iterable[Any]) -> C
     return find_cuts(written[0]["parts"], given) if written and has_chunks(form) else None
 
 
-def _cut(written: list[Any], cuts: Cuts | None) -> list[Any]:
+def _pieces(written: list[Any], cuts: Cuts | None, joins: Joins | None) -> list[Any]:
+    """What a form wrote, in the pieces in which a client sends it. Raises: InvalidContent if they do not fit."""
+    if joins is not None:
+        return join(written, joins)
     return written if cuts is None else cut(written[0], cuts)
 
 
