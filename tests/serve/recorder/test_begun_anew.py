@@ -9,7 +9,17 @@ import pytest
 
 from headish import Store
 from headish.content.forms.layout import is_same
-from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, chat_answer, passed, user
+from support.passed import (
+    CLAUDE_CODE,
+    anthropic_answer,
+    anthropic_body,
+    assistant,
+    chat_answer,
+    message_item,
+    passed,
+    responses_answer,
+    user,
+)
 from support.recorded import GEMINI, LANE, Talk, gemini_answer, gemini_body, record, recorder_of, texts
 
 REMINDER = {"type": "text", "text": "<system-reminder>\nToday is Monday.\n</system-reminder>"}
@@ -69,6 +79,21 @@ def test_a_reminder_that_changes_from_day_to_day_begins_no_other_conversation(st
     assert listed(store) == [LANE]
     assert len(versions(store, LANE)) == 2
     talk.check_bodies()
+
+
+def test_a_list_of_codex_that_a_compaction_began_anew_stays_in_its_conversation(store: Store) -> None:
+    """Version 0.171 lists its tools in the first item, with another id after a compaction."""
+    recorder = recorder_of(store)
+    headers = {"user-agent": "codex_exec/0.171.0", "session-id": "097ac834-a2b4-4deb-b006-36a0772986b0"}
+    summary = "Another language model started to solve this problem and produced a summary: they said Hi."
+    for id, said in (("at_1", ["Hi"]), ("at_2", ["Hi", summary, "and"])):
+        tools = {"type": "additional_tools", "id": id, "role": "developer", "tools": []}
+        asked_for = [{"type": "message", "role": "user", "content": each} for each in said]
+        body = {"model": "m", "input": [tools, *asked_for]}
+        recorded = record(recorder, passed("responses", body, responses_answer(message_item("Yes")), headers=headers))
+        assert is_same(store.calls.body(recorded.call.id), body)
+    assert listed(store) == ["codex/097ac8"]
+    assert store.verify().problems == ()
 
 
 def ask_gemini(store: Store, recorder: Any, folder: str, *said: str) -> str | None:
