@@ -327,6 +327,19 @@ def test_a_diff_shows_words_and_folds_what_is_the_same(house: House) -> None:
     assert house.client.get("/diff", params={"a": "garden", "b": "no"}).headers["location"] == "/diff/garden..no"
 
 
+def test_a_diff_of_many_turns_is_a_page_like_any_other(house: House) -> None:
+    turns = [{"content": f"Said {n}. " * 20, "continues": n - 1} for n in range(1, 1500)]
+    house.store.add_turns([{"content": "Said.", "bookmark": "much"}, *turns], moves=True)
+    for view in ("side", "unified"):
+        page = house.get("/diff/garden..much", view=view)
+        assert len(page.encode()) < 300_000
+        [left] = re.findall(r"([\d,]+) further changes are not shown: <code>headish diff A..B</code> prints all", page)
+        assert page.count("<del>") + page.count("<ins>") > 0
+        shown = page.count("<article") - (page.count('<article class="none"') if view == "side" else 0)
+        assert shown + int(left.replace(",", "")) >= 1500
+    assert "not shown" not in house.get("/diff/garden..no")
+
+
 def test_a_diff_counts_in_thousands_and_of_two_equal_branches_says_only_that(house: House) -> None:
     house.store.add_turn("word " * 1200, bookmark="wordy")
     assert "1 word out, 1,200 in" in house.get(f"/diff/{house.store.add_turn('Hi').id}..wordy")

@@ -11,8 +11,11 @@ from starlette.responses import RedirectResponse, Response
 from headish.history.edits.differences import Change
 from headish.serve.access.state import enter
 from headish.serve.pages.drawing import draw, links_of
+from headish.serve.pages.turns import PAGE_CHARACTERS
 
 VIEWS = ("side", "unified")
+CHANGE_CHARACTERS, PIECE_CHARACTERS = 800, 15
+"""About how many characters a page needs for a change and for each piece of it, beside their words."""
 
 
 class Compared(Struct, frozen=True):
@@ -34,10 +37,13 @@ async def show_diff(request: Request) -> Response:
     diff = await store.diff(between)
     a, _, b = between.partition("..")
     view = request.query_params.get("view", VIEWS[0])
-    changes = list(_folded(list(diff.changes)))
-    turns = [turn.id for each in diff.changes for turn in (each.before, each.after) if turn is not None]
+    folded = _folded(list(diff.changes))
+    changes = _first_page(folded)
+    changed = [each.change for each in changes if each.change is not None]
+    turns = [turn.id for each in changed for turn in (each.before, each.after) if turn is not None]
     return await draw(
         request, "diff.html", a=a, b=b, diff=diff, stat=diff.stat, changes=changes, between=between,
+        left=sum(each.change is not None for each in folded[len(changes) :]),
         view=view if view in VIEWS else VIEWS[0], handles=await store.abbreviate(turns),
     )  # fmt: skip
 
@@ -48,4 +54,15 @@ def _folded(changes: list[Change]) -> list[Compared]:
     for is_same, run in groupby(changes, lambda change: change.kind == "same"):
         run_changes = list(run)
         folded += [Compared(None, len(run_changes))] if is_same else [Compared(change) for change in run_changes]
+    return folded
+
+
+def _first_page(folded: list[Compared]) -> list[Compared]:
+    """The first changes, as many as a page has room for; at least one."""
+    room = PAGE_CHARACTERS
+    for number, each in enumerate(folded):
+        if room <= 0:
+            return folded[:number]
+        pieces = () if each.change is None else each.change.pieces
+        room -= CHANGE_CHARACTERS + sum(PIECE_CHARACTERS + len(piece.text) for piece in pieces)
     return folded
