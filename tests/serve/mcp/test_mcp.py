@@ -347,6 +347,27 @@ def test_the_log_of_a_server_stays_as_it_was() -> None:
     assert ran.stderr == f"{line}\n"
 
 
+async def test_a_conversation_is_found_however_many_others_are_newer(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.db") as store:
+        store.add_turn("How do we deploy?", bookmark="work/plan")
+        store.conversations.set("work/plan", tags=["ops"])
+        store.add_turns([{"content": f"call {number}", "bookmark": f"tool/{number}"} for number in range(450)])
+    for flags, arguments in (((), {"tag": "ops"}), (("--names", "work/*"), {}), (("--tag", "ops"), {})):
+        async with over_stdio(tmp_path / "a.db", *flags) as session:
+            found = await Agent(session)("list_conversations", **arguments)
+            assert [each["headish"] for each in found["conversations"]] == ["work/plan"]
+            assert not found["truncated"]
+    async with over_stdio(tmp_path / "a.db") as session:
+        assert (await Agent(session)("list_conversations", tag="none"))["conversations"] == []
+        names, cursor = list[str](), None
+        while cursor is not None or not names:
+            part = await Agent(session)("list_conversations", limit=50, cursor=cursor)
+            names += [each["headish"] for each in part["conversations"]]
+            cursor = part.get("cursor")
+        assert names[-1] == "work/plan"
+        assert sorted(names[:-1]) == sorted(f"tool/{number}" for number in range(450))
+
+
 async def test_a_scope_is_narrowed_and_never_widened(path: Path) -> None:
     async with over_stdio(path, "--names", "planted/*", "--exclude-session", "planted/0") as session:
         agent = Agent(session)

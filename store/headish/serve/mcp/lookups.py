@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import takewhile
 from secrets import token_hex
@@ -18,6 +18,7 @@ from headish.serve.mcp.scope import Scope
 from headish.serve.mcp.seeing import SEEN_ROLES, Eyes, LeadsTo, Seen
 from headish.values.ids import TurnId
 from headish.values.names import ABSENT
+from headish.values.results.conversations import Entry
 from headish.values.results.searches import Hit
 from headish.values.times import read_moment
 
@@ -25,7 +26,9 @@ NOTE_LIMIT_BYTES = 16 * 1024
 """The longest note. Error: ``TooLarge``."""
 HITS_LIMIT = 50
 LOOKED_AT = 200
-"""How many hits a search checks for whether they may be shown."""
+"""How many hits a search checks for whether they may be shown, and how many conversations are read at once."""
+LISTED_LIMIT = 5_000
+"""How many conversations a list looks at."""
 AROUND = 5
 """How many messages are shown before the turn that ``around`` names."""
 
@@ -71,26 +74,32 @@ class Lookups:
     ) -> str:  # fmt: skip
         """List conversations, the newest first, each by its name or the id of its last turn."""
         start, count = read_cursor(cursor), max(1, min(limit, HITS_LIMIT))
-        page = await self._store.conversations.list(limit=LOOKED_AT, since=self._later(since), names=name, tag=tag)
-        without = self._scope.without(exclude_session)
-        quoted: list[dict[str, Any]] = []
-        for entry in page.entries:
-            if len(quoted) > start.item + count:
-                break
-            conversation = entry.conversation
-            names = (conversation.name,) if conversation.name else ()
-            if not await self._scope.takes_names(self._store, names, without):
-                continue
-            facts = {
-                "headish": conversation.name or conversation.turn,
-                "last": entry.time.isoformat(timespec="seconds"),
-            }
-            title = {"title": mask(conversation.record.title)} if conversation.record.title else {}
-            quoted.append(
-                {**facts, **title, "tags": list(conversation.record.tags), "turns": entry.turns, "model": entry.model}
-            )
-        more = len(quoted) > start.item + count
-        return fit(quoted[: start.item + count], start, more=more, name="conversations", **_limited(page.entries))
+        end = start.item + count
+        chosen = {"since": self._later(since), "names": name, "tag": tag}
+        # One more than is shown, to know whether others follow.
+        entries, limited = await self._find_entries(end + 1, chosen, self._scope.without(exclude_session))
+        quoted = [_quote_entry(each) for each in entries[:end]]
+        return fit(quoted, start, more=len(entries) > end, name="conversations", **limited)
+
+    async def _find_entries(
+        self, wanted: int, chosen: Mapping[str, Any], without: tuple[str, ...]
+    ) -> tuple[list[Entry], dict[str, int]]:
+        """The newest conversations that the filters and the scope choose, ``wanted`` at most; and a report if only the
+        first ``LISTED_LIMIT`` were looked at. A page of the store may have none of them while others follow."""
+        found: list[Entry] = []
+        after: str | None = None
+        for _ in range(LISTED_LIMIT // LOOKED_AT):
+            page = await self._store.conversations.list(limit=LOOKED_AT, after=after, **chosen)
+            for entry in page.entries:
+                names = (entry.conversation.name,) if entry.conversation.name else ()
+                if await self._scope.takes_names(self._store, names, without):
+                    found.append(entry)
+                if len(found) == wanted:
+                    return found, {}
+            after = page.after
+            if after is None:
+                return found, {}
+        return found, {"looked_at_the_first": LISTED_LIMIT}
 
     async def read_thread(
         self, headish: str, *, around: str | None = None, cursor: str | None = None, with_results: bool = False
@@ -184,6 +193,13 @@ def _quote_hit(hit: Hit) -> dict[str, Any]:
     names = {"names": list(hit.names[:5])} if hit.names else {}
     text = mask(hit.snippet) if hit.field == "text" else "[a call matches: read_turn shows it]"
     return {**about(hit.turn), **names, "role": hit.turn.meta.role, "text": text}
+
+
+def _quote_entry(entry: Entry) -> dict[str, Any]:
+    conversation = entry.conversation
+    facts = {"headish": conversation.name or conversation.turn, "last": entry.time.isoformat(timespec="seconds")}
+    title = {"title": mask(conversation.record.title)} if conversation.record.title else {}
+    return {**facts, **title, "tags": list(conversation.record.tags), "turns": entry.turns, "model": entry.model}
 
 
 def _limited(found: Sequence[object]) -> dict[str, int]:
