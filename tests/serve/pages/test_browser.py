@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from pathlib import Path
 
@@ -52,6 +53,26 @@ def test_an_answer_is_read_while_it_arrives_and_can_be_stopped(looking: Looking)
     looking.driver.execute_script("document.querySelector('.arriving button')?.click()")
     looking.until(lambda: len(looking.store.messages("slow")) == 3)
     looking.until(lambda: not looking.text(".arriving") and "one two" in looking.text("#thread"))
+    assert looking.reports() == []
+
+
+def test_a_double_click_asks_once(looking: Looking) -> None:
+    looking.store.add_turn("Begin.", bookmark="twice")
+    with socket.create_server(("127.0.0.1", 0)) as loading:
+        address = f"http://127.0.0.1:{loading.getsockname()[1]}"
+        looking.store.pointers.set("loading", "openai/m", base_url=address, key_env="PATH")
+        try:
+            looking.open("/c/twice")
+            looking.find("#compose textarea").send_keys("Go on.")
+            looking.find("#compose select [value=loading]").click()
+            clicks = "for (const wait of [0, 80]) setTimeout(() => arguments[0].click(), wait)"
+            looking.driver.execute_script(clicks, looking.find("#compose button.main"))
+            looking.until(lambda: looking.text(".arriving button") == "Stop")
+            assert len(looking.store.messages("twice")) == 2
+            looking.find(".arriving button").click()
+            looking.until(lambda: not looking.text(".arriving"))
+        finally:
+            looking.store.pointers.remove("loading")
     assert looking.reports() == []
 
 

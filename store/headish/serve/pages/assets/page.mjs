@@ -1,4 +1,4 @@
-// Makes the page comfortable: search as you type, keys, copying, live updates. Every link and form works without it.
+// Makes the page comfortable: search as you type, keys, forms sent once, copying, live updates. Every link and form works without it.
 import { listen } from "./live.mjs";
 import { refreshing } from "./refreshing.mjs";
 import { swap } from "./swapping.mjs";
@@ -24,6 +24,14 @@ search?.addEventListener("input", () => {
     if (!found) return refresh();
     say(document.querySelector("#results h1")?.textContent ?? "");
   }, 120);
+});
+
+// A double click sends a form once: each time would store what was said, and ask a model.
+const sent = new WeakMap();
+document.addEventListener("submit", (event) => {
+  if (event.target.method !== "post") return;
+  if (event.timeStamp - sent.get(event.target) < 1000) event.preventDefault();
+  else sent.set(event.target, event.timeStamp);
 });
 
 // Copying.
