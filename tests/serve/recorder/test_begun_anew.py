@@ -3,12 +3,14 @@ question to it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from headish import Store
 from headish.content.forms.layout import is_same
+from headish.serve.recorder.recording import CallRecorder
 from support.passed import (
     CLAUDE_CODE,
     anthropic_answer,
@@ -96,14 +98,18 @@ def test_a_list_of_codex_that_a_compaction_began_anew_stays_in_its_conversation(
     assert store.verify().problems == ()
 
 
-def ask_gemini(store: Store, recorder: Any, folder: str, *said: str) -> str | None:
-    parts = [{"text": f"<session_context>{folder}</session_context>"}, *({"text": each} for each in said)]
-    router = gemini_body([{"role": "user", "parts": parts}], "You are a router.")
-    main = gemini_body([{"role": "user", "parts": parts}], "Be brief.", tools=TOOLS)
+def ask_gemini(
+    store: Store, recorder: CallRecorder, context: str, *said: str, after: Sequence[dict[str, Any]] = ()
+) -> str:
+    """Gemini CLI asks its router and then its model. Returns the name of the conversation."""
+    parts = [{"text": f"<session_context>{context}</session_context>"}, *({"text": each} for each in said)]
+    contents = [{"role": "user", "parts": parts}, *after]
+    router = gemini_body(contents, "You are a router.")
+    main = gemini_body(contents, "Be brief.", tools=TOOLS)
     record(recorder, passed("gemini", router, gemini_answer('{"score": 7}'), headers=GEMINI))
     recorded = record(recorder, passed("gemini", main, gemini_answer(f"On {said[-1]}"), headers=GEMINI))
     assert is_same(store.calls.body(recorded.call.id), main)
-    return recorded.name
+    return str(recorded.name)
 
 
 @pytest.mark.parametrize("restarts", [False, True])
@@ -111,7 +117,6 @@ def test_gemini_cli_interrupted_in_its_first_answer_goes_on_in_one_conversation(
     recorder = recorder_of(store)
     name = ask_gemini(store, recorder, "/home", "Hi")
     recorder = recorder_of(store) if restarts else recorder
-    assert name is not None
     assert ask_gemini(store, recorder, "/home", "Hi", "and") == name
     assert listed(store) == [name, f"{name}/2"]
     assert [len(versions(store, each)) for each in (name, f"{name}/2")] == [2, 2]
@@ -119,11 +124,25 @@ def test_gemini_cli_interrupted_in_its_first_answer_goes_on_in_one_conversation(
     assert store.verify().problems == ()
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_gemini_cli_resumed_on_another_day_goes_on_in_one_conversation(store: Store, restarts: bool) -> None:
+    recorder = recorder_of(store)
+    name = ask_gemini(store, recorder, "Monday", "Hi")
+    recorder = recorder_of(store) if restarts else recorder
+    after = [{"role": "model", "parts": [{"text": "On Hi"}]}, {"role": "user", "parts": [{"text": "and"}]}]
+    assert ask_gemini(store, recorder, "Tuesday", "Hi", after=after) == name
+    assert listed(store) == [name, f"{name}/2"]
+    assert len(versions(store, name)) == 2
+    assert store.verify().problems == ()
+
+
 def test_the_same_first_words_in_another_folder_are_another_conversation_of_gemini_cli(store: Store) -> None:
     recorder = recorder_of(store)
-    for folder in ("/home", "/work"):
-        ask_gemini(store, recorder, folder, "Hi")
-    assert len(listed(store)) == 4
+    name = ask_gemini(store, recorder, "/home", "Hi")
+    after = [{"role": "model", "parts": [{"text": "Hello"}]}, {"role": "user", "parts": [{"text": "and"}]}]
+    assert ask_gemini(store, recorder, "/work", "Hi", after=after) == name
+    assert listed(store) == [name, f"{name}/2", None]
+    assert len(versions(store, name)) == 1
 
 
 def test_the_same_question_of_a_program_with_and_without_a_system_prompt_is_two_conversations(store: Store) -> None:

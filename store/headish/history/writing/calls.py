@@ -147,8 +147,9 @@ def _place(
         placed = place_behind(connection, space, plan.writes, behind, plan.entries, mint)
         return placed, len(behind.turns), None
     lane = None if memory is None else memory.lane
-    in_session = None if plan.lane is None else plan.session is not None
-    placed = place_list(connection, space, plan.writes, lane, plan.entries, plan.lead, mint, in_session=in_session)
+    # Gemini CLI names no session. What lists fold is nobody's conversation, so it need not be told apart.
+    is_sure = None if plan.lane is None else plan.session is not None or plan.lane.beside is not None
+    placed = place_list(connection, space, plan.writes, lane, plan.entries, plan.lead, mint, is_sure=is_sure)
     return placed, 0, note
 
 

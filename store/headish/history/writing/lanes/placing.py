@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from headish.content.drafts import Draft, make_overlay_draft, with_key
 from headish.content.forms.parts import FORM
+from headish.content.resending.answers import essence_of
 from headish.content.resending.entries import SentEntry, said_hash
 from headish.database.query import Connection
 from headish.history.windows.states import REPLACE
@@ -49,14 +50,23 @@ class _Placing(Matching):
         self.added = 0
         self._edited: tuple[int, TurnId] | None = None
 
-    def begin_anew(self, at: int, lane: Lane, *, in_session: bool) -> None:
+    def begin_anew(self, at: int, lane: Lane, *, is_sure: bool) -> None:
         """Say that the message at an index is the changed first message of the conversation that the lane has had so
-        far. Without a session, another conversation may have the same name: this one must at least begin alike."""
-        first = self._stored(lane.turns[lane.lead]) if len(lane.turns) > lane.lead and at < len(self._entries) else None
-        if first is None or first.erased is not None:
+        far. If that is not sure, another conversation may have the same name: this one must begin alike."""
+        first, second = (self._said(lane, lane.lead + offset) for offset in (0, 1))
+        if first is None or at >= len(self._entries):
             return
-        if in_session or self._entries[at].read.blocks[:1] == self._blocks(first)[:1]:
+        if is_sure or self._entries[at].read.blocks[:1] == self._blocks(first)[:1] or self._answers(at + 1, second):
             self._edited = at, first.id
+
+    def _said(self, lane: Lane, at: int) -> StoredTurn | None:
+        stored = self._stored(lane.turns[at]) if at < len(lane.turns) else None
+        return None if stored is None or stored.erased is not None else stored
+
+    def _answers(self, at: int, stored: StoredTurn | None) -> bool:
+        """Whether the message at an index is the answer in a turn."""
+        essence = self._entries[at].essence if at < len(self._entries) else None
+        return stored is not None and essence is not None and essence == essence_of(self._blocks(stored))
 
     def add(self, base: Place | None, at: int) -> list[LaneTurn]:
         """Store the messages from an index on."""
@@ -117,10 +127,10 @@ def place_list(
     lead: int,
     mint: Mint,
     *,
-    in_session: bool | None,
+    is_sure: bool | None,
 ) -> PlacedList:
-    """Store the new messages of a list. Its first ``lead`` messages are instructions. ``in_session``: whether the
-    client names the session of the list; None if nothing tells which conversation it is of.
+    """Store the new messages of a list. Its first ``lead`` messages are instructions. ``is_sure``: whether all that
+    goes to the lane is one conversation; None if nothing tells which conversation the list is of.
 
     Without a ``lane`` the list continues the oldest turns that say the same and set no options (rule R4, only the new
     tail). A changed system prompt is laid over the old one, after the last known message. A message that differs begins
@@ -131,8 +141,8 @@ def place_list(
     """
     placing = _Placing(connection, space, client, entries, mint)
     found, turns, changed = find_lane(placing, lane, lead)
-    if lane is not None and in_session is not None and len(turns) <= lead:
-        placing.begin_anew(lead, lane, in_session=in_session)
+    if lane is not None and is_sure is not None and len(turns) <= lead:
+        placing.begin_anew(lead, lane, is_sure=is_sure)
     return _continue(placing, found, turns, changed)
 
 
