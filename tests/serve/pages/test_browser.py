@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -12,7 +13,7 @@ from headish import Store
 from support.chrome import look, needs_chromedriver, set_script
 from support.looking import WATCH, Looking
 from support.loopback import Loopback, event_stream
-from support.providers.answers import anthropic_text
+from support.providers.answers import anthropic_text, held_back
 from support.serving import serving
 from support.talks import fill_hostile
 
@@ -54,6 +55,23 @@ def test_an_answer_is_read_while_it_arrives_and_can_be_stopped(looking: Looking)
     looking.until(lambda: len(looking.store.messages("slow")) == 3)
     looking.until(lambda: not looking.text(".arriving") and "one two" in looking.text("#thread"))
     assert looking.reports() == []
+
+
+def test_an_answer_that_ends_under_the_focus_is_shown_once_and_has_the_focus(looking: Looking) -> None:
+    ended = Event()
+    looking.model.answer(chunks=held_back(anthropic_text("Half of ", "the answer."), 3, ended))
+    looking.store.add_turn("Begin.", bookmark="focus")
+    looking.open("/c/focus")
+    looking.find("#compose textarea").send_keys("Go on.")
+    looking.find("#compose select [value=milli]").click()
+    looking.find("#compose button.main").click()
+    looking.until(lambda: "Half of" in looking.text(".arriving .parts"))
+    looking.driver.execute_script("document.querySelector('.arriving button').focus()")
+    ended.set()
+    looking.until(lambda: looking.store.text("focus") == "Half of the answer.")
+    looking.until(lambda: not looking.text(".arriving"))
+    looking.until(lambda: looking.text("#thread").count("Half of the answer.") == 1)
+    assert looking.driver.switch_to.active_element == looking.find(f"#t{looking.store.bookmarks['focus']}")
 
 
 def test_a_double_click_asks_once(looking: Looking) -> None:

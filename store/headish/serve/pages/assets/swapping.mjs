@@ -2,6 +2,7 @@
 // focus, typed text and unfolded details stay.
 const policy = globalThis.trustedTypes?.createPolicy("headish", { createHTML: (text) => text });
 
+const FIELDS = "input, textarea, select";
 const PATIENCE = 60000; // How long to wait for a page, in milliseconds.
 
 // Returns false if the page is no longer wanted. Throws an Error with the reason if the page cannot be fetched.
@@ -35,7 +36,7 @@ async function ask(url) {
 export function renew(old, fresh) {
   if (old.isEqualNode(fresh)) return;
   const busy = document.activeElement;
-  if (old === busy && old.matches("input, textarea, select")) return;
+  if (old === busy && old.matches(FIELDS)) return;
   if (old.nodeName !== fresh.nodeName || !old.children.length || !fresh.children.length) {
     if (old.contains(busy) && busy !== old) return;
     old.replaceWith(document.importNode(fresh, true));
@@ -60,6 +61,12 @@ export function renew(old, fresh) {
   while (at) {
     const next = at.nextSibling;
     if (!at.contains(busy)) at.remove();
+    else if (!busy.matches(FIELDS)) {
+      // The stored answer stands before the one that arrived, and takes the focus of its button over.
+      const before = at.previousElementSibling;
+      at.remove();
+      before?.focus({ preventScroll: true });
+    }
     at = next;
   }
 }
