@@ -6,7 +6,7 @@ is decoded, checked and encoded only if that hash is new.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -70,13 +70,22 @@ class SentEntry:
         first = entries[0]
         return cls(first._form, [raw for each in entries for raw in each._raws], options=first._options)
 
-    def parts(self) -> Iterator[tuple[SentEntry, SentEntry]]:
-        """The first items and the others, each as an entry, wherever the entry can be taken apart."""
+    def split(self, raw: bytes | None, bare: bytes | None) -> tuple[SentEntry, SentEntry] | None:
+        """Two entries, if the first items have the ``hash`` ``raw`` or the ``bare_hash`` ``bare``. Cost: one pass."""
+        of_bytes, of_bare = blake3(), blake3(b"[")
         for at in range(1, len(self._raws)):
-            first, rest = (
-                SentEntry(self._form, each, options=self._options) for each in (self._raws[:at], self._raws[at:])
-            )
-            yield first, rest
+            of_bytes.update(self._raws[at - 1])
+            of_bare.update(msgspec.json.encode(self.bare[at - 1], order="deterministic"))
+            whole = of_bare.copy()
+            whole.update(b"]")
+            if of_bytes.digest(length=HASH_BYTES) == raw or whole.digest(length=HASH_BYTES) == bare:
+                first, rest = (
+                    SentEntry(self._form, each, options=self._options) for each in (self._raws[:at], self._raws[at:])
+                )
+                return first, rest
+            of_bytes.update(b"\0")
+            of_bare.update(b",")
+        return None
 
     def holds(self, part: bytes) -> bool:
         """Whether ``part`` occurs in the bytes."""

@@ -45,11 +45,10 @@ class SentList:
         """Make two entries of that of a turn, if its first items have one of these hashes; whether they have. Cost: a
         copy of the list if so."""
         where = self._where(at)
-        for first, rest in self.entries[where].parts():
-            if first.hash == raw or first.bare_hash == bare:
-                self.entries = [*self.entries[:where], first, rest, *self.entries[where + 1 :]]
-                return True
-        return False
+        two = self.entries[where].split(raw, bare)
+        if two is not None:
+            self.entries = [*self.entries[:where], *two, *self.entries[where + 1 :]]
+        return two is not None
 
     def settle(self, at: int, chunks: int) -> None:
         """Say how many chunks a turn is."""
