@@ -4,17 +4,25 @@ clocks that differ."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headish import Store
+from headish.bundles.records import SentRecord
+from headish.history.conversations import changing
+from headish.history.conversations.times import change_timed, encode_timed
+from headish.syncing import meeting
+from headish.syncing.live import answering, moves
 from headish.values.results.conversations import Record
+from support.insides import run_sql
 from support.loops import failing
 from support.machines import CutOff, Machine, cut_off, machines, url_of
 
@@ -121,6 +129,25 @@ class TestOneFieldBesideAnother:
             sync("BABA")
             check_same(both, Record(tags=("a", "b")))
 
+    @pytest.mark.parametrize("last", ["A", "B"])
+    def test_of_two_orders_of_the_same_tags_the_later_one_stays(self, tmp_path: Path, last: str) -> None:
+        with two(tmp_path / "two") as (both, say, sync):
+            say("BA"["AB".index(last)], tags=["a", "b"])
+            expected = say(last, tags=["b", "a"])
+            say("A", pinned=True)
+            sync("ABAB")
+            check_same(both, Record(tags=expected.tags, pinned=True))
+
+    def test_a_title_that_both_gave_is_no_change(self, tmp_path: Path) -> None:
+        with two(tmp_path / "two") as (both, say, sync):
+            for title in ("one", "same"):
+                say("A", title=title)
+            say("B", title="same")
+            sync("ABAB")
+            check_same(both, Record(title="same"))
+            revisions = [each.store.conversations.get("main").revision for each in both.values()]
+            assert revisions == [2, 1]
+
     def test_tags_that_both_added_are_there(self, tmp_path: Path) -> None:
         with two(tmp_path / "two") as (both, say, sync):
             say("A", tags=["a", "b"])
@@ -157,6 +184,138 @@ def test_titles_that_both_gave_are_one_in_the_end_although_clocks_differ(tmp_pat
                 sync(each)
             sync("ABAB")
             check_same(both, saying(both["A"]))
+
+
+def test_no_time_that_arrives_is_the_last_one(tmp_path: Path) -> None:
+    """A clock that is wrong by thousands of years, or somebody who says so, would end all changes."""
+    with two(tmp_path / "two", -8_000 * YEAR) as (both, say, sync):
+        say("B", title="x", tags=["x"])
+        sync("A")
+        both["B"].sync()  # by the clock of A: no head has such a time
+        sync("A")
+        assert saying(both["A"]).title == "x"
+        expected = say("A", title="m", tags=["m"])
+        sync("AA")
+        assert saying(both["A"]) == expected
+        with machines(tmp_path) as make:
+            late = make("late")
+            late.add(url_of(tmp_path / "two" / "box"), plain=True)
+            late.sync()
+            late.store.conversations.set("main", title="a")
+            late.sync()
+            sync("A")
+            late.sync()
+            assert [saying(each).title for each in (both["A"], late)] == ["a", "a"]
+
+
+def test_of_many_removed_tags_the_oldest_are_forgotten(tmp_path: Path) -> None:
+    with two(tmp_path / "two") as (both, say, sync):
+        for number in range(250):
+            say("A", tags=[f"{number}", "stays"])
+        sync("AB")
+        [row] = run_sql(both["B"].store, "SELECT data FROM conversation")
+        times = msgspec.json.decode(row[0])["times"]["tags"]
+        assert len(times) == 2 + 100
+        say("B", tags=[f"{number}" for number in range(100)])
+        sync("BAB")
+        check_same(both, Record(tags=tuple(f"{number}" for number in range(100))))
+
+
+def _without_times(records: Iterable[SentRecord]) -> list[SentRecord]:
+    return [each for each in records if each.subject]
+
+
+@contextmanager
+def earlier_edition() -> Iterator[None]:
+    """What runs here stores no times of fields, and reads and sends none; its changes have the time of the clock."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (changing, meeting):
+            patch.setattr(module, "encode_timed", lambda timed: encode_timed(timed._replace(is_exact=False)))
+        patch.setattr(changing, "change_timed", lambda *given: (change_timed(*given)[0], time.time_ns() // 1_000_000))
+        for module in (meeting, answering):
+            patch.setattr(module, "unpack_times", _without_times)
+        yield
+
+
+class TestAnEarlierEdition:
+    def test_its_changes_are_merged_as_before(self, tmp_path: Path) -> None:
+        with two(tmp_path / "two") as (both, say, sync):
+
+            def earlier(work: Callable[[], object]) -> None:
+                with earlier_edition():
+                    work()
+
+            say("A", title="T", tags=["a", "b"], pinned=True)
+            sync("A")
+            earlier(lambda: sync("B"))
+            sync("A")
+            earlier(lambda: say("B", archived=True))
+            say("A", title="later", tags=["a", "b", "c"])
+            earlier(lambda: say("B", tags=["a"]))
+            for _ in range(2):
+                earlier(lambda: sync("B"))
+                sync("A")
+            check_same(both, Record(title="later", tags=("a", "c"), archived=True, pinned=True))
+            earlier(lambda: say("B", title=None))
+            for _ in range(2):
+                earlier(lambda: sync("B"))
+                sync("A")
+            check_same(both, Record(tags=("a", "c"), archived=True, pinned=True))
+            [row] = run_sql(both["B"].store, "SELECT data FROM conversation")
+            assert b"times" not in row[0]
+
+    def test_a_change_after_what_was_read_counts_although_its_clock_is_behind(self, tmp_path: Path) -> None:
+        with two(tmp_path / "two", HOUR) as (both, say, sync):
+            say("A", title="T", tags=["a", "b"])
+            sync("A")
+            with earlier_edition():
+                sync("B")
+            sync("A")
+            with earlier_edition():
+                say("B", title="U", tags=["a"])
+                sync("B")
+            sync("A")
+            assert saying(both["A"]) == Record(title="U", tags=("a",))
+
+    def test_its_store_is_sent_a_record_once(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with machines(tmp_path) as make:
+            desk = make("desk")
+            desk.add(str(tmp_path / "box.db"))
+            desk.store.add_turn("q", bookmark="main")
+            for title in ("one", "two"):
+                desk.store.conversations.set("main", title=title, tags=[title])
+            monkeypatch.setattr(answering, "unpack_times", _without_times)
+            for _ in range(3):
+                desk.store.add_turn("more", continues="main")
+                desk.sync(create=True)
+            with Store.open(tmp_path / "box.db") as box:
+                found = box.conversations.get("main")
+                [row] = run_sql(box, "SELECT data FROM conversation")
+            assert (found.record, found.revision) == (Record(title="two", tags=("two",)), 2)
+            assert row[0] == b'{"title":"two","tags":["two"]}'
+
+    def test_its_changes_are_taken_by_a_store_that_answers(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with machines(tmp_path) as make:
+            desk, laptop = make("desk"), make("laptop")
+            desk.store.add_turn("q", bookmark="main")
+            for each in (desk, laptop):
+                each.add(str(tmp_path / "box.db"))
+            for title in ("one", "two"):
+                desk.store.conversations.set("main", title=title)
+            desk.sync(create=True)
+            desk.store.conversations.set("main", title="three")
+            with desk as store:
+                store.remotes.push("box")  # what this device has sent need not be read first
+            monkeypatch.setattr(moves, "unpack_times", _without_times)
+            with earlier_edition():
+                laptop.sync()
+                assert saying(laptop).title == "three"
+                laptop.store.conversations.set("main", title="four")
+                laptop.sync()
+            with Store.open(tmp_path / "box.db") as box:
+                assert box.conversations.get("main").record.title == "four"
 
 
 @pytest.mark.slow
