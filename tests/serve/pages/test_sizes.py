@@ -84,6 +84,24 @@ def test_the_error_of_a_call_is_read_to_its_end(phone: Looking) -> None:
     assert phone.driver.execute_script(cut) is False
 
 
+def test_no_button_touches_another_and_a_chosen_turn_keeps_the_colour_of_its_role(phone: Looking) -> None:
+    touching = """
+    for (const each of document.querySelectorAll("details")) each.open = true;
+    const places = [...document.querySelectorAll("main button, main select, main label.check")]
+      .map((each) => [each.textContent, each.getBoundingClientRect()]);
+    const isNear = (one, other) => one.right > other.left && other.right > one.left
+      && one.bottom > other.top - 4 && other.bottom > one.top - 4;
+    return places.flatMap(([name, place], number) =>
+      places.slice(number + 1).filter(([, other]) => isNear(place, other)).map(([other]) => `${name}|${other}`));
+    """
+    phone.open("/c/garden")
+    assert phone.driver.execute_script(touching) == []
+    stripe = f"return getComputedStyle(document.querySelector('#t{phone.talk.first}')).borderInlineStartColor"
+    before = phone.driver.execute_script(stripe)
+    phone.open(f"/c/garden?at={phone.talk.first}#t{phone.talk.first}")
+    assert phone.driver.execute_script(stripe) == before
+
+
 def test_paper_shows_dark_words_and_no_controls_in_any_theme(phone: Looking) -> None:
     words = "return getComputedStyle(document.body).color"
     try:
