@@ -425,6 +425,21 @@ def test_a_document_is_a_download_in_a_sandbox_unless_it_is_a_true_picture(house
     assert house.client.get(f"/raw/{house.talk.question}/0").status_code == 404
 
 
+def test_a_document_whose_bytes_are_elsewhere_is_no_link_and_says_where(house: House) -> None:
+    sources = [
+        {"type": "url", "url": "https://example.org/a.pdf"},
+        {"type": "file", "file_id": "file_1", "provider": "anthropic", "media_type": "image/png"},
+        {"type": "file", "file_id": "file_<2>"},
+    ]
+    blocks = [{"type": "document", "name": f"d{number}", "source": each} for number, each in enumerate(sources)]
+    turn = house.store.add_turn(blocks, bookmark="away").id
+    page = house.get("/c/away")
+    for words in ("at https://example.org/a.pdf", "image/png, kept by anthropic as file_1",
+                  "kept by its provider as file_&lt;2&gt;"):  # fmt: skip
+        assert f'<span class="soft">{words}</span>' in page
+    assert f"/raw/{turn}" not in page
+
+
 def test_what_strangers_said_is_text_in_every_view(house: House) -> None:
     said = texts("http://127.0.0.1:1/canary")
     name = "h<script>'\"&"

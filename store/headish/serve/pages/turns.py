@@ -15,7 +15,7 @@ from headish.renderings.marking import show_unseen
 from headish.renderings.pages import BOUNDARY, PageMessage, Part, read_entries
 from headish.serve.pages.money import say_reply_cost
 from headish.serve.recorder.clients import PREAMBLES
-from headish.values.blocks import Document, Erased
+from headish.values.blocks import Document, Erased, FileSource, MediaSource, UrlSource
 from headish.values.ids import TurnId
 from headish.values.results.threads import Stretch
 from headish.values.turns import PREAMBLE, TreeTurn
@@ -33,14 +33,14 @@ SHOWN_INLINE = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "im
 
 
 class ShownDocument(Struct, frozen=True):
-    """A document of a turn: the number of its block, its name and type, which is empty if it lies at a ``url`` that
-    tells none; ``is_picture`` if the page shows it."""
+    """A document of a turn: the number of its block, its name and type; ``is_picture`` if the page shows it.
+    ``elsewhere`` says where its bytes are if they are not in the database; then the type may be empty."""
 
     number: int
     name: str
     media_type: str
     is_picture: bool
-    url: str | None
+    elsewhere: str
 
 
 class Beginnings(Struct, frozen=True):
@@ -155,11 +155,19 @@ def _limit(part: Part, left: int) -> int:
 def _documents(turn: TreeTurn) -> Iterator[ShownDocument]:
     for number, block in enumerate(turn.content):
         if isinstance(block, Document):
-            source = block.source
-            url = getattr(source, "url", None)
-            media_type = source.media_type or ("application/octet-stream" if url is None else "")
-            is_picture = url is None and media_type in SHOWN_INLINE
-            yield ShownDocument(number, show_unseen(block.name or "document"), show_unseen(media_type), is_picture, url)
+            elsewhere = _say_elsewhere(block.source)
+            media_type = block.source.media_type or ("" if elsewhere else "application/octet-stream")
+            is_picture = not elsewhere and media_type in SHOWN_INLINE
+            name = show_unseen(block.name or "document")
+            yield ShownDocument(number, name, show_unseen(media_type), is_picture, elsewhere)
+
+
+def _say_elsewhere(source: MediaSource) -> str:
+    if isinstance(source, UrlSource):
+        return f"at {source.url}"
+    if isinstance(source, FileSource):
+        return f"kept by {source.provider or 'its provider'} as {source.file_id}"
+    return ""
 
 
 def usage_of(turn: TreeTurn) -> str:
