@@ -285,14 +285,22 @@ class TestAnEarlierEdition:
             for title in ("one", "two"):
                 desk.store.conversations.set("main", title=title, tags=[title])
             monkeypatch.setattr(answering, "unpack_times", _without_times)
+            desk.sync(create=True)
+            for title in ("three", "four", "five"):
+                desk.store.conversations.set("main", title=title)
+                desk.sync()
+                with Store.open(tmp_path / "box.db") as box:
+                    assert box.conversations.get("main").record.title == title
             for _ in range(3):
+                with Store.open(tmp_path / "box.db") as box:
+                    box.add_turn("somebody else's")
                 desk.store.add_turn("more", continues="main")
-                desk.sync(create=True)
+                desk.sync()
             with Store.open(tmp_path / "box.db") as box:
                 found = box.conversations.get("main")
                 [row] = run_sql(box, "SELECT data FROM conversation")
-            assert (found.record, found.revision) == (Record(title="two", tags=("two",)), 2)
-            assert row[0] == b'{"title":"two","tags":["two"]}'
+            assert (found.record, found.revision) == (Record(title="five", tags=("two",)), 5)
+            assert row[0] == b'{"title":"five","tags":["two"]}'
 
     def test_its_changes_are_taken_by_a_store_that_answers(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

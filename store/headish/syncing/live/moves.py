@@ -98,8 +98,11 @@ def _says_as_much(there: SentRecord, here: SentRecord) -> bool:
 
 
 def _is_read(seen: RemoteBookmark | None, there: SentRecord) -> bool:
-    """Whether the record there is the one that this store read or sent last."""
-    return seen is not None and seen.record is not None and seen.record == hashes_of(there.data)
+    """Whether the record there is the one that this store read or sent last, without its times in an earlier
+    edition."""
+    if seen is None or seen.record is None:
+        return False
+    return hashes_of(there.data) in (seen.record, without_times(seen.record))
 
 
 def _choose(
