@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,8 +17,12 @@ import httpx2 as httpx
 import pytest
 
 from headish import Database, Store
+from headish.aio import AsyncStore
+from headish.serve.mcp import lookups
 from headish.serve.mcp.budgets import BUDGET
+from headish.serve.mcp.lookups import Lookups
 from headish.serve.mcp.quoting import NOTE
+from headish.serve.mcp.scope import Scope
 from headish.values.access.tokens import make_token
 from support.serving import Served, serving
 
@@ -366,6 +371,19 @@ async def test_a_conversation_is_found_however_many_others_are_newer(tmp_path: P
             cursor = part.get("cursor")
         assert names[-1] == "work/plan"
         assert sorted(names[:-1]) == sorted(f"tool/{number}" for number in range(450))
+
+
+async def test_a_list_says_how_far_it_looked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookups, "LISTED_LIMIT", 200)
+    with Store.open(tmp_path / "a.db") as store:
+        store.add_turns([{"content": f"call {number}", "bookmark": f"tool/{number}"} for number in range(201)])
+    async with AsyncStore.open(tmp_path / "a.db") as opened:
+        tools = Lookups(opened, Scope(), OrderedDict())
+        found = json.loads(await tools.list_conversations(tag="none"))
+        assert (found["conversations"], found["looked_at_the_first"]) == ([], 200)
+        assert "looked_at_the_first" not in json.loads(await tools.list_conversations(limit=3))
 
 
 async def test_a_scope_is_narrowed_and_never_widened(path: Path) -> None:
