@@ -373,9 +373,7 @@ async def test_a_conversation_is_found_however_many_others_are_newer(tmp_path: P
         assert sorted(names[:-1]) == sorted(f"tool/{number}" for number in range(450))
 
 
-async def test_a_list_says_how_far_it_looked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_list_says_how_far_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookups, "LISTED_LIMIT", 200)
     with Store.open(tmp_path / "a.db") as store:
         store.add_turns([{"content": f"call {number}", "bookmark": f"tool/{number}"} for number in range(201)])

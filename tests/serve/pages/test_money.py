@@ -22,6 +22,7 @@ from headish.serve.pages.money import say_cost, say_reply_cost
 from headish.serve.pages.threads import read_about
 from headish.serve.recorder.recording import CallRecorder
 from headish.store.reading import reports
+from headish_cli.commands.serving import passed as commands
 from support.command import Command, at_terminal
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, passed, user
 from support.serving import serving
@@ -155,6 +156,27 @@ def test_the_list_of_calls_says_which_did_not_come_to_their_end(store: Store, tm
     assert [line.partition("claude-x  ")[2].partition("  ")[0] for line in lines] == [
         "200", "200 unrecorded", "200 client gone", "200 broken",
     ]  # fmt: skip
+
+
+def test_calls_that_broke_off_are_found_however_many_others_are_newer(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "LOOKED_AT", 7)
+    recorder = CallRecorder(lambda _space: store)
+    talk(store)
+    talked = [user("Hi"), assistant("Hello"), user("and")]
+    ids = []
+    for prompt in ("Be kind.", "Be short."):
+        call = passed("anthropic", anthropic_body(talked, system=prompt * 200), b"", headers=CLAUDE_CODE)
+        recorder.record(call)
+        ids.append(call.id)
+    for number in range(40):
+        recorder.record(passed("chat", {"model": "claude-x", "messages": [user(f"{number}")]}, b""))
+    command = Command(str(tmp_path / "money.db"))
+    lines = command("call", "list", "--broke").out.splitlines()
+    assert [line.split()[0] for line in lines] == ids[::-1]
+    assert all("broke at system" in line for line in lines)
+    assert command("call", "list", "--broke", "-n", "1").out.splitlines() == lines[:1]
 
 
 def test_at_a_terminal_the_list_of_calls_has_titles_and_its_numbers_stand_below_them(

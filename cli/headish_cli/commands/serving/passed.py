@@ -18,11 +18,14 @@ from headish_cli.printing.paging import paged
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from headish import Store
     from headish.content.prices import Prices
     from headish.values.results.calls import PassedCall, PrefixBreak
 
 CLIENT_COLUMNS, MODEL_COLUMNS = 14, 24
 ASKED_SECONDS = 2.0
+LOOKED_AT = 500
+"""How many calls are read at once to find some."""
 TITLES = ("call", "time", "client", "model", "status", "input", "output", "", "")
 """The titles of the columns at a terminal; the last two, cost and what broke, need none."""
 NUMBERS = (5, 6, 7)
@@ -55,13 +58,14 @@ def list_command(
     from headish.values.results.calls import fold_refusals
 
     with settings.open() as store:
-        calls = store.calls.list(name, before=before, limit=limit)
+        calls = (
+            _find_broken(store, name, before, limit) if broke else store.calls.list(name, before=before, limit=limit)
+        )
         spooled = store.calls.spooled()
     if spooled:
         say(f"{counted(spooled, 'call')} still in the spool of 'headish serve'.")
     for problem in gateway_problems(settings):
         say(f"headish serve: {one_line(problem, None)}")
-    calls = [each for each in calls if each.facts.broke is not None] if broke else calls
     if as_json:
         print_json_lines(_record(each, prices) for each in calls)
         return
@@ -77,6 +81,15 @@ def list_command(
     with paged(settings):
         for line in in_columns(rows, NUMBERS):
             click.echo(line)
+
+
+def _find_broken(store: Store, name: str | None, before: str | None, limit: int) -> list[PassedCall]:
+    """The newest calls that broke off; most calls do not."""
+    found: list[PassedCall] = []
+    while len(found) < limit and (page := store.calls.list(name, before=before, limit=LOOKED_AT)):
+        found += [each for each in page if each.facts.broke is not None]
+        before = page[-1].id
+    return found[:limit]
 
 
 @call_command.command("show")
