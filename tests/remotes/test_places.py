@@ -92,6 +92,14 @@ def test_what_others_put_in_a_folder_is_no_object_and_hides_none(tmp_path: Path)
     for link, to in (("0", "."), ("a/up", "../.."), ("a/self", "self"), ("a/nowhere", "not there"), ("00", "a")):
         (logs / link).symlink_to(to)
     assert place.list("v1") == wanted
+    disk = tmp_path / "disk"  # a link to all of it would be walked at each sync
+    (disk / "b" / "c" / "d").mkdir(parents=True)
+    (disk / "b" / "c" / "d" / "deep").write_bytes(b"")
+    (logs / "disk").symlink_to(disk)
+    assert place.list("v1") == wanted
+    (disk / "b" / "c" / "object").write_bytes(b"")
+    assert place.list("v1") == sorted([*wanted, "v1/disk/b/c/object"])
+    (logs / "disk").unlink()
     (tmp_path / "v2").symlink_to("v1")
     assert place.list("v2") == [path.replace("v1", "v2") for path in wanted]
     assert (place.list("v3"), place.list("v1/a/head")) == ([], [])

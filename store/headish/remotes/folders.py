@@ -8,14 +8,17 @@ from contextlib import suppress
 
 _STAGED = re.compile(r"#[0-9]+$")
 """How obstore ends the name of a file that it is still writing."""
+_DEEPEST = 4
+"""The most slashes in the path of an object: v1/SPACE/DEVICE/GENERATION/NUMBER.hb."""
 
 
 def list_files(root: str, prefix: str) -> list[str]:
     """The paths of the files below a folder of ``root``, sorted; none if it is not there.
 
     obstore's own list fails as a whole for one name that is not UTF-8 or has a line break, and for links in a circle:
-    then one stray file would stop every sync. Left out here are names that are not printable, which no object has, and
-    links that lead nowhere or to a folder that is listed already. Raises: OSError for a folder that cannot be read.
+    then one stray file would stop every sync. Left out here are names that are not printable, which no object has,
+    links that lead nowhere or to a folder that is listed already, and whatever lies deeper than an object: a link may
+    lead to the whole disk. Raises: OSError for a folder that cannot be read.
     """
     paths, links, listed = list[str](), list[str](), set[tuple[int, int]]()
     folders = [prefix]
@@ -26,7 +29,8 @@ def list_files(root: str, prefix: str) -> list[str]:
             path = f"{folder}/{entry.name}"
             with suppress(OSError):  # a link to itself
                 if entry.is_dir():
-                    (links if entry.is_symlink() else folders).append(path)
+                    if path.count("/") < _DEEPEST:
+                        (links if entry.is_symlink() else folders).append(path)
                 elif entry.is_file():
                     paths.append(path)
     return sorted(paths)
