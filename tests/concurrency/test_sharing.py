@@ -220,6 +220,16 @@ class TestEnding:
         with Store.open(store._backend.target) as again:
             assert said(again) == ["root"]
 
+    def test_who_has_looked_and_gets_the_lock_after_it_was_closed_is_told(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        backend: Any = store._backend
+        monkeypatch.setattr(backend, "_check_identity", Database(store._database).close)  # the last look before BEGIN
+        with pytest.raises(Closed):
+            store.add_turn("late", continues="main")
+        with Store.open(backend.target) as again:
+            assert said(again) == ["root"]
+
     @pytest.mark.slow
     def test_whose_time_is_up_asks_for_the_lock_once(self, store: Store, joined: list[Any]) -> None:
         backend: Any = store._backend

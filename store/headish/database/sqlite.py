@@ -202,7 +202,12 @@ class SQLiteBackend:
     def write_once(self, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
         self._owner.check()  # another thread may have closed it while the caller waited
         self._check_identity()
-        return self._transact("BEGIN IMMEDIATE", run, committed)
+
+        def run_unless_closed(cursor: sqlite3.Cursor) -> T:
+            self._owner.check()  # again: it may have been closed since the look above, before BEGIN got the lock
+            return run(cursor)
+
+        return self._transact("BEGIN IMMEDIATE", run_unless_closed, committed)
 
     def end_writing(self, *, others_wait: bool) -> None:
         if self._log is not None:
