@@ -28,7 +28,7 @@ PREAMBLE = frozenset(("system", "developer"))
 """The roles of turns before the first turn of a conversation (rule R33, conversations)."""
 
 
-class Meta(Struct, frozen=True, omit_defaults=True):
+class Meta(Struct, frozen=True, omit_defaults=True, gc=False):
     """All that a turn says of itself beside its payload.
 
     ``bookmark`` is the name that moved along with the turn when it was stored (rule R2, one name moves; the schema
