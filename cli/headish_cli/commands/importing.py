@@ -76,17 +76,11 @@ def import_command(
     names the rest. A file that is refused is reported and does not stop the rest, and a record that cannot be read
     does not stop its file.
     """
-    from headish.imports.imported import Imported
-    from headish.imports.keeping.storing import Preview
-
     if watch:
         refuse_beside_watch(files, bookmark, dry_run, further["continues"])
         if once and every is not None:
             raise click.UsageError("--every is for a watch that goes on: leave it or --once out")
-        with _reporting(report) as told:
-            unread = None if once else find_unread(files, _listed(files, format), told)
-            with settings.open(create=True) as watching:
-                watch_files(watching, files, format, told, None if once else every or SECONDS, as_json, unread)
+        _watch(settings, files, format, report, None if once else every or SECONDS, as_json)
         return
     if once or every is not None:
         raise click.UsageError(f"{'--once' if once else '--every'} goes with --watch")
@@ -95,41 +89,8 @@ def import_command(
         raise click.UsageError("--bookmark names one thread: give one file")
     if further["continues"] is not None and len(paths) != 1:
         raise click.UsageError("--continues takes one thread: give one file")
-    # One preview for all files: a conversation that two of them hold is counted as new once.
-    counted_only = Preview() if dry_run else False
-    refused = 0
-    with ExitStack() as stack:
-        told = stack.enter_context(_reporting(report))
-        # Before the database is opened: it may be in the folder, and POSIX drops SQLite's locks on it as soon as this
-        # process closes any other descriptor of the file (ADR 0078).
-        imported = Imported(unread=find_unread(files, paths, told))
-        progress = stack.enter_context(_progress(paths))
-        store = _existing(settings, stack)
-        for file in paths:
-            try:
-                if store is None:
-                    _check(file, format, strict=not relaxed, **further)
-                    store = stack.enter_context(_new(settings, dry_run))
-                imported = imported.plus(
-                    store.import_file(
-                        input_path(file),
-                        format,
-                        bookmark=bookmark,
-                        strict=not relaxed,
-                        dry_run=counted_only,
-                        progress=progress,
-                        told=told,
-                        **further,
-                    )
-                )
-            except InputError as error:
-                names_none = isinstance(error, InvalidTranscript | InvalidInterchange)
-                if len(paths) == 1 and names_none and file != "-":
-                    raise refusal(error, settings, about=_shown(file)) from None
-                if len(paths) == 1 or isinstance(error, UnknownFormat):  # a wrong --from fails for every file
-                    raise
-                refused += 1
-                say(f"{one_line(_shown(file), None)}: {refusal(error, settings).message}")
+    options = {"bookmark": bookmark, "strict": not relaxed, **further}
+    imported, refused = _import_each(settings, files, paths, format, report, dry_run, options)
     if as_json:
         print_json(imported)
     else:
@@ -140,6 +101,66 @@ def import_command(
         files_told = f"{counted(refused, 'file')} of {len(paths)}" if refused else ""
         records_told = counted(imported.broken, "record") if imported.broken else ""
         raise Told(f"{' and '.join(filter(None, (files_told, records_told)))} could not be imported")
+
+
+def _watch(
+    settings: GlobalOptions,
+    files: tuple[str, ...],
+    format: str | None,
+    report: str | None,
+    every: float | None,
+    as_json: bool,
+) -> None:
+    """Import what changes. ``every``: the seconds between two looks; None for one look."""
+    with _reporting(report) as told:
+        unread = None if every is None else find_unread(files, _listed(files, format), told)
+        with settings.open(create=True) as watching:
+            watch_files(watching, files, format, told, every, as_json, unread)
+
+
+def _import_each(
+    settings: GlobalOptions,
+    files: tuple[str, ...],
+    paths: list[str],
+    format: str | None,
+    report: str | None,
+    dry_run: bool,
+    options: dict[str, Any],
+) -> tuple[Imported, int]:
+    """Import one file after another. Returns what was imported, and how many files were refused."""
+    from headish.imports.imported import Imported
+    from headish.imports.keeping.storing import Preview
+
+    # One preview for all files: a conversation that two of them hold is counted as new once.
+    counted_only = Preview() if dry_run else False
+    refused = 0
+    with ExitStack() as stack:
+        told = stack.enter_context(_reporting(report))
+        # Before the database is opened: it may be in the folder, and POSIX drops SQLite's locks on it as soon as this
+        # process closes any other descriptor of the file (ADR 0078).
+        imported = Imported(unread=find_unread(files, paths, told))
+        how = {"dry_run": counted_only, "progress": stack.enter_context(_progress(paths)), "told": told, **options}
+        store = _existing(settings, stack)
+        for file in paths:
+            try:
+                if store is None:
+                    _check(file, format, **options)
+                    store = stack.enter_context(_new(settings, dry_run))
+                imported = imported.plus(store.import_file(input_path(file), format, **how))
+            except InputError as error:
+                _refuse(error, settings, file, is_alone=len(paths) == 1)
+                refused += 1
+    return imported, refused
+
+
+def _refuse(error: InputError, settings: GlobalOptions, file: str, *, is_alone: bool) -> None:
+    """Report a file that was refused, so that the others follow. Raises the error if no other would be imported."""
+    names_none = isinstance(error, InvalidTranscript | InvalidInterchange)
+    if is_alone and names_none and file != "-":
+        raise refusal(error, settings, about=_shown(file)) from None
+    if is_alone or isinstance(error, UnknownFormat):  # a wrong --from fails for every file
+        raise error
+    say(f"{one_line(_shown(file), None)}: {refusal(error, settings).message}")
 
 
 def _existing(settings: GlobalOptions, stack: ExitStack) -> Store | None:
