@@ -202,12 +202,7 @@ class SQLiteBackend:
     def write_once(self, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
         self._owner.check()  # another thread may have closed it while the caller waited
         self._check_identity()
-
-        def run_unless_closed(cursor: sqlite3.Cursor) -> T:
-            self._owner.check()  # again: it may have been closed since the look above, before BEGIN got the lock
-            return run(cursor)
-
-        return self._transact("BEGIN IMMEDIATE", run_unless_closed, committed)
+        return self._transact("BEGIN IMMEDIATE", run, committed)
 
     def end_writing(self, *, others_wait: bool) -> None:
         if self._log is not None:
@@ -222,6 +217,8 @@ class SQLiteBackend:
             try:
                 with driver:
                     cursor.execute(begin)
+                    if self._owner.is_closed:  # meanwhile: who waits for the lock may get it after that
+                        self._owner.check()
                     result = run(cursor)
                     # One call in C, so that nothing can raise between the COMMIT and the note that it succeeded.
                     self._wait(lambda: committed.extend(map(cursor.execute, ("COMMIT",))))
