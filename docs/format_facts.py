@@ -26,7 +26,11 @@ FORMATS: dict[str, FormatFacts] = {
         "`~/.claude/projects/PROJECT/SESSION.jsonl`, sub-agents beside it or below `SESSION/subagents/`. A file, a project or the folder.",
         "`claude-code:UUID`",
         (
-            ("snapshots, progress, attachments, modes", "left out, counted: they say nothing in the conversation"),
+            (
+                "snapshots, progress, other attachments, modes",
+                "left out, counted: they say nothing in the conversation",
+            ),
+            ("a queued message that was taken back", "left out, counted: the model never saw it"),
             ("large outputs in `tool-results/`", "not read: the session says what the model saw of them"),
         ),
         "2.0 and 2.1, projects of 2025 and 2026",

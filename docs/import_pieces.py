@@ -228,6 +228,10 @@ PIECES: dict[str, list[Any]] = {
         {"type": "user", "isSidechain": True, "agentId": "a", "message": {"content": "Look"}},
         {"type": "user", "isCompactSummary": True, "message": {"content": "So far: …"}},
         {"type": "user", "isMeta": True, "message": {"content": "a reminder"}},
+        {
+            "type": "attachment",
+            "attachment": {"type": "queued_command", "prompt": "Also Lima", "commandMode": "prompt"},
+        },
         Said(
             "`custom-title`, behind a message",
             [

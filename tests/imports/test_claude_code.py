@@ -45,6 +45,12 @@ def result(uuid: str, parent: str, call_id: str, text: str = "a b") -> dict[str,
     return line("user", uuid, parent, [block], toolUseResult={"stdout": text, "stderr": ""})
 
 
+def queued(uuid: str, parent: str, prompt: Any, **more: Any) -> dict[str, Any]:
+    """A message that was typed while the program worked."""
+    attachment = {"type": "queued_command", "prompt": prompt, **more}
+    return {**line("attachment", uuid, parent), "attachment": attachment}
+
+
 def session(*records: Any, end: bytes = b"") -> io.BytesIO:
     file = io.BytesIO(b"".join(json.dumps(each).encode() + b"\n" for each in records) + end)
     file.name = f"{SESSION}.jsonl"
@@ -127,6 +133,38 @@ class TestSessions:
         done = store.import_file(session(*WORK, hook, line("user", "u2", "p1", "More")))
         assert texts(store, "list-the-files")[-2:] == ["Two files.", "More"]
         assert done.unmapped["record of type progress (left out)"] == 1
+
+    def test_what_was_typed_while_the_program_worked_is_said_by_the_user(self, store: Store) -> None:
+        asked = queued("q1", "r2", "And sort them", commandMode="prompt", origin={"kind": "human"})
+        picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}}
+        shown = queued("q2", "q1", [{"type": "text", "text": "Like this"}, picture], commandMode="prompt")
+        sorted_ = answer("a5", "q2", "msg_2", {"type": "text", "text": "Sorted."})
+        done = store.import_file(session(*WORK[:-1], asked, shown, sorted_))
+        assert said(store, "list-the-files")[-3:] == [
+            ("user", ["text"]), ("user", ["text", "document"]), ("assistant", ["text"]),
+        ]  # fmt: skip
+        assert texts(store, "list-the-files")[-3:-1] == ["And sort them", "Like this"]
+        kept = store.find("claude-code:q1").meta.app["claude-code"]
+        assert kept["attachment"] == {"type": "queued_command", "commandMode": "prompt", "origin": {"kind": "human"}}
+        assert (done.broken, done.added) == (0, 7)
+        assert store.import_file(session(*WORK[:-1], asked, shown, sorted_)).added == 0
+
+    def test_news_of_a_task_that_came_while_the_program_worked_is_hidden_from_people(self, store: Store) -> None:
+        news = queued("q1", "r2", "<task-notification>done</task-notification>", commandMode="task-notification")
+        hint = queued("q2", "q1", "Stay brief.", commandMode="prompt", isMeta=True)
+        store.import_file(session(*WORK[:-1], news, hint))
+        assert store.find("claude-code:q1").text == "<task-notification>done</task-notification>"
+        assert [store.find(f"claude-code:{id}").meta.attributes.hidden for id in ("q1", "q2")] == ["people"] * 2
+
+    @pytest.mark.parametrize("attachment", [
+        {"type": "queued_command"}, {"type": "queued_command", "prompt": ""}, {"type": "queued_command", "prompt": 7},
+        {"type": "edited_text_file", "prompt": "x"}, None, "queued_command",
+    ])  # fmt: skip
+    def test_an_attachment_that_says_nothing_is_walked_through(self, store: Store, attachment: Any) -> None:
+        empty = {**line("attachment", "q1", "a5"), "attachment": attachment}
+        done = store.import_file(session(*WORK, empty, line("user", "u2", "q1", "More")))
+        assert texts(store, "list-the-files")[-2:] == ["Two files.", "More"]
+        assert done.unmapped["record of type attachment (left out)"] == 1
 
     def test_the_summary_of_a_compaction_stands_for_what_it_sums_up(self, store: Store) -> None:
         boundary = line("system", "b1", None, subtype="compact_boundary", logicalParentUuid="a5", content=None)

@@ -15,7 +15,7 @@ from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 from headish.values.results.plain import PlainResult
 
-EDITION = 1
+EDITION = 2
 """The edition of the readers. Raise it when a reader learns to read more: every file is then read again."""
 
 

@@ -2,9 +2,10 @@
 
 An answer has a line for each content block, all with the same ``message.id``: they become one turn, whose usage counts
 once. The results of parallel calls hang on different lines of one answer; here they follow one another. A rewind is a
-fork, and the line that was written last is the tip. Lines that say nothing (progress, attachments, system records) are
-part of the chain of parents and are skipped. A compaction's summary becomes an overlay that covers what it sums up, but
-not the messages that were kept, which the program writes a second time after it.
+fork, and the line that was written last is the tip. A message that was typed while the program worked is an attachment.
+Lines that say nothing (progress, other attachments, system records) are part of the chain of parents and are skipped. A
+compaction's summary becomes an overlay that covers what it sums up, but not the messages that were kept, which the
+program writes a second time after it.
 
 Sessions share lines, and continue lines of other files, so a key is global: ``claude-code:UUID``. The conversation's
 key is ``claude-code:SESSION``. A sub-agent's lines are a conversation of their own.
@@ -24,7 +25,7 @@ from headish.imports.cleaning import NotJson, decode
 from headish.imports.imported import ImportedTree
 from headish.imports.reader import ImportSource
 from headish.imports.readers.coding.claude_thread import FORMAT as FORMAT
-from headish.imports.readers.coding.claude_thread import SPEAKERS, SessionThread, WrittenLate
+from headish.imports.readers.coding.claude_thread import SPEAKERS, SessionThread, WrittenLate, as_said
 from headish.imports.readers.shared.json_records import RecordLine, read_records
 from headish.values.checks.files import open_regular
 
@@ -70,7 +71,7 @@ class _Session:
         """Yield the conversations of the lines from here on. Raises: WrittenLate."""
         waiting = 0
         for line in read_records(given):
-            self._take(line, given)
+            self._take(as_said(line), given)
             waiting += 1
             # A sub-agent in the same file continues lines of the session, which may not be whole yet.
             if waiting >= PORTION_LINES and self._in_portions and len(self._threads) == 1:

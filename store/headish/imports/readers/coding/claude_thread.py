@@ -82,6 +82,26 @@ class _OpenTail:
             self.close()
 
 
+def as_said(line: RecordLine) -> RecordLine:
+    """Return the line of a message that was typed while the program worked as that of a user's message; any other line
+    unchanged.
+
+    The program keeps such a message as an attachment alone. What it writes itself in that place, such as the news of a
+    task in the background, is hidden from people.
+    """
+    attached = line.record.get("attachment")
+    if line.record.get("type") != "attachment" or not isinstance(attached, dict):
+        return line
+    words = attached.get("prompt")
+    if attached.get("type") != "queued_command" or not words or not isinstance(words, str | list):
+        return line
+    rest = {key: value for key, value in attached.items() if key != "prompt"}
+    record = {**line.record, "type": "user", "attachment": rest, "message": {"role": "user", "content": words}}
+    if attached.get("isMeta") is True or attached.get("commandMode") == "task-notification":
+        record["isMeta"] = True
+    return line._replace(record=record)
+
+
 class SessionThread:
     """The lines of a session, or of one of its sub-agents."""
 
