@@ -212,6 +212,14 @@ class TestContent:
              ["text", "text"], True),
             ({"content_type": "system_error", "name": "e", "text": "failed"}, ["text"], False),
             ({"content_type": "from the future", "what": 1}, ["provider"], False),
+            # Known kinds in another shape.
+            ({"content_type": "thoughts", "thoughts": "So"}, ["provider"], False),
+            ({"content_type": "thoughts", "thoughts": ["So"]}, ["provider"], False),
+            ({"content_type": "text", "text": "Hi"}, ["text"], False),
+            ({"content_type": "text", "parts": "Hi"}, ["provider"], False),
+            ({"content_type": "code", "language": "python", "parts": ["1+1"]}, ["text"], False),
+            ({"content_type": "reasoning_recap", "content": {"seconds": 5}}, ["provider"], False),
+            ({"content_type": "multimodal_text", "parts": [{"content_type": "text", "text": "see"}]}, ["text"], True),
             ({"content_type": "multimodal_text", "parts": ["see", {"asset_pointer": "sediment://file_1"}]},
              ["text", "provider"], True),
         ],
@@ -222,6 +230,29 @@ class TestContent:
         assert [block["type"] for block in store.resolve("kinds").messages[0].to_dict()["content"]] == kinds
         assert done.broken == 0
         assert store.get("kinds").meta.app["chatgpt"].get("content") == (None if is_whole else content)
+
+    @pytest.mark.parametrize("content", [
+        text(), text("", ""), {"content_type": "thoughts", "thoughts": [], "source_analysis_msg_id": "m"},
+        {"content_type": "code", "language": "unknown", "response_format_name": None, "text": ""},
+        {"content_type": "user_editable_context", "user_profile": "", "user_instructions": {"about": [""]}},
+    ])  # fmt: skip
+    def test_a_message_without_words_is_left_out(self, store: Store, content: Any) -> None:
+        said = node("q", "e", "user", text("Hi"))
+        done = store.import_file(as_json(conversation("6", "Empty", node("e", None, "assistant", content), said)))
+        assert (texts(store, "empty"), done.unmapped) == (["Hi"], {"empty message (left out)": 1})
+
+    def test_a_content_that_nests_deep_is_kept_or_reported(self, store: Store) -> None:
+        deep: Any = "Hi"
+        for _ in range(900):
+            deep = [deep]
+        said = node("q", "e", "user", text("Hi"))
+        content = {"content_type": "thoughts", "thoughts": deep}
+        done = store.import_file(as_json(conversation("6", "Deep", node("e", None, "assistant", content), said)))
+        assert (texts(store, "deep"), done.broken) == (["Hi"], 1)
+
+    def test_a_developer_speaks_as_one(self, store: Store) -> None:
+        store.import_file(as_json(conversation("6", "Roles", node("d", None, "developer", text("Be brief.")))))
+        assert store.get("roles").meta.role == "developer"
 
     def test_what_the_page_hides_is_noted(self, store: Store) -> None:
         unseen = {"metadata": {"is_visually_hidden_from_conversation": True}}
@@ -247,6 +278,51 @@ class TestArchives:
             ("document", "file-AbC1-photo.png"), ("text", None), ("document", "r.txt"),
         ]  # fmt: skip
         assert blocks[2]["source"] == {"type": "base64", "media_type": "text/plain", "data": "cnll"}
+
+    def test_what_was_said_aloud_comes_with_its_recording(self, store: Store) -> None:
+        heard = {"content_type": "audio_transcription", "text": "Why two tides?", "direction": "in"}
+        recording = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file_ab1", "format": "wav"}
+        frame = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_ab2"}
+        spoken = {"content_type": "real_time_user_audio_video_asset_pointer", "audio_asset_pointer": recording,
+                  "video_container_asset_pointer": None, "frames_asset_pointers": [frame]}  # fmt: skip
+        said = conversation("8", "Voice", node("q", None, "user", {"content_type": "multimodal_text",
+                                                                   "parts": [heard, spoken]}))  # fmt: skip
+        files = {"file_ab1-1.dat": b"RIFF\4\0\0\0WAVE", "file_ab2-1.dat": b"\x89PNG\r\n\x1a\n"}
+        store.import_file(as_zip({"conversations.json": [said], **files}))
+        blocks = store.resolve("voice").messages[0].to_dict()["content"]
+        assert [(each["type"], each.get("asset")) for each in blocks] == [
+            ("text", None), ("document", "file_ab1"), ("document", "file_ab2"),
+        ]  # fmt: skip
+        assert store.get("voice").meta.app["chatgpt"]["content"] == {"parts": [spoken]}
+
+    def test_a_pointer_stays_if_one_of_its_files_is_missing(self, store: Store) -> None:
+        recording, frame = ({"asset_pointer": f"sediment://file_{id}"} for id in ("ab1", "gone"))
+        spoken = {"audio_asset_pointer": recording, "frames_asset_pointers": [frame]}
+        said = node("q", None, "user", {"content_type": "multimodal_text", "parts": ["Hi", spoken]})
+        store.import_file(as_zip({"conversations.json": [conversation("8", "Voice", said)], "file_ab1.dat": b"RIFF"}))
+        blocks = store.resolve("voice").messages[0].to_dict()["content"]
+        assert (blocks[0]["text"], blocks[1]["data"], len(blocks)) == ("Hi", spoken, 2)
+
+    def test_too_many_files_for_one_turn_cost_no_words(self) -> None:
+        ids = ["ab1", "ab2", "ab3"]
+        pictures = [{"asset_pointer": f"sediment://file_{id}"} for id in ids]
+        attached = {"attachments": [{"id": "file_ab4", "name": "r.txt"}]}
+        said = node("q", None, "user", {"content_type": "multimodal_text", "parts": [*pictures, "Hi " * 300]},
+                    metadata=attached)  # fmt: skip
+        files = {f"file_{id}.dat": bytes(1200) for id in (*ids, "ab4")}
+        with Store.open(":memory:", payload_limit_bytes=6000) as store:
+            done = store.import_file(as_zip({"conversations.json": [conversation("8", "Many", said)], **files}))
+            blocks = store.resolve("many").messages[0].to_dict()["content"]
+        assert done.broken == 0
+        assert [block["type"] for block in blocks] == ["document", "document", "provider", "text"]
+        assert blocks[2]["data"] == pictures[2]
+
+    def test_what_a_pointer_says_of_its_picture_is_kept(self, store: Store) -> None:
+        drawn = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_ab1",
+                 "metadata": {"dalle": {"prompt": "A cat in the rain"}}}  # fmt: skip
+        said = node("t", None, "tool", {"content_type": "multimodal_text", "parts": [drawn]})
+        store.import_file(as_zip({"conversations.json": [conversation("8", "Cat", said)], "file_ab1.dat": b"\x89PNG"}))
+        assert store.get("cat").meta.app["chatgpt"]["content"] == {"parts": [drawn]}
 
     def test_a_file_that_many_messages_point_at_is_unpacked_once(
         self, memory: Store, monkeypatch: pytest.MonkeyPatch

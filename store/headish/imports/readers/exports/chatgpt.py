@@ -27,7 +27,7 @@ from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 
 FORMAT = "chatgpt"
-_ROLES = ("system", "user", "assistant", "tool")
+_ROLES = ("system", "developer", "user", "assistant", "tool")
 _OWN = ("id", "content", "create_time")
 _TALK = ("mapping", "title", "current_node", "id", "conversation_id", "create_time", "update_time", "is_archived")
 
@@ -85,7 +85,8 @@ class _ChatGPTConversation:
             return SourceMessage(id=id, parent=parent)
         role, name = _author(message)
         content = message.get("content")
-        blocks, is_mapped = read_content(shapes.record(content), self._assets)
+        self._assets.begin(message)
+        blocks, rest = read_content(shapes.record(content), self._assets)
         if not isinstance(content, dict):
             self._notes.break_off(where, "a message has a `content`")
             return SourceMessage(id=id, parent=parent)
@@ -94,9 +95,8 @@ class _ChatGPTConversation:
             self._notes.leave_out(where, "empty message")
             return SourceMessage(id=id, parent=parent)
         meta = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
-        # The blocks say only a part of it, so the whole is kept beside them.
-        if not is_mapped:
-            meta["content"] = content
+        if rest:
+            meta["content"] = rest
             self._notes.keep(where, f"content of type {content.get('content_type')}")
         recipient = message.get("recipient")
         if role == "tool":
