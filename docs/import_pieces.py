@@ -257,6 +257,18 @@ PIECES: dict[str, list[Any]] = {
         },
         {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "c", "output": "a b"}},
         {"type": "response_item", "payload": {"type": "web_search_call", "id": "w", "status": "completed"}},
+        Said(
+            "`agent_message`, from another agent",
+            {
+                "type": "response_item",
+                "payload": {
+                    "type": "agent_message",
+                    "author": "/root",
+                    "recipient": "/root/a",
+                    "content": [{"type": "input_text", "text": "Look"}],
+                },
+            },
+        ),
         {"type": "compacted", "payload": {"message": "So far: …"}},
         Said(
             "`turn_context`, before an answer",

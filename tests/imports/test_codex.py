@@ -128,6 +128,44 @@ def test_what_was_rolled_back_is_a_branch(store: Store) -> None:
     assert len(store.heads()) == 3
 
 
+def routed(*texts: str, **more: Any) -> dict[str, Any]:
+    content = [{"type": "input_text", "text": each} for each in texts]
+    return item("agent_message", author="/root", recipient="/root/look", content=[*content, *more.pop("parts", ())])
+
+
+def test_a_message_of_another_agent_is_said_to_the_model(store: Store) -> None:
+    sealed = {"type": "encrypted_content", "encrypted_content": "gAAA"}
+    store.import_file(rollout(META, CONTEXT, routed("Look for tides", parts=[sealed]), assistant("Two.")))
+    [name] = store.bookmarks
+    first, last = store.resolve(name).messages
+    assert (first.role, first.text, last.role, last.text) == ("user", "Look for tides", "assistant", "Two.")
+    assert [block["type"] for block in first.to_dict()["content"]] == ["text", "provider"]
+    assert "gAAA" in store.payload(store.find(f"codex:{SESSION}:3").id).decode()
+    kept = store.find(f"codex:{SESSION}:3").meta.app["codex"]["item"]
+    assert kept == {"type": "agent_message", "author": "/root", "recipient": "/root/look"}
+
+
+def test_no_message_of_another_agent_counts_as_what_the_user_said(store: Store) -> None:
+    """It is neither the title, nor what a rollback goes back to, nor what a compaction leaves."""
+    back = event("thread_rolled_back", num_turns=1)
+    store.import_file(rollout(META, routed("A task"), user("Why two?"), routed("A report"), back, assistant("Hm.")))
+    [name] = store.bookmarks
+    assert store.conversations.get(name).record.title == "Why two?"
+    assert [each.text for each in store.resolve(name).messages] == ["A task", "Hm."]
+
+
+def test_a_compaction_sums_up_the_messages_of_other_agents(store: Store) -> None:
+    compacted = line("compacted", {"message": "So far: one report."})
+    store.import_file(rollout(META, user("Why two?"), routed("A report"), compacted))
+    [name] = store.bookmarks
+    assert [each.text for each in store.resolve(name).messages] == ["Why two?", "So far: one report."]
+
+
+def test_a_message_of_another_agent_in_another_shape_is_kept_whole(store: Store) -> None:
+    store.import_file(rollout(META, item("agent_message", author="/root", content="A report"), user("Hi")))
+    assert "A report" in store.payload(store.find(f"codex:{SESSION}:2").id).decode()
+
+
 def test_the_summary_of_a_compaction_continues_what_it_sums_up(store: Store) -> None:
     compacted = line("compacted", {"message": "Files were listed.", "replacement_history": [{"type": "message"}]})
     store.import_file(rollout(*WORK, compacted, user("Go on")))

@@ -3,7 +3,7 @@ the rest of the message is read.
 
 A client gets an error and can mend its message; nobody mends a file. So a part that no reader takes is kept whole for
 its provider. What a form keeps whole because only the API can take it back is opened, so that people can read it:
-reasoning without a signature, and calls and results of custom tools.
+reasoning without a signature, calls and results of custom tools, and messages between agents.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from headish.errors import InvalidContent
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 
 Entry = Mapping[str, Any]
+AGENT_MESSAGE = "agent_message"
 _SAID = frozenset(("role", "content", "parts", "type"))
 
 
@@ -144,6 +145,15 @@ def _open_result(item: Entry) -> ForeignMessage | None:
     return _as(NeutralEntry("tool", (result,)), item, ("type", "call_id", "output"))
 
 
+def _open_routed(item: Entry) -> ForeignMessage | None:
+    """Open a message from another agent: a task, or a report. It is written to the model, not by it."""
+    content = item.get("content")
+    if not isinstance(content, list):
+        return None
+    blocks = _read(FORMS["responses"], {"role": "user", "content": content}).blocks
+    return _as(NeutralEntry("user", blocks), item, ("type", "content"))
+
+
 def _text(text: str) -> dict[str, Any]:
     return {"type": "input_text", "text": text}
 
@@ -165,4 +175,5 @@ _ITEMS: dict[str, Callable[[Entry], ForeignMessage | None]] = {
     "local_shell_call": _open_shell,
     "custom_tool_call_output": _open_result,
     "function_call_output": _open_result,
+    AGENT_MESSAGE: _open_routed,
 }

@@ -18,6 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from headish.content.forms.foreign import AGENT_MESSAGE
 from headish.content.forms.responses import ROLES, kind_of_item
 from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
@@ -88,7 +89,7 @@ class _Rollout:
         if message is None:
             self._notes.leave_out(line.where, f"empty item of type {payload.get('type')}")
             return
-        if message.role == "user" and self._is_said(message.blocks):
+        if payload.get("type") != AGENT_MESSAGE and message.role == "user" and self._is_said(message.blocks):
             self._words = self._words or _text_of(message.blocks)
         self._say(
             line, message.role, message.blocks, {"item": dict(message.rest)} if message.rest else {}, message.form
@@ -150,7 +151,7 @@ class _Rollout:
         for _ in range(turns if type(turns) is int and 0 < turns <= len(self._path) else 1):
             while self._path:
                 node = self.nodes[self._path.pop()]
-                if node.role == "user" and self._is_said(node.content or ()):
+                if node.role == "user" and self._is_said(node.content or ()) and not _is_of_agent(node):
                     break
 
     def _count(self, info: Any) -> None:
@@ -221,10 +222,15 @@ def _item(payload: Mapping[str, Any]) -> dict[str, Any]:
     return {} if kind_of_item(item) == "message" and not item.get("content") else item
 
 
+def _is_of_agent(node: SourceMessage) -> bool:
+    """Whether a message to the model came from another agent, and not from a person."""
+    return shapes.record(node.meta.get("item")).get("type") == AGENT_MESSAGE
+
+
 def _stays(node: SourceMessage, told: Sequence[str] | None) -> bool:
     """Whether a compaction leaves a message in the window: it lists the message or, without a list, keeps what the user
     said."""
-    return node.role == "user" and (told is None or _text_of(node.content or ()) in told)
+    return node.role == "user" and not _is_of_agent(node) and (told is None or _text_of(node.content or ()) in told)
 
 
 def _told(item: Any) -> str:
