@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import make_url
 
 from headish import Store
-from support.secured import Logins, WriterPlace, secured_database
+from support.secured import Logins, WriterPlace, connected, secured_database
 
 
 @pytest.fixture(scope="session")
@@ -19,11 +20,15 @@ def secured(make_postgresql_database: Callable[..., str]) -> Iterator[Logins]:
 
 
 @pytest.fixture(scope="session")
-def copied(make_postgresql_database: Callable[..., str]) -> tuple[str, str]:
+def copied(make_postgresql_database: Callable[..., str], postgresql_server: str) -> tuple[str, str]:
     """What a secured database of a test's own is a copy of, and how the names of its logins end: to secure one and to
     open its spaces takes ten times as long as to copy it."""
     with secured_database(make_postgresql_database()) as made:
-        return made.url, made.suffix
+        name = make_url(made.url).database
+    with connected(postgresql_server) as server:  # which copies no database while somebody is in it
+        server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false'.encode())
+        server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+    return made.url, made.suffix
 
 
 @pytest.fixture
