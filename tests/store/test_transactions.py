@@ -14,9 +14,11 @@ from headish.errors import (
     Closed,
     InvalidArgument,
     InvalidName,
+    KeyTaken,
     RecordChanged,
     TooLarge,
     UnknownBookmark,
+    UnknownConversation,
     UnknownTurn,
 )
 from support.growing import grow
@@ -67,6 +69,43 @@ class TestAWrite:
             return [found and found.data, len(write.thread("main")), write.remove("x/state", "k")]
 
         assert store.write(work) == [b"1", 1, True]
+        assert texts_of(store) == ["a"]
+
+    def test_sees_each_name_that_its_batch_moved(self, store: Store) -> None:
+        [old] = extend(store, "a")
+
+        def work(write: WriteTransaction) -> str | None:
+            write.bookmark("main")
+            write.add_turns([{"content": "b", "continues": "main", "bookmark": "main"}, "beside it"])
+            moved = write.bookmark("main")
+            write.set_bookmark("main", old)
+            return moved
+
+        moved = store.write(work)
+        assert moved is not None
+        assert (store.text(moved), store.bookmarks["main"]) == ("b", old)
+
+    def test_stores_a_key_once(self, store: Store) -> None:
+        known = store.add_turn("a", key="k", bookmark="main")
+        again = {"content": "a", "key": "k"}
+        assert store.write(lambda write: write.add_turns([again])) == [known.id]
+        assert store.write(lambda write: write.extend("main", [again])) == [known.id]
+        assert store.write(lambda write: write.extend("other", [again], key="system:1")) == [known.id]
+        assert store.write(lambda write: write.extend("main", [again, "b"]))[0] == known.id
+        assert (texts_of(store), list(store.bookmarks)) == (["a", "b"], ["main"])
+        with pytest.raises(KeyTaken):
+            store.write(lambda write: write.add_turns(["c", {"content": "another", "key": "k"}]))
+        assert texts_of(store) == ["a", "b"]
+        assert store.conversations.get("main").record.key is None
+        with pytest.raises(UnknownConversation):
+            store.conversations.find("system:1")
+
+    def test_refuses_to_supersede_a_turn_that_is_not_there(self, store: Store) -> None:
+        extend(store, "a")
+        unknown = "0" * 25
+        for item in ({"content": "b", "supersedes": unknown}, {"content": "b", "copy_of": unknown}):
+            with pytest.raises(UnknownTurn, match=unknown):
+                store.write(lambda write, item=item: write.extend("main", [item]))
         assert texts_of(store) == ["a"]
 
     def test_that_caught_the_failure_of_an_append_stores_nothing(self, store: Store) -> None:

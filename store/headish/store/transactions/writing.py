@@ -21,8 +21,9 @@ from headish.history.erasing.erase import erase as erase_turns
 from headish.history.erasing.names import forget_name
 from headish.history.reading.walk import walk_first_parents
 from headish.history.tombstones import ErasureGrounds
-from headish.history.writing.append import Written, append_batch
+from headish.history.writing.append import Appended, Written
 from headish.history.writing.batches import read_item
+from headish.history.writing.keys import write_once
 from headish.history.writing.moves import Moved, is_logged, remove_name, undo_name
 from headish.history.writing.tips import NOTHING, append_all_remembered
 from headish.rows.bookmarks import set_bookmark
@@ -39,7 +40,7 @@ from headish.store.transactions.reading import ReadTransaction, SpokenTurn, step
 from headish.values.grammar import parse_headish
 from headish.values.ids import KeptIds, TurnId
 from headish.values.limits import INLINE_BYTES
-from headish.values.names import ABSENT, Absent, check_name
+from headish.values.names import ABSENT, Absent, check_name, stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.conversations import Record
 from headish.values.results.erasures import Receipt
@@ -84,7 +85,7 @@ class WriteTransaction(ReadTransaction):
         Cost, Raises: as ``Store.add_turns``; after an error nothing of the transaction is stored.
         """
         drafts = self._drafts(turns)
-        return self._added(self._append(drafts)) if drafts else []
+        return self._append(drafts) if drafts else []
 
     @step
     def extend(
@@ -103,12 +104,14 @@ class WriteTransaction(ReadTransaction):
         if not drafts:
             return []
         written = self._extend_remembered(name, drafts)
-        if written is None:
-            bookmark = self.conversation(name, key)
-            written = self._append(_linked(drafts, bookmark, name))
-            if bookmark is None:
-                self._say_first(name, key, app, written.built[-1].turn.id)
-        return self._added(written)
+        if written is not None:
+            return self._added(written)
+        bookmark = self.conversation(name, key)
+        ids = self._append(_linked(drafts, bookmark, name))
+        # There is no such name even now if the key of the last turn was known: no name moves for it.
+        if bookmark is None and self._named(name) is not None:
+            self._say_first(name, key, app, ids[-1])
+        return ids
 
     @step
     def undo(self, name: str, turns: int = 1, *, erase: str | None = None) -> list[SpokenTurn]:
@@ -249,12 +252,15 @@ class WriteTransaction(ReadTransaction):
             each if isinstance(each, Draft) else make_draft(*read_item(each), limit_bytes, author) for each in turns
         ]
 
-    def _append(self, drafts: Sequence[Draft]) -> Written:
+    def _append(self, drafts: Sequence[Draft]) -> list[TurnId]:
         try:
-            return append_batch(self._connection, self._number, drafts, self._mint, carries_names=False)
+            written, turns = write_once(self._connection, self._number, drafts, self._mint, carries_names=False)
         except Exception as error:
             self._failed = error
             raise
+        if written is not None:
+            self._added(written)
+        return [self._seen(each.turn if isinstance(each, Appended) else each) for each in turns]
 
     def _extend_remembered(self, name: str, drafts: Sequence[Draft]) -> Written | None:
         """Append after the turn where this store left the name: the shortest way, which locks the space itself. Returns
@@ -270,8 +276,10 @@ class WriteTransaction(ReadTransaction):
 
     def _added(self, written: Written) -> list[TurnId]:
         self._written.append(written)
-        for name, left in written.moved.items():
-            self._places[name.decode()] = left.place
+        # Not only the name at the last turn: any turn of a batch may have moved one.
+        for turn in (each.turn for each in written.built):
+            if turn.head is not None:
+                self._places[stored_name(turn.head)] = turn.place
         ids = [self._seen(each.turn) for each in written.built]
         first, space = ids[0], self._number
         self._is_stored = lambda connection: turn_by_id(connection, space, first) is not None
