@@ -225,6 +225,22 @@ class TestSaidAgain:
             store.add_turn("again")
         assert store.verify().problems == ()
 
+    def test_what_says_nothing_is_not_barred(self, store: Store) -> None:
+        store.add_turn("question", bookmark="main")
+        store.add_turn("answer", continues="main")
+        hidden = store.hide("main~1", continues="main")
+        store.add_turn("", continues="main")
+        store.add_turn([], continues="main")
+        store.add_document(b"", continues="main")
+        done = store.erase("main", scope="thread", content=True, reason="r")
+        assert done.found.barred == 2
+        store.add_turn("another", bookmark="new")
+        store.add_turn("", continues="new")
+        store.add_turn([], continues="new")
+        store.add_document(b"", continues="new")
+        assert None not in (hidden, store.hide("new~3", continues="new"))
+        assert store.verify().problems == ()
+
     def test_a_definition_of_barred_bytes_is_refused(self, store: Store) -> None:
         document = store.add_document(b'[{"name":"read"}]', name="x.json")
         store.erase(document.id, content=True, reason="r")

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import starmap
 from typing import NamedTuple
 
+from headish.content.encoding import encode_payload
+from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.order import arrange
@@ -17,6 +19,7 @@ from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import Erasable, erasable, links_into, living_among, names_logged, places_saying
 from headish.rows.upkeep.receipts import named_by_erasures, read_receipt
+from headish.values.blocks import Text
 from headish.values.ids import TurnId, time_of
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
@@ -24,6 +27,8 @@ from headish.values.results.erasures import Kept
 from headish.values.times import milliseconds_of
 from headish.values.turns import said_of
 
+WORDLESS = frozenset(map(hash_payload, (b"", encode_payload(()), encode_payload((Text(""),)))))
+"""The addresses of payloads that say nothing. They are never barred: every overlay without words has such a payload."""
 KEPT_SHOWN = 20
 """The most reasons why turns stay that a preview gives."""
 
@@ -93,7 +98,8 @@ def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wi
 
     # A bar is for content, so it counts for turns that were emptied before, too: their hashes are still known.
     going = [each for each in found if not is_done(each.turn)]
-    return Chosen(going, list(found) if wish.content else [], list(found), already=len(found) - len(going))
+    barring = [each for each in found if wish.content and each.turn.hash not in WORDLESS]
+    return Chosen(going, barring, list(found), already=len(found) - len(going))
 
 
 def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
