@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -73,6 +74,18 @@ class TestSteps:
             store.get(f"{grown['c'].id}^3")
         with pytest.raises(UnknownTurn, match="continues 0 turns"):
             store.get(f"{grown['a?'].id}^")
+
+
+class TestRanges:
+    """A verb that takes one turn, or a first and a last one, says so when git's range is typed."""
+
+    @pytest.mark.parametrize("text", ["main~1..main", "main~1...main", "@..main", "main~1..", "a..b", "..main", "main.."])
+    def test_a_range_in_the_place_of_a_turn_is_refused_with_what_is_taken(self, store: Store, text: str) -> None:
+        grow(store, "a? <- b", bookmark="main")
+        said = "only log and diff take a range A..B; verbs over several turns take the first and the last"
+        for verb in (store.get, store.hide, lambda text: store.summarize(text, "main", "short")):
+            with unchanged(store), pytest.raises(InputError, match=re.escape(said)):
+                verb(text)
 
 
 class TestPrefixes:

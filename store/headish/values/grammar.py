@@ -34,6 +34,7 @@ from headish.values.names import refusal
 from headish.values.times import FORMS, parse_time
 
 NEWEST = "@"
+NO_RANGE = "only log and diff take a range A..B; verbs over several turns take the first and the last as two arguments"
 _SPECIAL = frozenset("~^@{}")
 # Compiled at first use: most headishes are bare names.
 _BASE = r"[^~^@{}]+|@(?!\{)"
@@ -119,6 +120,8 @@ def _parse(text: str) -> Headish:
     steps: list[Back | Parent] = []
     while place < len(text):
         suffix = re.compile(_SUFFIX).match(text, place)
+        if suffix is None and text.startswith("..", place):
+            raise InvalidHeadish(text, NO_RANGE)
         if suffix is None:
             raise InvalidHeadish(text, f"{text[place:]!r} is not a suffix: use ~n, ^n, @{{n}} or @{{time}}")
         if suffix["past"] is not None:

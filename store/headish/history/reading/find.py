@@ -9,7 +9,7 @@ from headish.database.query import Connection
 from headish.errors import Ambiguous, CorruptTurn, UnknownBookmark, UnknownTurn, did_you_mean
 from headish.rows.bookmarks import find_bookmark, recent_names
 from headish.rows.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
-from headish.values.grammar import NEWEST, Back, Headish, Parent
+from headish.values.grammar import NEWEST, NO_RANGE, Back, Headish, Parent
 from headish.values.limits import CANDIDATES_SHOWN, NAMES_COMPARED, PREFIX_MINIMUM
 from headish.values.names import stored_name
 from headish.values.places import Place
@@ -127,6 +127,8 @@ def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn
         raise UnknownTurn(headish.text, f"the beginning of an id has at least {PREFIX_MINIMUM} digits")
     if has_log(connection, space, name.encode()):
         raise UnknownTurn(headish.text, f"the bookmark was removed; {name}@{{1}} is where it was")
+    if ".." in name:
+        raise UnknownTurn(headish.text, NO_RANGE)
     raise UnknownTurn(headish.text, did_you_mean(name, recent_names(connection, space, NAMES_COMPARED)))
 
 
