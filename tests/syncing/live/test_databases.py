@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
@@ -410,6 +411,30 @@ class TestWhatIsThere:
         ends.call("exchange")
         with ends.box() as box:
             assert state(box) == state(ends.desk.store)
+
+    @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="lists the open files in /proc")
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_a_process_that_may_open_no_more_files_leaves_none_open(
+        self, ends: Ends, monkeypatch: pytest.MonkeyPatch, number: int
+    ) -> None:
+        ends.desk.store.add_turn("x", bookmark="main")
+        ends.call("push", create=True)
+        make, calls = os.pipe, iter(range(1, 9))
+
+        def pipe() -> tuple[int, int]:
+            if next(calls) == number:
+                raise OSError(errno.EMFILE, "too many open files")
+            return make()
+
+        gc.collect()  # what earlier tests have left open would else be closed meanwhile
+        before = sorted(os.listdir("/proc/self/fd"))
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pipe", pipe)
+            with pytest.raises(OSError, match="too many open files") as failed:
+                ends.call("exchange")
+        assert failed.value.__traceback__ is not None  # it holds what was open, so no collector has closed it
+        assert sorted(os.listdir("/proc/self/fd")) == before
+        ends.call("exchange")
 
     def test_an_interrupt_leaves_both_whole(self, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
         for number in range(40):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from headish.bundles.live import Hello
 from headish.database.backend import Backend
@@ -203,6 +203,14 @@ def _open(url: str, space: str, own: Backend | None, *, writes: bool, create: bo
         raise
 
 
+def _pipe(undone: ExitStack) -> tuple[int, int]:
+    """A pipe that is closed if what follows fails."""
+    ends = os.pipe()
+    for each in ends:
+        undone.callback(os.close, each)
+    return ends
+
+
 class OpenedDatabase:
     """A store of a database that is opened in this process, while it answers. ``Command`` is the same for a store
     elsewhere."""
@@ -210,11 +218,15 @@ class OpenedDatabase:
     def __init__(self, there: Space, trust: bool) -> None:
         self._there = there
         self._error: BaseException | None = None
-        request_pipe, answer_pipe = os.pipe(), os.pipe()
-        self._ends = request_pipe[1], answer_pipe[0]
-        self.pipes = Pipes(there._database.backend.target, answer_pipe[0], request_pipe[1])
-        self._thread = threading.Thread(target=self._answer, args=(request_pipe[0], answer_pipe[1], trust))
-        self._thread.start()
+        with ExitStack() as undone:
+            undone.callback(there._database.close)
+            request_pipe = _pipe(undone)
+            answer_pipe = _pipe(undone)
+            self._ends = request_pipe[1], answer_pipe[0]
+            self.pipes = Pipes(there._database.backend.target, answer_pipe[0], request_pipe[1])
+            self._thread = threading.Thread(target=self._answer, args=(request_pipe[0], answer_pipe[1], trust))
+            self._thread.start()
+            undone.pop_all()
 
     def _answer(self, reads: int, writes: int, trust: bool) -> None:
         space = self._there
