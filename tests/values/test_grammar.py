@@ -79,7 +79,9 @@ class TestSteps:
 class TestRanges:
     """A verb that takes one turn, or a first and a last one, says so when git's range is typed."""
 
-    @pytest.mark.parametrize("text", ["main~1..main", "main~1...main", "@..main", "main~1..", "a..b", "..main", "main.."])
+    @pytest.mark.parametrize(
+        "text", ["main~1..main", "main~1...main", "@..main", "main~1..", "a..b", "..main", "main.."]
+    )
     def test_a_range_in_the_place_of_a_turn_is_refused_with_what_is_taken(self, store: Store, text: str) -> None:
         grow(store, "a? <- b", bookmark="main")
         said = "only log and diff take a range A..B; verbs over several turns take the first and the last"
