@@ -250,6 +250,17 @@ class TestContent:
         done = store.import_file(as_json(conversation("6", "Deep", node("e", None, "assistant", content), said)))
         assert (texts(store, "deep"), done.broken) == (["Hi"], 1)
 
+    def test_words_of_the_analysis_channel_are_reasoning(self, store: Store) -> None:
+        """As in Harmony: the page does not show them. A call in that channel stays a call."""
+        thought = node("t", None, "assistant", text("Two bulges."), channel="analysis")
+        call = node("c", "t", "assistant", text("1+1"), channel="analysis", recipient="python")
+        told = node("a", "c", "assistant", text("Because."), channel="final")
+        asked = node("u", "a", "user", text("Hm"), channel="analysis")
+        store.import_file(as_json(conversation("6", "Channels", thought, call, told, asked)))
+        said = [each.to_dict()["content"][0] for each in store.resolve("channels").messages]
+        assert [block["type"] for block in said] == ["thinking", "tool_use", "text", "text"]
+        assert (said[0]["text"], said[0]["provider"]) == ("Two bulges.", "openai")
+
     def test_a_developer_speaks_as_one(self, store: Store) -> None:
         store.import_file(as_json(conversation("6", "Roles", node("d", None, "developer", text("Be brief.")))))
         assert store.get("roles").meta.role == "developer"

@@ -3,7 +3,7 @@
 A conversation is a ``mapping`` of nodes, each with its parent; edits and regenerated answers are siblings, and
 ``current_node`` is what the page shows. A call has no id: a tool's message answers the call that it continues, and
 takes the id of that message. Files in the ZIP that a message points at become documents; a pointer without its file is
-kept. What the page hides, or what has weight 0, is stored hidden (``attributes.hidden``).
+kept. What a model says in the channel ``analysis`` is reasoning. What the page hides, or what has weight 0, is stored hidden (``attributes.hidden``).
 
 Keys: ``chatgpt:CONVERSATION:MESSAGE``.
 
@@ -20,7 +20,7 @@ from headish.imports.detection import open_exports
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.exports.chatgpt_content import Assets, read_content
+from headish.imports.readers.exports.chatgpt_content import OPENAI, Assets, read_content
 from headish.imports.readers.shared import make
 from headish.imports.readers.shared.json_arrays import read_items
 from headish.imports.readers.shared.make import Block
@@ -103,6 +103,8 @@ class _ChatGPTConversation:
             blocks = [make.result(self._call_of(parent), name or None, blocks)]
         elif role == "assistant" and isinstance(recipient, str) and recipient != "all":
             blocks = _as_call(blocks, recipient, id, content)
+        elif role == "assistant" and message.get("channel") == "analysis":
+            blocks = [make.thinking(each["text"], OPENAI) if each["type"] == "text" else each for each in blocks]
         return SourceMessage(
             id=id, parent=parent, role=role, content=blocks, said_at=_milliseconds(message.get("create_time")),
             key=make_key(FORMAT, self._id, id), meta={"message_id": id, **meta}, hidden=_hidden(message), where=where,
