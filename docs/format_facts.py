@@ -185,7 +185,7 @@ FORMATS: dict[str, FormatFacts] = {
         "*Settings*, *Data controls*, *Export chats*; or the server's `webui.db`.",
         "`open-webui:CHAT:MESSAGE`",
         (("files that are not in the chat", "their names are kept"),),
-        "exports of 0.6 to 0.8",
+        "exports of 0.6 to 0.8, source of 0.12.4",
     ),
     "librechat": FormatFacts(
         "LibreChat",

@@ -198,6 +198,42 @@ class TestOpenWebUI:
         assert memory.get("sums").meta.reply["usage"] == {"input_tokens": 3, "output_tokens": 4}
         assert memory.import_file(as_json([SUMS])).added == 0
 
+    @staticmethod
+    def answered(content: Any, *output: Any) -> io.BytesIO:
+        message = {"id": "a", "parentId": None, "role": "assistant", "content": content, "output": list(output)}
+        return as_json([{"id": "o", "chat": {"history": {"currentId": "a", "messages": {"a": message}}}}])
+
+    @staticmethod
+    def item(text: str) -> dict[str, Any]:
+        return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+
+    RUN = (
+        {"type": "function_call", "call_id": "c", "name": "add", "arguments": '{"a":2}'},
+        {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "5"}]},
+    )
+
+    def test_the_words_of_an_edited_answer_are_those_of_the_page(self, memory: Store) -> None:
+        """The program writes an edit into the content alone; calls, and what was said before, are kept."""
+        output = (self.item("Let me add."), *self.RUN, self.item("Five."))
+        done = memory.import_file(self.answered("Six.\nSurely.", *output))
+        call, result, text = memory.log(memory.find("open-webui:o:a/3").id)[::-1]
+        said = [memory.resolve(each.id).messages[-1] for each in (call, result, text)]
+        assert [each.to_dict()["content"][0]["type"] for each in said] == ["tool_use", "tool_result", "text"]
+        assert said[2].text == "Six.\nSurely."
+        assert memory.find("open-webui:o:a").meta.app["open-webui"]["output"] == list(output)
+        assert done.unmapped == {"output of an answer that was edited (kept in meta)": 1}
+
+    @pytest.mark.parametrize("content", [
+        "", None, "Five.", "Let me add.\n\n Five.", "Let me add.Five.",
+        'Let me add.\n<details type="tool_calls" name="add" id="c">\n</details>\nFive.',
+    ])  # fmt: skip
+    def test_the_words_of_an_answer_that_was_not_edited_are_those_of_its_output(
+        self, memory: Store, content: Any
+    ) -> None:
+        done = memory.import_file(self.answered(content, self.item("Let me add."), *self.RUN, self.item("Five.")))
+        said = [each.text for each in memory.resolve(memory.find("open-webui:o:a/3").id).messages]
+        assert (said[0], said[-1], done.unmapped) == ("Let me add.", "Five.", {})
+
     def test_a_database_says_the_same_as_an_export(self, memory: Store, tmp_path: Path) -> None:
         path = tmp_path / "webui.db"
         with closing(sqlite3.connect(path)) as connection:

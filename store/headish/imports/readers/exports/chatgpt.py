@@ -3,7 +3,8 @@
 A conversation is a ``mapping`` of nodes, each with its parent; edits and regenerated answers are siblings, and
 ``current_node`` is what the page shows. A call has no id: a tool's message answers the call that it continues, and
 takes the id of that message. Files in the ZIP that a message points at become documents; a pointer without its file is
-kept. What a model says in the channel ``analysis`` is reasoning. What the page hides, or what has weight 0, is stored hidden (``attributes.hidden``).
+kept. What a model says in the channel ``analysis`` is reasoning. What the page hides, or what has weight 0, is stored
+hidden (``attributes.hidden``).
 
 Keys: ``chatgpt:CONVERSATION:MESSAGE``.
 

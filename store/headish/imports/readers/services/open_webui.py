@@ -19,7 +19,7 @@ from headish.errors import InvalidImport
 from headish.imports.cleaning import NotJson, decode
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.services.open_webui_content import read_blocks
+from headish.imports.readers.services.open_webui_content import EDITED, read_blocks
 from headish.imports.readers.shared import make
 from headish.imports.readers.shared.branching import cut
 from headish.imports.readers.shared.databases import SQLITE, ForeignFile, TooLargeValue, opened
@@ -132,11 +132,12 @@ class _Chat:
         blocks, unread = read_blocks(message)
         for what in unread:
             self._given.notes.keep(where, what)
+        rest = {"output": message["output"]} if EDITED in unread else {}
         if not blocks:
             self._given.notes.leave_out(where, "empty message")
         node = SourceMessage(
             id=id, parent=parent, role=message["role"], said_at=milliseconds(message.get("timestamp")), where=where,
-            key=self._key(id), meta=_meta(message),
+            key=self._key(id), meta={**_meta(message), **rest},
             reply=_reply(message) if message["role"] == "assistant" else None,
         )  # fmt: skip
         return cut(node, blocks, self._key)

@@ -1,8 +1,8 @@
 """Read a message of Open WebUI: a text with reasoning and tool runs as HTML, or, in newer versions, a list of items.
 
-``output`` holds items of the Responses API, and comes first. Otherwise ``<details type="reasoning">`` is reasoning and
-``<details type="tool_calls">`` a call with its result; only the program writes them into an answer. Any other HTML is
-text.
+``output`` holds items of the Responses API, and comes first; only the words of an answer that was edited are in
+``content``. Without it, ``<details type="reasoning">`` is reasoning and ``<details type="tool_calls">`` a call with its
+result; only the program writes them into an answer. Any other HTML is text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from headish.content.forms.foreign import read_kept
@@ -23,6 +23,7 @@ from headish.values import shapes
 from headish.values.blocks import to_mapping
 
 PROVIDER = "open-webui"
+EDITED = "output of an answer that was edited"
 # Bounded: of many tags without an end, each would be searched to the end of the text.
 _DETAILS = re.compile(r'<details type="(reasoning|tool_calls|code_interpreter)"([^>]{0,1000000})>')
 _END = "</details>"
@@ -47,7 +48,10 @@ def _read(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
     output = message.get("output")
     if message["role"] == "assistant" and isinstance(output, list) and output:
         try:
-            return [*(each for item in output for each in _item(item)), *files], unread
+            blocks = [each for item in output for each in _item(item)]
+            edited = _edited(blocks, message.get("content"))
+            unread += [EDITED] if edited is not None else []
+            return [*(blocks if edited is None else edited), *files], unread
         except HeadishError:
             unread.append("output that is not an item of the Responses API")
     content = message.get("content")
@@ -58,6 +62,20 @@ def _read(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
     # A user may write the same HTML, for instance in a question about it.
     blocks = list(_told(content)) if message["role"] == "assistant" else [make.text(content)]
     return [*files, *(block for block in blocks if block.get("text") != "")], unread
+
+
+def _edited(blocks: Sequence[Block], content: Any) -> list[Block] | None:
+    """Return the blocks of an answer that a person edited, None for any other: the program changes only the content,
+    which is what the page shows. The calls and the reasoning stay as they are."""
+    told = [block for block in _told(content) if block["type"] == "text"] if isinstance(content, str) else []
+    if _letters(told) in _letters(blocks):  # the content may be only the last of the texts
+        return None
+    return [*(block for block in blocks if block["type"] != "text"), *(block for block in told if block["text"])]
+
+
+def _letters(blocks: Iterable[Block]) -> str:
+    """The texts without blanks: the program joins the same texts in several ways."""
+    return "".join("".join(block["text"].split()) for block in blocks if block["type"] == "text")
 
 
 def _item(item: Any) -> list[Block]:
