@@ -195,7 +195,7 @@ FORMATS: dict[str, FormatFacts] = {
             ("which branch the page shows", "not in the export: the newest message has the bookmark"),
             ("bytes of files", "not in the export: their names are kept"),
         ),
-        "exports of 2024 to 2026",
+        "exports of 2024 to 2026, types of librechat-data-provider 0.8.524",
     ),
     "inspect": FormatFacts(
         "Inspect AI",

@@ -545,6 +545,7 @@ PIECES: dict[str, list[Any]] = {
         {"type": "text", "text": "Yo"},
         {"type": "think", "think": "hm"},
         {"type": "tool_call", "tool_call": {"id": "c", "name": "add", "args": "{}", "output": "1"}},
+        {"type": "steer", "steer": "Also Lima", "steerId": "s"},
         {"type": "image_file", "image_file": {"file_id": "f"}},
         {"messageId": "m", "isCreatedByUser": True, "text": "Hi", "files": [{"file_id": "f", "filename": "a.pdf"}]},
         {"messageId": "m", "text": "Yo", "model": "m", "tokenCount": 3, "error": False},

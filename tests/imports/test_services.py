@@ -321,6 +321,32 @@ class TestLibreChat:
         assert len(memory.heads()) == 3
         assert memory.import_file(as_json(TIDES)).added == 0
 
+    def test_what_was_typed_while_an_answer_was_written_is_said_by_the_user(self, memory: Store) -> None:
+        call = {"type": "tool_call", "tool_call": {"id": "t", "name": "look", "args": "{}", "output": "moon"}}
+        steer = {"type": "steer", "steer": "In Lima, please", "steerId": "s", "quotes": ["tide"]}
+        content = [{"type": "think", "think": {"value": "hm"}}, call, steer, {"type": "text", "text": "The moon."}]
+        asked = {"messageId": "1", "isCreatedByUser": True, "text": "Why?"}
+        answer = {"messageId": "2", "parentMessageId": "1", "model": "m", "content": content, "finish_reason": "stop"}
+        after = {"messageId": "3", "parentMessageId": "2", "isCreatedByUser": True, "text": "Thanks"}
+        talk = {"conversationId": "c", "title": "Tides", "messages": [asked, answer, after]}
+        memory.import_file(as_json(talk), "librechat")
+        assert told(memory, "tides") == [
+            ("user", ["text"]), ("assistant", ["thinking", "tool_use"]), ("tool", ["tool_result"]),
+            ("user", ["text"]), ("assistant", ["text"]), ("user", ["text"]),
+        ]  # fmt: skip
+        typed, last = memory.find("librechat:c:2/3"), memory.find("librechat:c:2/4")
+        assert (typed.text, typed.meta.reply, last.meta.reply["stop"]) == ("In Lima, please", {}, "stop")
+        kept = memory.resolve("tides").messages[3].to_dict()["content"][0]["opaque"]["librechat"]
+        assert kept == {"steerId": "s", "quotes": ["tide"]}
+        assert memory.import_file(as_json(talk), "librechat").added == 0
+
+    @pytest.mark.parametrize("steer", [7, None, {"value": "x"}])
+    def test_a_steer_of_another_shape_is_kept_whole(self, memory: Store, steer: Any) -> None:
+        content = [{"type": "text", "text": "The moon."}, {"type": "steer", "steer": steer}]
+        memory.import_file(as_json({"conversationId": "c", "messages": [{"messageId": "2", "content": content}]}),
+                           "librechat")  # fmt: skip
+        assert told(memory, memory.find("librechat:c:2").id) == [("assistant", ["text", "provider"])]
+
     def test_the_name_is_on_a_leaf_where_only_the_first_message_has_a_time(self, memory: Store) -> None:
         answer = {"messageId": "2", "text": "Gravity.", "isCreatedByUser": False, "children": []}
         first = {"messageId": "1", "text": "Why?", "isCreatedByUser": True, "children": [answer]}

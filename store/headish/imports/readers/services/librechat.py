@@ -2,16 +2,18 @@
 
 ``messages`` is a flat list; a ``recursive`` export nests messages by ``children``, under ``messages`` or
 ``messagesTree``. ``promptPrefix`` holds the instructions of all branches: a system turn before them. The export does
-not say which branch the page shows: the newest message has the bookmark. Files come without their bytes.
+not say which branch the page shows: the newest message has the bookmark. What a user typed while an answer was written
+is a part of that answer. Files come without their bytes.
 
 Keys: ``librechat:CONVERSATION:MESSAGE``; for an answer that used tools, ``…/2`` and on.
 
-Source: danny-avila/LibreChat, test data of its importers, and exports of 2024, read 2026-11-22.
+Source: danny-avila/LibreChat, test data of its importers, and exports of 2024, read 2026-11-22;
+librechat-data-provider 0.8.524, read 2026-11-28.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial as bind
 from typing import Any
 
@@ -20,7 +22,7 @@ from msgspec.structs import replace
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared import make
-from headish.imports.readers.shared.branching import cut
+from headish.imports.readers.shared.branching import Aside, cut
 from headish.imports.readers.shared.json_records import milliseconds, read_values
 from headish.imports.readers.shared.make import Block
 from headish.values import shapes
@@ -107,7 +109,7 @@ class _LibreChatConversation:
         )  # fmt: skip
         return cut(node, blocks, self._key)
 
-    def _blocks(self, message: Mapping[str, Any], where: str) -> list[Block]:
+    def _blocks(self, message: Mapping[str, Any], where: str) -> Sequence[Block | Aside]:
         content, text = message.get("content"), message.get("text")
         files = [*shapes.listed(message.get("files")), *shapes.listed(message.get("attachments"))]
         held = (each if isinstance(each, Mapping) else {"value": each} for each in files)
@@ -117,18 +119,23 @@ class _LibreChatConversation:
         blocks = [block for part in shapes.listed(content) for block in self._part(part, where)]
         # Older messages have only a text.
         if not blocks and text:
-            blocks = self._part({"type": "text", "text": text}, where)
+            blocks = [*self._part({"type": "text", "text": text}, where)]
         return [*kept, *blocks]
 
-    def _part(self, part: Any, where: str) -> list[Block]:
+    def _part(self, part: Any, where: str) -> Sequence[Block | Aside]:
         kind = shapes.record(part).get("type")
         held = part.get(kind) if isinstance(kind, str) else None
         if kind == "text":
             value = held.get("value") if isinstance(held, Mapping) else held
             if isinstance(value, str | None):
                 return make.texts(value)
-        if kind == "think" and isinstance(held, str):
-            return [make.thinking(held, FORMAT)] if held else []
+        if kind == "think":
+            value = held.get("value") if isinstance(held, Mapping) else held
+            if isinstance(value, str):
+                return [make.thinking(value, FORMAT)] if value else []
+        if kind == "steer" and isinstance(held, str):
+            rest = {key: value for key, value in part.items() if key not in ("type", "steer") and value}
+            return [Aside([{**make.text(held), **({"opaque": {FORMAT: rest}} if rest else {})}])]
         if kind == "tool_call" and isinstance(held, Mapping):
             return _call(held)
         url = held.get("url") if isinstance(held, Mapping) else held

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from blake3 import blake3
@@ -64,21 +64,29 @@ class MessagePaths:
         return id
 
 
+class Aside(NamedTuple):
+    """What a person said while an answer was written, among the blocks of the answer."""
+
+    blocks: Sequence[Any]
+
+
 def cut(
     node: SourceMessage, blocks: Sequence[Any], key_of: Callable[[str], str | None], named: Mapping[str, Any] = {}
 ) -> list[SourceMessage]:
-    """Split a message into turns, each continuing the one before: one for each run of results, or of anything else.
+    """Split a message into turns, each continuing the one before: one for each run of results, of what a person said,
+    or of anything else.
 
     The last turn has the message's id, so that what continues the message continues it; the first has its key, the
     others ``ID/2`` and on. ``named`` is how the meta of those names the message.
     """
-    runs = [list(run) for _, run in groupby(blocks, _is_result)]
+    runs = [(role, _flat(run)) for role, run in groupby(blocks, _role_of)]
     if len(runs) < 2:
-        return [_as_tool(replace(node, content=list(blocks) or None), runs)]
+        role, run = runs[0] if runs else (None, None)
+        return [_as(role, replace(node, content=run))]
     pieces: list[SourceMessage] = []
-    # An answer may end with results, which have no reply: the counts belong to the turn before them.
-    counted = len(runs) - _is_result(runs[-1][-1])
-    for number, run in enumerate(runs, 1):
+    # Results and asides have no reply: the counts belong to the last turn that has one.
+    counted = max((number for number, (role, _) in enumerate(runs, 1) if role is None), default=0)
+    for number, (role, run) in enumerate(runs, 1):
         piece = replace(
             node, id=node.id if number == len(runs) else f"{node.id}/{number}", content=run,
             parent=node.parent if number == 1 else f"{node.id}/{number - 1}",
@@ -86,16 +94,23 @@ def cut(
             meta=node.meta if number == 1 else {**(named or {"id": node.id}), "piece": number},
             reply=node.reply if number == counted else _uncounted(node.reply),
         )  # fmt: skip
-        pieces.append(_as_tool(piece, [run]))
+        pieces.append(_as(role, piece))
     return pieces
 
 
-def _as_tool(node: SourceMessage, runs: Sequence[Sequence[Any]]) -> SourceMessage:
-    return replace(node, role="tool", reply=None) if runs and _is_result(runs[0][-1]) else node
+def _flat(run: Iterable[Any]) -> list[Any]:
+    return [each for block in run for each in (block.blocks if isinstance(block, Aside) else (block,))]
 
 
-def _is_result(block: Any) -> bool:
-    return isinstance(block, Mapping) and block.get("type") == "tool_result"
+def _as(role: str | None, piece: SourceMessage) -> SourceMessage:
+    return piece if role is None else replace(piece, role=role, reply=None)
+
+
+def _role_of(block: Any) -> str | None:
+    """The role of a block that is not of the message's own role."""
+    if isinstance(block, Aside):
+        return "user"
+    return "tool" if isinstance(block, Mapping) and block.get("type") == "tool_result" else None
 
 
 def _uncounted(reply: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
