@@ -549,6 +549,7 @@ PIECES: dict[str, list[Any]] = {
         {"type": "image_file", "image_file": {"file_id": "f"}},
         {"messageId": "m", "isCreatedByUser": True, "text": "Hi", "files": [{"file_id": "f", "filename": "a.pdf"}]},
         {"messageId": "m", "text": "Yo", "model": "m", "tokenCount": 3, "error": False},
+        {"messageId": "m", "text": ":::thinking\nhm\n:::\nYo"},
     ],
     "inspect": [
         {"role": "user", "content": "Hi", "source": "input"},

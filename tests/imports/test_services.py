@@ -340,6 +340,27 @@ class TestLibreChat:
         assert kept == {"steerId": "s", "quotes": ["tide"]}
         assert memory.import_file(as_json(talk), "librechat").added == 0
 
+    def test_the_reasoning_in_an_older_text_is_reasoning(self, memory: Store) -> None:
+        asked = {"messageId": "1", "isCreatedByUser": True, "text": ":::thinking\nWhy?\n:::\nWhy so?"}
+        answer = {
+            "messageId": "2",
+            "parentMessageId": "1",
+            "text": ":::thinking\nTwo\nbulges.\n:::\n\nGravity. ::: So.",
+        }
+        memory.import_file(as_json({"conversationId": "c", "title": "Tides", "messages": [asked, answer]}), "librechat")
+        question, said = memory.resolve("tides").messages
+        assert question.text == asked["text"]
+        assert [block.get("text") for block in said.to_dict()["content"]] == ["Two\nbulges.", "Gravity. ::: So."]
+        assert said.to_dict()["content"][0]["type"] == "thinking"
+
+    @pytest.mark.parametrize(
+        "text", [":::thinking", "See :::thinking\nx\n:::", ":::thinkings x:::", ":::thinking\nx\n::"]
+    )
+    def test_a_text_that_only_looks_like_reasoning_stays(self, memory: Store, text: str) -> None:
+        answer = {"messageId": "2", "text": text, "isCreatedByUser": False}
+        memory.import_file(as_json({"conversationId": "c", "messages": [answer]}), "librechat")
+        assert memory.resolve(memory.find("librechat:c:2").id).messages[0].text == text
+
     @pytest.mark.parametrize("steer", [7, None, {"value": "x"}])
     def test_a_steer_of_another_shape_is_kept_whole(self, memory: Store, steer: Any) -> None:
         content = [{"type": "text", "text": "The moon."}, {"type": "steer", "steer": steer}]

@@ -13,6 +13,7 @@ librechat-data-provider 0.8.524, read 2026-11-28.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial as bind
 from typing import Any
@@ -28,6 +29,8 @@ from headish.imports.readers.shared.make import Block
 from headish.values import shapes
 
 FORMAT = "librechat"
+_THOUGHT = re.compile(r"\s*:::thinking\b(.*?):::", re.S)
+"""How an answer that is only a text begins with reasoning."""
 # The parent that LibreChat gives to first messages.
 _ROOT = "00000000-0000-0000-0000-000000000000"
 _SYSTEM = "system"
@@ -118,7 +121,11 @@ class _LibreChatConversation:
             self._notes.keep(where, "file without its bytes")
         blocks = [block for part in shapes.listed(content) for block in self._part(part, where)]
         # Older messages have only a text.
-        if not blocks and text:
+        thought = _THOUGHT.match(text) if isinstance(text, str) and message.get("isCreatedByUser") is not True else None
+        if not blocks and thought is not None:
+            said = message["text"][thought.end() :].strip()
+            blocks = [make.thinking(thought[1].strip(), FORMAT), *make.texts(said)]
+        elif not blocks and text:
             blocks = [*self._part({"type": "text", "text": text}, where)]
         return [*kept, *blocks]
 
