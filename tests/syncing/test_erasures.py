@@ -9,6 +9,7 @@ import pytest
 
 from headish import Store
 from headish.database.sqlite import SQLiteBackend
+from headish.history.erasing import choosing
 from headish.rows.elsewhere.notices import all_notices
 from headish.store.keeping.sharing.live import target_of
 from headish.syncing import erasures
@@ -163,6 +164,40 @@ class TestThreeMachines:
                 each.store.add_turn(SECRET)
             assert each.store.get("other").erased is not None
             assert each.store.verify().problems == ()
+
+    @pytest.mark.parametrize("times", [1, 200], ids=["in the row of the turn", "in a row of its own"])
+    def test_what_bars_words_erases_the_turns_here_that_say_them(
+        self, machine: Any, tmp_path: Path, times: int
+    ) -> None:
+        desk, laptop, _ = three(machine, tmp_path)
+        desk.store.add_turn(SECRET * times, bookmark="main")
+        desk.store.erase("main", reason="r", content=True)  # before any other machine knew that turn
+        laptop.store.add_turn(SECRET * times, bookmark="other", meta={"mine": "stays"})
+        desk.sync()
+        synced = laptop.sync()
+        assert synced.pulled.erased == 1
+        assert laptop.store.verify().problems == ()
+        assert laptop.store.get("other").erased is not None
+        assert laptop.store.get("other").meta.app == {"mine": "stays"}
+        desk.sync()
+        assert desk.store.get("other").erased is not None
+        assert desk.store.verify().problems == ()
+
+    def test_a_bar_on_what_says_nothing_is_not_taken_over(
+        self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An earlier edition barred it; every overlay without words would be refused."""
+        desk, laptop, _ = three(machine, tmp_path)
+        desk.store.add_turn([], bookmark="main")
+        with monkeypatch.context() as patch:
+            patch.setattr(choosing, "WORDLESS", frozenset())
+            desk.store.erase("main", reason="r", content=True)
+        kept = laptop.store.add_turn([], bookmark="other")
+        desk.sync()
+        laptop.sync()
+        assert laptop.store.get("other").erased is None
+        laptop.store.hide(kept.id, continues="other")
+        assert laptop.store.verify().problems == ()
 
     def test_nothing_of_a_secret_is_left_in_any_object_or_file(self, machine: Any, tmp_path: Path) -> None:
         desk, laptop = machine("desk"), machine("laptop")

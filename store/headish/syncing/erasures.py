@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from headish.content.receipts import decode_receipt, encode_receipt
 from headish.database.query import Connection
 from headish.errors import InvalidBundle, UnknownErasure
-from headish.history.erasing.choosing import Wish, names_without_turns
+from headish.history.erasing.choosing import WORDLESS, Wish, names_without_turns
 from headish.history.erasing.erase import erase
 from headish.history.erasing.names import forget_name
 from headish.history.tombstones import ErasureGrounds, begin_receipt
@@ -31,7 +31,7 @@ from headish.rows.elsewhere.notices import (
 )
 from headish.rows.keys import turns_by_ids
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep.erasures import bar, barred, count_gone
+from headish.rows.upkeep.erasures import bar, barred, count_gone, places_saying
 from headish.rows.upkeep.receipts import add_receipt, all_receipts
 from headish.syncing.bundling.arriving import SyncTarget, write_locked
 from headish.values.ids import KeptIds, Mint, TurnId
@@ -159,29 +159,36 @@ class ErasuresThere:
 def apply_receipt(
     connection: Connection, space: int, receipt: Receipt, not_reached: tuple[str, ...], mint: Mint
 ) -> int:
-    """Erase the turns that a receipt lists if they are here with the same seals, then the names of which nothing is
-    left; bar the hashes that it bars. Returns how many turns were erased.
+    """Erase the turns that a receipt lists if they are here with the same seals, and those that say what it bars; then
+    the names of which nothing is left. Bar the hashes that it bars. Returns how many turns were erased.
 
-    Requires the lock of the space. Cost: one statement, and that of an erasure.
+    Requires the lock of the space. Cost: one statement, and that of an erasure; where the receipt bars what is not
+    barred here, it reads the space once more.
     """
     here = _listed_here(connection, space, receipt)
     grounds = ErasureGrounds(receipt.reason, receipt.by, not_reached)
+    bars = _new_bars(connection, space, receipt)
     # A turn whose words are gone may still have its meta, and this receipt may take that, too.
-    ends = [each.place for each in here if each.erased is None or receipt.meta]
+    ends = {each.place for each in here if each.erased is None or receipt.meta}
+    ends.update(place for place, _ in places_saying(connection, space, bars))
     erased = 0
     if ends:
-        effect, _ = erase(connection, space, ends, Wish(meta=receipt.meta, content=receipt.content), grounds, mint)
+        wish = Wish(meta=receipt.meta, content=receipt.content or bool(bars))
+        effect, _ = erase(connection, space, sorted(ends), wish, grounds, mint)
         erased = len(effect.turns)
     if receipt.scope in (THREAD, BRANCH):
         for name in names_without_turns(connection, space, [each.place for each in here]):
             forget_name(connection, space, name, grounds, mint)
-    already_barred = barred(connection, space)  # read now: the erasure above has barred some
-    bars = {
-        bytes.fromhex(each.hash): each.size for each in receipt.barred if bytes.fromhex(each.hash) not in already_barred
-    }
-    if bars:
-        _bar(connection, space, grounds, bars, mint)
+    if more := _new_bars(connection, space, receipt):  # read again: the erasure above has barred some
+        _bar(connection, space, grounds, more, mint)
     return erased
+
+
+def _new_bars(connection: Connection, space: int, receipt: Receipt) -> dict[bytes, int]:
+    """The hashes that a receipt bars and that are not barred here, each with the size of its payload."""
+    bars = {bytes.fromhex(each.hash): each.size for each in receipt.barred}
+    already = barred(connection, space) if bars else {}
+    return {hash: size for hash, size in bars.items() if hash not in already and hash not in WORDLESS}
 
 
 def _listed_here(connection: Connection, space: int, receipt: Receipt) -> list[StoredTurn]:
