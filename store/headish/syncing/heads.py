@@ -48,6 +48,8 @@ class LogReading:
         self.went_back: dict[str, str] = {}
         self.unreadable: dict[str, NotADevice] = {}
         self.waiting: dict[str, str] = {}
+        self.behind: dict[str, tuple[int, bytes]] = {}
+        """By device, the number and the bytes of the next bundle if that waits for turns that are not here."""
         self.refused: dict[str, HeadishError] = {}
         self.heads: dict[str, LogHead] = {}
         self.revoked = set(given.remote.state.revoked)

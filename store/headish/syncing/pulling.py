@@ -9,6 +9,7 @@ from itertools import count
 from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
+from headish.bundles.streams import BundleReader
 from headish.database.query import Connection
 from headish.errors import (
     ForeignConflict,
@@ -22,17 +23,20 @@ from headish.errors import (
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.syncing.bundling.applying import apply_bundle
 from headish.syncing.bundling.arriving import tell_diverged, write_locked
+from headish.syncing.bundling.entangled import WaitingBundle, store_entangled
 from headish.syncing.erasures import made_here
 from headish.syncing.heads import LogReading, Pull, find_listed, note_signer, read_heads
 from headish.syncing.logs import hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records, name_of_device
 from headish.syncing.remotes import OpenRemote, read_remote
 from headish.syncing.signers import find_signer
-from headish.values.results.sharing import Applied, ArrivedName, Pulled
+from headish.values.results.sharing import ArrivedName, Pulled
 
 NO_ROOM = (QuotaExceeded, TooLarge)
 NOT_STORED = (*NO_ROOM, ForeignConflict)
 """The errors that keep a sound page from being stored here. Other logs are read all the same, and a push still runs."""
+UNTIED_BYTES = 256 * 1024 * 1024
+"""Bundles that wait for each other are read together up to this size: memory holds them."""
 
 
 def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
@@ -46,7 +50,7 @@ def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
     reading = LogReading(given)
     read_heads(reading)
     broken = _read_on(reading)
-    while sum(_advance(reading, device) for device in sorted(reading.heads)):
+    while sum(_advance(reading, device) for device in sorted(reading.heads)) or _untie(reading):
         pass  # a bundle of one device may have waited for turns of another one
     reading.waiting |= broken
     for device, head in sorted(reading.heads.items()):
@@ -88,19 +92,17 @@ def _find_failure(reading: LogReading) -> HeadishError | None:
 
 def _advance(reading: LogReading, device: str) -> bool:
     """Store the new bundles of a log, as far as they have arrived. Returns whether there were any."""
-    moved = False
+    moved, given = False, reading.given
     if device not in reading.heads or reading.seen[device].generation != reading.heads[device].generation:
         return False
     for number, data in _new_bundles(reading, device):
         seen = reading.seen[device]
         try:
-            applied = _apply(reading, device, number, data)
-        except (MissingParents, InvalidBundle) as error:
-            reading.waiting[device] = f"{seen.label}: {error}"
-            return moved
-        except NOT_STORED as error:
-            reading.waiting[device] = f"{seen.label}: {error}"
-            reading.refused[device] = _told_of(seen.label, error)
+            applied = apply_bundle(given.target, *_opened(reading, device, number, data), erasures=reading.erasures)
+        except (MissingParents, InvalidBundle, *NOT_STORED) as error:
+            _wait(reading, device, error)
+            if isinstance(error, MissingParents):
+                reading.behind[device] = number, data
             return moved
         sums = reading.pulled
         reading.pulled = replace(sums, stored=sums.stored + applied.stored, known=sums.known + applied.known)
@@ -112,8 +114,8 @@ def _advance(reading: LogReading, device: str) -> bool:
     return moved
 
 
-def _apply(reading: LogReading, device: str, number: int, data: bytes) -> Applied:
-    """Store a bundle of a log, once its signature is judged."""
+def _opened(reading: LogReading, device: str, number: int, data: bytes) -> tuple[BundleReader, ArrivalOrigin]:
+    """Open a bundle of a log once its signature is judged; with the origin of what it brings."""
     seen, given = reading.seen[device], reading.given
     read = partial(given.logs.read, device, seen.generation, number, data, bytes.fromhex(seen.hash))
     bundle = read()
@@ -124,7 +126,37 @@ def _apply(reading: LogReading, device: str, number: int, data: bytes) -> Applie
     kind = PLAIN if given.logs.key is None else OWN
     origin = ArrivalOrigin(kind, given.remote.name, device, seen.label.encode())
     reading.erasures.come_from(origin)
-    return apply_bundle(given.target, bundle, origin, erasures=reading.erasures)
+    return bundle, origin
+
+
+def _untie(reading: LogReading) -> bool:
+    """Store turns of bundles that wait for each other: a log that was written anew has few bundles, and two devices may
+    have continued one conversation in turns. Returns whether any was new (ADR 0124)."""
+    target, waiting, size = reading.given.target, dict[str, WaitingBundle](), 0
+    behind = sorted(reading.behind.keys() & reading.heads.keys())
+    for device in behind if len(behind) > 1 else ():
+        number, data = reading.behind[device]
+        size += len(data)
+        if size > UNTIED_BYTES:
+            break
+        try:
+            waiting[device] = WaitingBundle(target, *_opened(reading, device, number, data), reading.erasures)
+        except InvalidBundle as error:
+            _wait(reading, device, error)
+    stored = store_entangled(target, [*waiting.values()])
+    for device, bundle in waiting.items():
+        if bundle.error is not None:
+            _wait(reading, device, bundle.error)
+    reading.pulled = replace(reading.pulled, stored=reading.pulled.stored + stored)
+    return stored > 0
+
+
+def _wait(reading: LogReading, device: str, error: HeadishError) -> None:
+    """Note why a log is not read on."""
+    label = reading.seen[device].label
+    reading.waiting[device] = f"{label}: {error}"
+    if isinstance(error, NOT_STORED):
+        reading.refused[device] = _told_of(label, error)
 
 
 def _told_of(label: str, error: HeadishError) -> HeadishError:
@@ -138,6 +170,7 @@ def _new_bundles(reading: LogReading, device: str) -> Iterator[tuple[int, bytes]
     head, seen = reading.heads[device], reading.seen[device]
     reading.waiting.pop(device, None)
     reading.refused.pop(device, None)
+    reading.behind.pop(device, None)
     for number in range(seen.number + 1, head.number + 1):
         data = reading.given.logs.bundle(device, head.generation, number)
         if data is None:

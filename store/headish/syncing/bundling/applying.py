@@ -89,7 +89,7 @@ def apply_bundle(
     """
     check_required(target, reader)
     policy = erasures or _ErasuresHere(target)
-    pages = _Pages(target, Sender(reader.name, origin, policy.find, policy.erased), progress)
+    pages = BundlePages(target, Sender(reader.name, origin, policy.find, policy.erased), progress)
     parts = _Parts(target, reader, origin, policy, pages)
     try:
         parts.take_all()
@@ -105,7 +105,7 @@ class _Parts:
     are what it brought beside turns."""
 
     def __init__(
-        self, target: SyncTarget, reader: BundleReader, origin: ArrivalOrigin, policy: ErasurePolicy, pages: _Pages
+        self, target: SyncTarget, reader: BundleReader, origin: ArrivalOrigin, policy: ErasurePolicy, pages: BundlePages
     ) -> None:
         self._target, self._reader, self._origin, self._policy, self._pages = target, reader, origin, policy, pages
         self._receipts: list[Receipt] = []
@@ -144,7 +144,7 @@ class _Parts:
             self.records = write_locked(target, partial(settle_records, space=target.space, records=value))
 
 
-class _Pages:
+class BundlePages:
     """Stores the pages of a bundle, small ones together: a commit writes each page of the database that it changed, and
     the index of digests changes all over. Other writers wait for one.
 
