@@ -126,6 +126,18 @@ class TestWriting:
         assert "failed" not in page
         assert "data-answer" not in page
 
+    def test_a_page_reloads_only_when_somebody_asks_for_it(self, house: House) -> None:
+        """A page that reloads itself where no script runs empties the box in which somebody types meanwhile."""
+        ended = Event()
+        house.model.answer(chunks=held_back(anthropic_text("Half of ", "the answer."), 3, ended))
+        house.done("say", new="typed", content="Which one?", ask="1", ptr="milli")
+        page = wait_until(lambda: found(house, "/c/typed", "Half of "))
+        assert "http-equiv" not in page
+        assert '<noscript><p class="soft">Reload the page to see more of this answer.</p></noscript>' in page
+        ended.set()
+        wait_until(lambda: "answering" not in house.get("/c/typed"))
+        assert "Reload the page" not in house.get("/c/typed")
+
     def test_what_arrived_of_an_answer_that_failed_is_shown_once(self, house: House) -> None:
         house.model.answer(chunks=event_stream(anthropic_text("Half of ", "the answer."))[:3], cut=True)
         house.done("say", new="broken", content="Which one?", ask="1", ptr="milli")

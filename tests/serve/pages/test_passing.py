@@ -214,6 +214,8 @@ def test_one_that_begins_a_conversation_has_a_page_until_its_turn_has_one(server
     page = mine.get(f"{web_of(server)}/arriving/{told['answer']}")
     assert "A lichen is a fungus" in page.text
     assert "Lichens &amp; &lt;script&gt;‹U+202E›" in page.text
+    assert "Reload the page to see more of this answer." in page.text
+    assert "http-equiv" not in page.text, "what is typed into the search without script would be lost"
     for shown in (listed, page.text):
         assert '<span class="name"><bdi>claude-code/097ac8</bdi></span>' in shown
     named = mine.get(f"{web_of(server)}/c/claude-code/097ac8")
