@@ -156,6 +156,12 @@ class TestSessions:
         assert store.find("claude-code:q1").text == "<task-notification>done</task-notification>"
         assert [store.find(f"claude-code:{id}").meta.attributes.hidden for id in ("q1", "q2")] == ["people"] * 2
 
+    def test_a_message_without_an_id_is_counted_as_the_attachment_it_is(self, store: Store) -> None:
+        nameless = queued("q1", "a5", "Hm")
+        del nameless["uuid"]
+        done = store.import_file(session(*WORK, nameless))
+        assert (done.added, done.unmapped["record of type attachment (left out)"]) == (5, 1)
+
     @pytest.mark.parametrize("attachment", [
         {"type": "queued_command"}, {"type": "queued_command", "prompt": ""}, {"type": "queued_command", "prompt": 7},
         {"type": "edited_text_file", "prompt": "x"}, None, "queued_command",

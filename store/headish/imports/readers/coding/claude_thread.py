@@ -92,6 +92,8 @@ def as_said(line: RecordLine) -> RecordLine:
     attached = line.record.get("attachment")
     if line.record.get("type") != "attachment" or not isinstance(attached, dict):
         return line
+    if not isinstance(line.record.get("uuid"), str):
+        return line  # nothing continues it, and nothing would recognise it: it is counted as what it is
     words = attached.get("prompt")
     if attached.get("type") != "queued_command" or not words or not isinstance(words, str | list):
         return line
