@@ -247,11 +247,13 @@ class TestSaidAgain:
         with pytest.raises(BarredContent):
             store.tools.set("files", [{"name": "read"}])
 
-    def test_bytes_that_a_definition_has_stay(self, store: Store) -> None:
+    @pytest.mark.parametrize("content", [False, True])
+    def test_bytes_that_a_definition_has_stay(self, store: Store, content: bool) -> None:
         tools = [{"name": LARGE}]
         store.tools.set("files", tools)
         document = store.add_document(store._read(lambda c: _tools_bytes(c, store)), name="x.json")
-        assert store.erase(document.id, reason="r").found.definitions == 1
+        found = store.erase(document.id, content=content, reason="r").found
+        assert (found.definitions, found.barred) == (1, 0)
         assert store.tools["files"] == tools
         assert store.verify().problems == ()
 

@@ -13,7 +13,7 @@ from headish.history.erasing import choosing
 from headish.rows.elsewhere.notices import all_notices
 from headish.store.keeping.sharing.live import target_of
 from headish.syncing import erasures
-from support.insides import counted_statements
+from support.insides import counted_statements, run_sql
 from support.machines import Machine, invite, objects, url_of
 
 SECRET = "a rare ornithological word"
@@ -197,6 +197,17 @@ class TestThreeMachines:
         laptop.sync()
         assert laptop.store.get("other").erased is None
         laptop.store.hide(kept.id, continues="other")
+        assert laptop.store.verify().problems == ()
+
+    def test_a_bar_takes_no_value_from_a_definition_here(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop, _ = three(machine, tmp_path)
+        tools = [{"name": SECRET * 200}]
+        laptop.store.tools.set("files", tools)
+        [(same,)] = run_sql(laptop.store, "SELECT data FROM payload")
+        desk.store.erase(desk.store.add_document(same, name="files.json").id, reason="r", content=True)
+        desk.sync()
+        laptop.sync()
+        assert laptop.store.tools["files"] == tools
         assert laptop.store.verify().problems == ()
 
     def test_nothing_of_a_secret_is_left_in_any_object_or_file(self, machine: Any, tmp_path: Path) -> None:

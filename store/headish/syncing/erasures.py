@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from headish.content.receipts import decode_receipt, encode_receipt
 from headish.database.query import Connection
 from headish.errors import InvalidBundle, UnknownErasure
-from headish.history.erasing.choosing import WORDLESS, Wish, names_without_turns
+from headish.history.erasing.choosing import Wish, barrable, names_without_turns
 from headish.history.erasing.erase import erase
 from headish.history.erasing.names import forget_name
 from headish.history.tombstones import ErasureGrounds, begin_receipt
@@ -188,7 +188,7 @@ def _new_bars(connection: Connection, space: int, receipt: Receipt) -> dict[byte
     """The hashes that a receipt bars and that are not barred here, each with the size of its payload."""
     bars = {bytes.fromhex(each.hash): each.size for each in receipt.barred}
     already = barred(connection, space) if bars else {}
-    return {hash: size for hash, size in bars.items() if hash not in already and hash not in WORDLESS}
+    return barrable(connection, space, {hash: size for hash, size in bars.items() if hash not in already})
 
 
 def _listed_here(connection: Connection, space: int, receipt: Receipt) -> list[StoredTurn]:

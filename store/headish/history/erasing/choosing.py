@@ -17,10 +17,19 @@ from headish.rows.threads.places import last_of_chains
 from headish.rows.threads.ranges import ids_of_ranges
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep.erasures import Erasable, erasable, links_into, living_among, names_logged, places_saying
+from headish.rows.upkeep.erasures import (
+    Erasable,
+    count_defined,
+    erasable,
+    links_into,
+    living_among,
+    names_logged,
+    places_saying,
+)
 from headish.rows.upkeep.receipts import named_by_erasures, read_receipt
 from headish.values.blocks import Text
 from headish.values.ids import TurnId, time_of
+from headish.values.limits import INLINE_BYTES
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.erasures import Kept
@@ -114,6 +123,13 @@ def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
     more = [Segment(place.chain, place.pos, place.pos) for place, _ in equal if place not in chosen_places]
     sized = erasable(connection, space, more)
     return chosen._replace(turns=[*chosen.turns, *sized], barring=[*chosen.barring, *sized])
+
+
+def barrable(connection: Connection, space: int, bars: Mapping[bytes, int]) -> dict[bytes, int]:
+    """Of hashes to bar, with the sizes of their payloads, those that may be: not what says nothing, and not the large
+    payload of a definition, which would lose its value. Cost: one statement for each 64 large payloads."""
+    defined = count_defined(connection, space, [hash for hash, size in bars.items() if size > INLINE_BYTES])
+    return {hash: size for hash, size in bars.items() if hash not in defined and hash not in WORDLESS}
 
 
 def names_gone(

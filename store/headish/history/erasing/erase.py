@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from headish.content.hashes import hash_key
 from headish.database.query import Connection
-from headish.history.erasing.choosing import Chosen, Wish, choose, names_gone, sift, with_equals
+from headish.history.erasing.choosing import Chosen, Wish, barrable, choose, names_gone, sift, with_equals
 from headish.history.erasing.places import forget_turns
 from headish.history.erasing.repeating import TITLE, repeats_of, take_records, take_titles, turns_of_repeats
 from headish.history.reading.decode import read_mapping
@@ -164,7 +164,8 @@ def _new_bars(connection: Connection, space: int, chosen: Chosen) -> dict[bytes,
         return {}
     # A bar keeps the number of the erasure that set it; a second one must not take it over.
     already = barred(connection, space)
-    return {each.turn.hash: each.size for each in chosen.barring if each.turn.hash not in already}
+    new = {each.turn.hash: each.size for each in chosen.barring if each.turn.hash not in already}
+    return barrable(connection, space, new)
 
 
 def _elsewhere(connection: Connection, space: int, ids: Collection[TurnId]) -> dict[str, int]:
