@@ -75,6 +75,14 @@ class TestTheTombstone:
             again = store.erase(talk[1], reason="r")
         assert (again.receipt, again.found.already) == (None, 1)
 
+    def test_a_reason_may_be_of_a_class_of_texts(self, store: Store, talk: list[str]) -> None:
+        class Words(str):
+            __slots__ = ()
+
+        store.erase(talk[1], reason=Words("asked for"), by=Words("ana"), scrub=False)
+        [receipt] = store.erasures.list()
+        assert (receipt.reason, receipt.by) == ("asked for", "ana")
+
     def test_a_dry_run_changes_nothing(self, store: Store, talk: list[str]) -> None:
         with unchanged(store):
             found = store.erase(talk[1], reason="r", content=True, meta=True, dry_run=True).found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,6 +13,7 @@ from headish.adapters.messages import make_draft, place
 from headish.errors import (
     BarredContent,
     Closed,
+    InputError,
     InvalidArgument,
     InvalidName,
     KeyTaken,
@@ -21,8 +23,9 @@ from headish.errors import (
     UnknownConversation,
     UnknownTurn,
 )
+from headish.values.limits import REASON_LIMIT_BYTES
 from support.growing import grow
-from support.insides import counted_statements
+from support.insides import counted_statements, unchanged
 from support.places import Place
 
 
@@ -159,6 +162,53 @@ class TestAWrite:
             with pytest.raises(error):
                 store.write(work)
         assert list(store.turns()) == []
+
+    def test_refuses_arguments_of_the_wrong_kind_by_name(self, store: Store) -> None:
+        [turn] = extend(store, "a")
+        refused: list[tuple[Any, str]] = [
+            (lambda read: read.thread("main", -1), "limit is a number"),
+            (lambda read: read.thread(5), "end is text"),
+            (lambda read: read.thread_unless_known("main", "ids"), "known is a collection"),
+            (lambda read: read.last("main", -1), "turns is a number"),
+            (lambda read: read.first("main", "2"), "turns is a number"),
+            (lambda read: read.names_at(turn, -1), "limit is a number"),
+            (lambda read: read.names_at(5), "turn is text"),
+            (lambda read: read.turn_of_key("\ud800"), "key is text"),
+            (lambda read: read.bookmark(None), "name is text"),
+            (lambda read: read.conversation("main", removed=1), "removed is True or False"),
+        ]
+        for work, words in refused:
+            with pytest.raises(InvalidArgument, match=words):
+                store.read(work)
+        written: list[tuple[Any, str]] = [
+            (lambda write: write.extend("main", "abc"), "turns is a list"),
+            (lambda write: write.undo("main", "1"), "turns is a number"),
+            (lambda write: write.erase_unshared("main", "asked"), "ends is a list"),
+            (lambda write: write.erase_unshared([None], "asked"), "an end is text"),
+        ]
+        for work, words in written:
+            with unchanged(store), pytest.raises(InvalidArgument, match=words):
+                store.write(work)
+
+    def test_takes_a_huge_number_for_all(self, store: Store) -> None:
+        [turn] = extend(store, "a")
+        store.objects.put("x/y", "k", b"1")
+
+        def work(read: ReadTransaction) -> list[int]:
+            found: list[list[Any]] = [
+                read.names_at(turn, 10**30), read.names_through(turn, 10**30), read.objects("x/y", limit=10**30),
+                read.objects("x/y", backwards=True, limit=10**30), read.thread("main", 10**30),
+            ]  # fmt: skip
+            return [*map(len, found)]
+
+        assert store.read(work) == [1] * 5
+
+    def test_looks_up_what_can_be_no_name(self, store: Store) -> None:
+        extend(store, "a")
+        for name in ("\ud800", "a b", ""):
+            found = store.read(lambda read, name=name: (read.bookmark(name), read.thread(name), read.key_of(name)))
+            assert found == (None, [], None)
+            assert store.read(lambda read, name=name: read.conversation(name, removed=True)) is None
 
     def test_of_many_writers_loses_nothing(self, store: Store) -> None:
         def add(at: int) -> None:
@@ -299,6 +349,20 @@ class TestErasing:
         store.bookmarks.set("other", ids[1])
         assert store.write(lambda write: write.erase_unshared([ids[2]], "asked", name="main")) == 1
         assert [each.erased is not None for each in store.turns()] == [False, False, True]
+
+    @pytest.mark.parametrize("reason", ["", " ", "\ud800", 5, ["asked"], "x" * (REASON_LIMIT_BYTES + 1)], ids=repr)
+    def test_without_a_reason_that_a_receipt_can_hold_is_refused(self, store: Store, reason: Any) -> None:
+        ids = extend(store, *"abc")
+        erasures: list[Callable[[WriteTransaction], Any]] = [
+            lambda write: write.undo("main", erase=reason),
+            lambda write: write.erase_unshared([ids[-1]], reason, name="main"),
+            lambda write: write.erase_conversation("main", reason),
+            lambda write: write.erase_bookmark("main", reason),
+        ]
+        for erase in erasures:
+            with unchanged(store), pytest.raises(InputError):
+                store.write(erase)
+        assert store.verify().problems == ()
 
     def test_undoes_and_erases(self, store: Store) -> None:
         extend(store, *"abc")

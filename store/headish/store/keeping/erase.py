@@ -82,7 +82,7 @@ def erase(
     """
     wish = _read_wish(scope, said_before, meta=meta, content=content, repeats=repeats, names=not keep_name)
     spooled = count_spooled(space._database, space.space)
-    grounds = _not_reaching(_read_said(reason, by, space._open_backend()), spooled)
+    grounds = _not_reaching(read_grounds(reason, by, space._open_backend()), spooled)
     parsed = parse_headishes(headish)
     if not parsed:
         raise InvalidArgument("an erasure needs a headish")
@@ -149,7 +149,7 @@ def erase_whole(
     """Erase a space: delete its rows, but keep its entry in the list of spaces, for its receipts."""
     find = partial(number_of, name=check_name(space, "space"), target=connections.backend.target)
     spooled = count_spooled(connections, space)
-    grounds = _not_reaching(_read_said(reason, by, connections.backend), spooled)
+    grounds = _not_reaching(read_grounds(reason, by, connections.backend), spooled)
     if dry_run:
         found = connections.backend.read(lambda connection: find_in_space(connection, find(connection)))
         return Erasure(replace(found, spooled=spooled))
@@ -175,7 +175,7 @@ def erase_bookmark(
 ) -> Erasure:
     """Erase the name of a bookmark: give it another name, and keep its moves."""
     number = space._number
-    grounds = _read_said(reason, by, space._open_backend())
+    grounds = read_grounds(reason, by, space._open_backend())
     copies = tuple(space._backend.copies())
     if dry_run:
         found = space._read(lambda connection: find_name(connection, number, name))
@@ -303,11 +303,15 @@ def _read_wish(scope: object, said_before: object, *, meta: bool, content: bool,
     return Wish(scope, before, meta, content, repeats, names and scope != "turn")
 
 
-def _read_said(reason: object, by: str | None, backend: Backend) -> ErasureGrounds:
+def read_grounds(reason: object, by: str | None, backend: Backend) -> ErasureGrounds:
+    """Read why and by whom something is erased. Raises: InvalidArgument, InvalidContent."""
     # Checked before it is encoded: it may be huge, or have half of a character.
     if not isinstance(reason, str) or not reason.strip() or len(reason) > REASON_LIMIT_BYTES:
         raise InvalidArgument(f"reason is text of 1 to {REASON_LIMIT_BYTES} bytes, not {shown(reason)}")
     check_text(reason, "reason")
     if len(reason.encode()) > REASON_LIMIT_BYTES:
         raise InvalidArgument(f"reason is text of 1 to {REASON_LIMIT_BYTES} bytes, not {len(reason.encode())}")
-    return ErasureGrounds(reason, None if by is None else read_short("by", by), backend.not_reached)
+    # A caller's own class of text cannot be encoded.
+    return ErasureGrounds(
+        str.__str__(reason), None if by is None else str.__str__(read_short("by", by)), backend.not_reached
+    )

@@ -27,6 +27,7 @@ from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn, stored_at, turn_by_id
 from headish.store.keeping.objects import read_object
 from headish.store.space import STUMBLING, Space
+from headish.values.checks.doors import STRING, TEXT, Kind, check, door
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
@@ -40,11 +41,20 @@ T = TypeVar("T")
 S = TypeVar("S", bound="ReadTransaction")
 PAGE = 100
 """How many names or objects a list gives unless it is asked for more."""
+KINDS = {
+    **dict.fromkeys(("end", "name"), STRING),
+    **dict.fromkeys(("key", "turn"), TEXT),
+    # Not a count, which has 63 bits: some frameworks pass a huge number for all.
+    "limit": Kind(lambda value: isinstance(value, int) and value is not True and value >= 0, "a number from 0 on"),
+    "known": Kind(lambda value: isinstance(value, Collection) and not isinstance(value, str), "a collection of ids"),
+}
+"""The kinds of arguments that no annotation says. A text that cannot be a name is the name of nothing."""
 
 
 def step(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Decorate a method of a transaction: refuse calls after the function has ended, and remember an error from
-    inside."""
+    """Decorate a method of a transaction: refuse calls after the function has ended and arguments of the wrong kind,
+    and remember an error from inside."""
+    checked = door(**KINDS)(method)
 
     @wraps(method)
     def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -52,7 +62,7 @@ def step(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], 
         if self._is_over:
             raise Closed("this transaction, which ended with the function that it was made for,")
         try:
-            return method(self, *args, **kwargs)
+            return checked(self, *args, **kwargs)
         except STUMBLING as error:
             # Remembered to tell it from an error of the caller's own code, which is not a sign of damage: see
             # ``running._run``.
@@ -186,7 +196,7 @@ class ReadTransaction:
     @step
     def key_of(self, name: str) -> str | None:
         """The key of the conversation that has a name; None if it has none. Raises: CorruptRecord."""
-        record = find_record(self._connection, self._number, name.encode())
+        record = find_record(self._connection, self._number, as_stored(name))
         return None if record is None else read_record(record.data).key
 
     @step
@@ -195,14 +205,14 @@ class ReadTransaction:
         stored = turn_by_id(self._connection, self._number, turn)
         if stored is None:
             return []
-        names = bookmarks_at(self._connection, self._number, stored.place, stored.head, limit)
+        names = bookmarks_at(self._connection, self._number, stored.place, stored.head, min(limit, ALL))
         return [stored_name(each) for each in names]
 
     @step
     def names_through(self, turn: TurnId, limit: int = PAGE) -> builtins.list[str]:
         """The names whose threads hold a turn. Cost: looks at every name of the space."""
         place = self._end(turn)
-        names = [] if place is None else names_in(self._connection, self._number, place, limit)
+        names = [] if place is None else names_in(self._connection, self._number, place, min(limit, ALL))
         return [stored_name(each) for each in names]
 
     # Objects
@@ -229,7 +239,7 @@ class ReadTransaction:
 
         Forwards those after the key ``after``, ``backwards`` those before the key ``before``. Cost: one statement.
         """
-        kind, begins, most = check_kind(kind), encode_key(prefix), ALL if limit is None else limit
+        kind, begins, most = check_kind(kind), encode_key(prefix), ALL if limit is None else min(limit, ALL)
         if (before is not None) > backwards or (after is not None and backwards):
             raise InvalidArgument("after goes with a list forwards, and before with one backwards")
         if backwards:
@@ -253,14 +263,14 @@ class ReadTransaction:
 
     def _named(self, name: str) -> Place | None:
         if name not in self._places:
-            place = find_bookmark(self._connection, self._number, _as_stored(name))
+            place = find_bookmark(self._connection, self._number, as_stored(name))
             if place is None:
                 return None
             self._places[name] = place
         return self._places[name]
 
     def _was_named(self, name: str) -> bool:
-        return has_log(self._connection, self._number, name.encode())
+        return has_log(self._connection, self._number, as_stored(name))
 
     def _end(self, end: str) -> Place | None:
         """The place where a thread ends; None if there is no such bookmark. Raises: UnknownTurn."""
@@ -276,7 +286,10 @@ class ReadTransaction:
         return self._places.setdefault(end, turn.place)
 
     def _ends(self, ends: Iterable[str]) -> builtins.list[Place]:
-        return [place for place in map(self._end, dict.fromkeys(ends)) if place is not None]
+        listed = list(ends)
+        for each in listed:
+            check("an end", each, STRING)
+        return [place for place in map(self._end, dict.fromkeys(listed)) if place is not None]
 
     def _thread(self, end: str, limit: int | None, known: Collection[TurnId]) -> builtins.list[SpokenTurn | TurnId]:
         place = None if limit == 0 else self._end(end)
@@ -305,7 +318,7 @@ class ReadTransaction:
         erased. Cost: one statement."""
         if as_turn_id(end) is not None:
             return None
-        rows = last_ids(self._connection, self._number, _as_stored(end), count)
+        rows = last_ids(self._connection, self._number, as_stored(end), count)
         ids: builtins.list[TurnId] = [turn for turn, erased in rows if erased is None]
         return ids if len(ids) == count and all(map(known.__contains__, ids)) else None
 
@@ -329,7 +342,8 @@ class ReadTransaction:
         return turns
 
 
-def _as_stored(name: str) -> bytes:
+def as_stored(name: str) -> bytes:
+    """The stored bytes of a name."""
     # An invalid name is simply not found: names are checked where they are set.
     return name.encode(errors="surrogatepass")
 

@@ -33,10 +33,12 @@ from headish.rows.moves import has_log, places_reached
 from headish.rows.objects import find_object, object_is, put_object, remove_object, remove_objects
 from headish.rows.turns import turn_by_id
 from headish.rows.upkeep.receipts import has_receipt
+from headish.store.keeping.erase import read_grounds
 from headish.store.keeping.objects import make_put
 from headish.store.space import Space
 from headish.store.transactions.freeing import free_end, free_turns
-from headish.store.transactions.reading import ReadTransaction, SpokenTurn, step
+from headish.store.transactions.reading import ReadTransaction, SpokenTurn, as_stored, step
+from headish.values.checks.doors import LIST, check
 from headish.values.grammar import parse_headish
 from headish.values.ids import KeptIds, TurnId
 from headish.values.limits import INLINE_BYTES
@@ -125,10 +127,12 @@ class WriteTransaction(ReadTransaction):
         walked = () if place is None else walk_first_parents(self._connection, self._number, place)
         places = [each.place for each in islice(walked, turns)]
         undone = [self._read(Segment(chain, pos, pos))[0] for chain, pos in places]
-        going = free_end(self._connection, self._number, places, encoded) if erase is not None else []
+        grounds = None if erase is None else self._grounds(erase)
+        going = [] if grounds is None else free_end(self._connection, self._number, places, encoded)
         moved, _ = undo_name(self._connection, self._number, encoded, turns, None)
         self._note_move(name, moved)
-        self._erase(going, Wish("turn", meta=True), erase or "")
+        if grounds is not None:
+            self._erase(going, Wish("turn", meta=True), grounds)
         return undone[::-1]
 
     # Names
@@ -203,9 +207,9 @@ class WriteTransaction(ReadTransaction):
         Keeps those that lead to one of ``keeping``, to another branch, or to a current or former position of a bookmark
         other than ``name``. Cost: two statements for each turn; then as ``Store.erase``.
         """
-        own = None if name is None else name.encode()
+        own, grounds = None if name is None else as_stored(name), self._grounds(reason)
         places = free_turns(self._connection, self._number, self._ends(ends), self._ends(keeping), own)
-        self._erase(places, Wish("turn", meta=True), reason)
+        self._erase(places, Wish("turn", meta=True), grounds)
         return len(places)
 
     @step
@@ -215,7 +219,7 @@ class WriteTransaction(ReadTransaction):
 
         Cost: reads the space a few times; a row for each turn.
         """
-        encoded, number = check_name(name), self._number
+        encoded, number, grounds = check_name(name), self._number, self._grounds(reason)
         ends, place = places_reached(self._connection, number, encoded), self._named(name)
         if place is not None:
             ends.append(place)
@@ -225,7 +229,7 @@ class WriteTransaction(ReadTransaction):
             set_bookmark(self._connection, number, encoded, self._stored(ends[-1]))
         if not ends:
             return
-        self._erase(ends, Wish("branch", meta=True), reason)
+        self._erase(ends, Wish("branch", meta=True), grounds)
         self.erase_bookmark(name, reason)
 
     @step
@@ -238,15 +242,17 @@ class WriteTransaction(ReadTransaction):
         Cost: reads the space once for each name that it had.
         """
         encoded, connection, space = check_name(name), self._connection, self._number
+        grounds = self._grounds(reason)
         if not has_log(connection, space, encoded):
             return False
         self._places.pop(name, None)
-        self._change(lambda: forget_name(connection, space, encoded, self._reason(reason), self._mint))
+        self._change(lambda: forget_name(connection, space, encoded, grounds, self._mint))
         return True
 
     # How
 
     def _drafts(self, turns: Turns) -> list[Draft]:
+        check("turns", turns, LIST)
         limit_bytes, author = self._space._payload_limit_bytes, self._space._author
         return [
             each if isinstance(each, Draft) else make_draft(*read_item(each), limit_bytes, author) for each in turns
@@ -298,14 +304,14 @@ class WriteTransaction(ReadTransaction):
         if not self._written:
             self._is_stored = is_stored
 
-    def _erase(self, places: Sequence[Place], wish: Wish, why: str) -> None:
+    def _erase(self, places: Sequence[Place], wish: Wish, grounds: ErasureGrounds) -> None:
         if not places:
             return
-        reason, connection = self._reason(why), self._connection
-        self._change(lambda: erase_turns(connection, self._number, places, wish, reason, self._mint)[1])
+        connection = self._connection
+        self._change(lambda: erase_turns(connection, self._number, places, wish, grounds, self._mint)[1])
 
-    def _reason(self, why: str) -> ErasureGrounds:
-        return ErasureGrounds(why, None, self._space._backend.not_reached)
+    def _grounds(self, reason: str) -> ErasureGrounds:
+        return read_grounds(reason, None, self._space._backend)
 
     def _change(self, erase: Callable[[], Receipt | None]) -> None:
         """Run an erasure; its receipt then shows whether the transaction was stored."""

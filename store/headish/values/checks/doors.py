@@ -188,7 +188,7 @@ HEADERS = Kind(
     lambda value: _is_record(value) and all(_is_text(each) for pair in value.items() for each in pair),
     "a mapping of names to texts",
 )
-_STRING = Kind(lambda value: isinstance(value, str), "text")
+STRING = Kind(lambda value: isinstance(value, str), "text")
 _TIMEOUTS = Kind(
     lambda value: _is_seconds(value) or _is_record(value) or hasattr(value, "silence_seconds"),
     "a number of seconds above 0, a mapping of limits to seconds, or Timeouts",
@@ -220,7 +220,7 @@ GRAMMARS: dict[str, Kind | None] = {
     **dict.fromkeys(("author", "bookmark", "continues", "cursor", "first", "form", "headish", "inherited", "key")),
     **dict.fromkeys(("kind", "last", "name", "new", "old", "ptr", "reason", "space", "subject", "system", "target")),
     "to": None,
-    "after": _STRING,
-    "prefix": _STRING,
+    "after": STRING,
+    "prefix": STRING,
 }
 """Parameters that are checked where they are read, with a grammar of their own and errors that quote it."""
