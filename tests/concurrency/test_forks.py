@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import os
 import pkgutil
-import signal
 import subprocess
 import sys
 import threading
@@ -17,57 +16,17 @@ from pathlib import Path
 import pytest
 
 from headish import Store
+from headish.adapters.hiding import HidesOnly, erases
 from headish.adapters.remembering import TurnMemory
 from headish.calls.clouds.remembering import PerEnvironment
 from headish.database.file import forking
 from headish.store import later
 from headish.values.ids import TurnId
+from support.forks import SECONDS, Child, Halt
 from support.places import FilePlace, Place
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes fork on POSIX systems; run this on one")
-SECONDS = 60
 SlowPackage = Callable[[Callable[[], object]], None]
-
-
-class Child:
-    """A forked child that does some work; ``end`` waits for it."""
-
-    def __init__(self, work: Callable[[], object]) -> None:
-        self._process = os.fork()
-        if self._process == 0:
-            code = 1
-            signal.alarm(SECONDS)  # a child that hangs ends, and the test fails
-            try:
-                work()
-                code = 0
-            finally:
-                os._exit(code)
-
-    def end(self) -> None:
-        assert os.waitpid(self._process, 0)[1] == 0
-
-
-class Halt:
-    """A place where a thread of this process waits until the process has forked."""
-
-    def __init__(self) -> None:
-        self._parent, self._begun, self._forked = os.getpid(), threading.Event(), threading.Event()
-
-    def wait(self) -> None:
-        """Wait here, unless it is the child that comes by."""
-        if os.getpid() == self._parent:
-            self._begun.set()
-            assert self._forked.wait(SECONDS)
-
-    def fork(self, work: Callable[[], object], of_the_child: Callable[[], object]) -> None:
-        """Fork while a thread is at this place in its work; the child must end its own."""
-        thread = threading.Thread(target=work)
-        thread.start()
-        assert self._begun.wait(SECONDS)
-        child = Child(of_the_child)
-        self._forked.set()
-        thread.join(SECONDS)
-        child.end()
 
 
 class Line:
@@ -344,6 +303,25 @@ def test_a_child_remembers_messages_while_a_thread_of_its_parent_does() -> None:
         assert memory.decode(["1" * 25]) == ["of the child"]
 
     halt.fork(lambda: memory.keep_all(slow()), work)
+
+
+def test_a_child_is_warned_that_a_verb_hides_while_a_thread_of_its_parent_is() -> None:
+    halt = Halt()
+
+    class Adapter(str):
+        """A name that halts where it is looked up, which is under the lock."""
+
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            halt.wait()
+            return super().__hash__()
+
+    def warned(verb: str) -> None:
+        with pytest.warns(HidesOnly):
+            assert not erases(None, Adapter("OfThisTest"), verb)
+
+    halt.fork(lambda: warned("clear"), lambda: warned("pop"))
 
 
 def test_a_child_asks_for_a_credential_while_a_thread_of_its_parent_does() -> None:
