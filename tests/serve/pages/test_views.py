@@ -512,3 +512,28 @@ def test_what_is_wrong_is_said_on_a_page_of_the_same_style(house: House) -> None
     assert outside.status_code == 401
     assert "<h1>Log in first</h1>" in outside.text
     assert "All conversations" not in outside.text
+
+
+def ways(page: str) -> dict[str, str]:
+    """Where the links above a window of turns lead, by their words."""
+    nav = page.partition('aria-label="Turns, above"')[2].partition("</nav>")[0]
+    return {words: unescape(place) for place, words in re.findall(r'href="([^"]+)">([^<]+)</a>', nav)}
+
+
+def test_a_long_thread_has_links_to_its_first_turns_and_to_its_newest(house: House) -> None:
+    said = [{"content": f"Say {number}.", "continues": number - 1 if number else None} for number in range(260)]
+    head = house.store.add_turns([*said[:-1], {**said[-1], "bookmark": "longest"}])[-1].id
+    for place in ("/c/longest", f"/t/{head}"):
+        at_the_end = ways(house.get(place))
+        assert list(at_the_end) == ["First turns", "Earlier turns"]
+        first = house.get(at_the_end["First turns"])
+        assert "<p>Say 0.</p>" in first
+        assert list(ways(first)) == ["Later turns", "Newest turns"]
+        newest = house.get(ways(first)["Newest turns"])
+        assert "<p>Say 259.</p>" in newest
+        assert 'id="compose"' in newest
+        every = ["First turns", "Earlier turns", "Later turns", "Newest turns"]
+        assert list(ways(house.get(place, start="100"))) == every
+        # Beside a link that leads to the same turns, one more says nothing new.
+        assert list(ways(house.get(place, start="50"))) == ["Earlier turns", "Later turns", "Newest turns"]
+        assert list(ways(house.get(place, start="160"))) == ["First turns", "Earlier turns", "Later turns"]

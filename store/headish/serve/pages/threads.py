@@ -44,8 +44,8 @@ TREE_TURNS, COUNTED_TURNS = 200, 2_000
 
 
 class Window(Struct, frozen=True):
-    """The range of a thread's turns that the page shows, and the starts of the pages before and after it; None if there
-    is no such page."""
+    """The range of a thread's turns that the page shows, and the starts of the pages before and after it, and of the
+    last one if that is yet another; None if there is no such page."""
 
     start: int
     end: int
@@ -58,6 +58,11 @@ class Window(Struct, frozen=True):
     @property
     def later(self) -> int | None:
         return self.end if self.end < self.total else None
+
+    @property
+    def newest(self) -> int | None:
+        last = self.total - WINDOW_TURNS
+        return last if last > self.end else None
 
 
 async def show_conversation(request: Request) -> Response:
