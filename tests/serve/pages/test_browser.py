@@ -133,7 +133,7 @@ return ["article", ".rail"].map((each) => document.querySelector(each)?.getBound
 """
 
 
-def test_what_stands_above_a_thread_is_as_wide_as_its_turns_however_short_they_are(looking: Looking) -> None:
+def test_what_stands_below_a_thread_is_as_wide_as_its_turns_however_short_they_are(looking: Looking) -> None:
     try:
         look(looking.driver, width=1100)
         looking.open("/c/garden")

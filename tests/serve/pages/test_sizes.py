@@ -77,6 +77,19 @@ def test_each_row_of_a_wide_tree_stands_beside_its_dot_with_its_name_whole(phone
     assert phone.driver.execute_script(ROWS)[2] < 1
 
 
+PLACES = """
+return [...document.querySelectorAll("h1, article, #compose, .rail")]
+  .map((each) => [each.className || each.id || each.nodeName, each.getBoundingClientRect().top]);
+"""
+
+
+def test_what_comes_later_for_a_reader_stands_lower_on_a_narrow_screen(phone: Looking) -> None:
+    phone.open("/c/garden")
+    places = phone.driver.execute_script(PLACES)
+    assert [name for name, _ in places][-1] == "rail"
+    assert places == sorted(places, key=lambda each: each[1])
+
+
 def test_the_error_of_a_call_is_read_to_its_end(phone: Looking) -> None:
     phone.open("/calls")
     cut = "return [...document.querySelectorAll('main p')].some((each) => each.scrollHeight > each.clientHeight + 1)"
