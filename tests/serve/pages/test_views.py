@@ -537,3 +537,12 @@ def test_a_long_thread_has_links_to_its_first_turns_and_to_its_newest(house: Hou
         # Beside a link that leads to the same turns, one more says nothing new.
         assert list(ways(house.get(place, start="50"))) == ["Earlier turns", "Later turns", "Newest turns"]
         assert list(ways(house.get(place, start="160"))) == ["First turns", "Earlier turns", "Later turns"]
+
+
+def test_an_error_has_a_path_into_json_for_programs_alone(house: House) -> None:
+    too_long = {"new": "kept", "content": "x" * 1_100_000}
+    page = house.do("say", **too_long)
+    assert page.status_code == 413
+    assert "bytes and the limit is 1,000,000.</p>" in page.text
+    answer = house.client.post("/do/say", data=too_long, headers={"accept": "application/json"})
+    assert answer.json()["detail"].endswith("and the limit is 1,000,000 (at $)")

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headish.errors import TooLarge
-from headish.serve.access.problems import problem
+from headish.serve.access.problems import problem, problem_of
 from headish.serve.access.settings import WebSettings
 from headish.values.access.hosts import is_from, is_origin_form, known_hosts, own_networks, own_origin, values_of
 
@@ -109,7 +109,7 @@ class BodyLimit:
         length = next(iter(values_of(scope["headers"], b"content-length")), "0")
         if length.isdigit() and int(length) > limit:
             error = TooLarge("the body", int(length), limit)
-            await problem(scope, 413, "TooLarge", str(error))(scope, receive, send)
+            await problem_of(scope, error)(scope, receive, send)
             return
         await self._app(scope, _counted(receive, limit), send)
 

@@ -22,7 +22,7 @@ from headish import errors
 from headish.errors import DatabaseError, HeadishError
 from headish.serve.access.plain_pages import plain_page
 from headish.serve.access.themes import theme_of
-from headish.values.access.wording import words_for_callers
+from headish.values.access.wording import words_for_callers, words_for_people
 from headish.values.results.plain import as_plain
 
 LOG = logging.getLogger("headish.serve")
@@ -44,7 +44,13 @@ async def answer_error(request: Request, error: Exception) -> Response:
         LOG.warning("%s %s: %s", request.method, request.url.path, error)
     if _wants_page(request.scope) and (name := _taken_name(error)) is not None:
         return _page(request.scope, status, "This name is taken", _TAKEN.format(name))
-    return problem(request.scope, status, type(error).__name__, words_for_callers(error), facts=facts_of(error))
+    return problem_of(request.scope, error)
+
+
+def problem_of(scope: Scope, error: HeadishError) -> Response:
+    """Make an answer that reports one of headish's own errors."""
+    words = words_for_people(error) if _wants_page(scope) else words_for_callers(error)
+    return problem(scope, status_of(error), type(error).__name__, words, facts=facts_of(error))
 
 
 def facts_of(error: HeadishError) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from headish.providers import Request as Asked
 from headish.serve.access.state import enter
 from headish.serve.pages.drawing import draw
 from headish.serve.pages.threads import own_pointer
-from headish.values.access.wording import words_for_callers
+from headish.values.access.wording import words_for_people
 from headish.values.ids import TurnId, as_turn_id
 
 SHOWN_CHARACTERS = 20_000
@@ -61,7 +61,7 @@ async def show_explain(request: Request) -> Response:
         asked = await _ask(request, store, turn.id)
     except HeadishError as error:  # the page gives the reason, and still shows the thread
         is_unnamed = isinstance(error, UnknownPointer) and error.name is None
-        refusal = UNNAMED if is_unnamed else words_for_callers(error)
+        refusal = UNNAMED if is_unnamed else words_for_people(error)
     is_long = (await store.stretch(turn.id, limit=1)).total > MARKDOWN_TURNS
     kinds = [kind for kind in COPIES if kind != "markdown" or not is_long]
     texts = {kind: text for kind in kinds if (text := await _text(store, turn.id, asked, kind)) is not None}

@@ -19,7 +19,7 @@ from headish.serve.access.problems import LOG, SERVER_FAILED
 from headish.serve.access.state import state_of
 from headish.serve.pages.arriving import PAUSE_SECONDS, Arriving, Told, tail_answers
 from headish.serve.recorder.parts import pieces_of
-from headish.values.access.wording import words_for_callers
+from headish.values.access.wording import words_for_people
 from headish.values.ids import TurnId
 
 WAITING_LIMIT = 1000
@@ -143,9 +143,9 @@ class Hub:
                         at = time.monotonic()
             is_stored = True
             if answer.failure is not None and not isinstance(answer.failure, CallCancelled):  # who stops it knows
-                arriving.failure = words_for_callers(answer.failure)
+                arriving.failure = words_for_people(answer.failure)
         except HeadishError as error:
-            arriving.failure = words_for_callers(error)
+            arriving.failure = words_for_people(error)
         except Exception:
             LOG.exception("an answer failed")
             arriving.failure = SERVER_FAILED

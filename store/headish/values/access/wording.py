@@ -16,6 +16,14 @@ def words_for_callers(error: HeadishError) -> str:
     return str(error)
 
 
+def words_for_people(error: HeadishError) -> str:
+    """An error in words for a page, where nobody sees the JSON into which its path leads."""
+    words = words_for_callers(error)
+    if isinstance(error, errors.InvalidContent | errors.InvalidInterchange):
+        words = words.removesuffix(f" (at {error.path})")
+    return words
+
+
 _WORDS: dict[type, str] = {
     errors.SpaceRestoring: "the space is being restored, or a restore of it was cut off",
     errors.CorruptRecord: "something stored does not decode, or disagrees with its address; 'headish verify' lists it",
