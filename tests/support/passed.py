@@ -57,11 +57,23 @@ def passed(
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     call.take(SpoolFrame(SpoolKind.REQUEST, id, sent))
     call.take(SpoolFrame(SpoolKind.SENT, id, b""))
+    came = answer if isinstance(answer, bytes) else events(answer)
     if status is not None:
         call.take(head(id, ResponseHead(status=status, at=now)))
-        came = answer if isinstance(answer, bytes) else events(answer)
         call.take(SpoolFrame(SpoolKind.RESPONSE, id, came))
-    call.take(end(id, CallEnd(outcome=outcome, at=now + 5, first_byte_at=now + 2, error=error)))
+    call.take(
+        end(
+            id,
+            CallEnd(
+                outcome=outcome,
+                at=now + 5,
+                first_byte_at=now + 2,
+                error=error,
+                request_bytes=len(sent),
+                response_bytes=len(came),
+            ),
+        )
+    )
     return call
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -24,7 +25,7 @@ from headish.serve.recorder.recording import CallRecorder
 from headish.store.reading import reports
 from headish_cli.commands.serving import passed as commands
 from support.command import Command, at_terminal
-from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, passed, user
+from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, events, passed, user
 from support.serving import serving
 
 SAID = datetime(2026, 11, 26, tzinfo=UTC)
@@ -156,6 +157,19 @@ def test_the_list_of_calls_says_which_did_not_come_to_their_end(store: Store, tm
     assert [line.partition("claude-x  ")[2].partition("  ")[0] for line in lines] == [
         "200", "200 unrecorded", "200 client gone", "200 broken",
     ]  # fmt: skip
+
+
+def test_the_list_of_calls_says_which_answers_ended_with_an_error(store: Store, tmp_path: Path) -> None:
+    answers = (
+        anthropic_answer("Hello"),
+        anthropic_answer("Half of it", whole=False) + events([{"type": "error", "error": {"message": "Overloaded"}}]),
+    )
+    for answer in answers:
+        CallRecorder(lambda _space: store).record(passed("anthropic", anthropic_body([user("Hi")]), answer))
+    refused = passed("anthropic", anthropic_body([user("No")]), b'{"error": {"message": "Slow down"}}', status=429)
+    CallRecorder(lambda _space: store).record(refused)
+    lines = Command(str(tmp_path / "money.db"))("call", "list").out.splitlines()
+    assert [re.findall(r"  ((?:200|429)(?: \w+)?)  ", line) for line in lines] == [["429"], ["200 error"], ["200"]]
 
 
 def test_calls_that_broke_off_are_found_however_many_others_are_newer(
