@@ -149,7 +149,7 @@ def _row(call: PassedCall, cost: str, count: int) -> tuple[str, ...]:
     elif facts.outcome != "ok" and facts.status:
         status += f" {facts.outcome}"
     elif facts.error and facts.status and facts.status < 400 and facts.sizes[1]:
-        status += " error"  # in the answer: 'call show' says which
+        status += " error"  # of the answer, or of its recording: 'call show' says which
     return (
         call.id,
         local_time(call.time, "seconds"),
