@@ -92,19 +92,22 @@ class Statements:
         return sum(connection.statements for connection in self._connections)
 
 
+def own_threads() -> Callable[[], bool]:
+    """Whether who asks is this thread, or one that began later. What an earlier test left behind (a journal, a server
+    that ends or goes on) may still run statements, and is not meant."""
+    others = {*threading.enumerate()} - {threading.current_thread()}  # no idents, which are used again
+    return lambda: threading.current_thread() not in others
+
+
 @contextmanager
 def counted_statements() -> Iterator[Statements]:
-    """Counts the statements of all stores inside the block: those of this thread, and of threads that begin in it.
-
-    What an earlier test left behind (a journal, a server that ends) may still ask something, and is not counted.
-    """
-    counted = Statements()
+    """Counts the statements of all stores inside the block, in its own threads."""
+    counted, is_own = Statements(), own_threads()
     original = Connection.__init__
-    others = {*threading.enumerate()} - {threading.current_thread()}  # no idents, which are used again
 
     def watched(self: Connection, *arguments: Any) -> None:
         original(self, *arguments)
-        if threading.current_thread() not in others:
+        if is_own():
             counted._connections.append(self)
 
     Connection.__init__ = watched  # type: ignore[method-assign]
@@ -116,13 +119,13 @@ def counted_statements() -> Iterator[Statements]:
 
 @contextmanager
 def counted_rows() -> Iterator[list[int]]:
-    """Counts the rows that statements of all stores bring inside the block: the list's only item."""
-    counted = [0]
+    """Counts the rows that statements of all stores bring in its own threads inside the block: the only item."""
+    counted, is_own = [0], own_threads()
     original = Connection.rows
 
     def watched(self: Connection, query: Query, **parameters: Any) -> Any:
         rows = original(self, query, **parameters)
-        counted[0] += len(rows)
+        counted[0] += len(rows) if is_own() else 0
         return rows
 
     Connection.rows = watched  # type: ignore[method-assign]

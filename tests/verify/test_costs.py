@@ -17,7 +17,7 @@ from headish.rows.threads.listings import PAGE
 from headish.rows.upkeep.searches import CAN_INDEX
 from headish.verify import turns
 from headish.verify.bookmarks import LOG
-from support.insides import counted_steps
+from support.insides import counted_steps, own_threads
 
 SOUGHT = {
     PAGE.name: "(space=? AND (chain,pos)>(?,?))",
@@ -31,12 +31,13 @@ SOUGHT = {
 
 @contextmanager
 def watched() -> Iterator[dict[str, Query]]:
-    """The statements that run inside the block, by name."""
+    """The statements that run inside the block, in its own threads, by name."""
     seen: dict[str, Query] = {}
-    original = Connection._execute
+    original, is_own = Connection._execute, own_threads()
 
     def execute(self: Connection, query: Query, parameters: dict[str, Any]) -> None:
-        seen[query.name] = query
+        if is_own():
+            seen[query.name] = query
         original(self, query, parameters)
 
     Connection._execute = execute  # type: ignore[method-assign]
