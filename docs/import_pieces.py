@@ -263,8 +263,8 @@ PIECES: dict[str, list[Any]] = {
                 "type": "response_item",
                 "payload": {
                     "type": "agent_message",
-                    "author": "/root",
-                    "recipient": "/root/a",
+                    "author": "/lead",
+                    "recipient": "/lead/a",
                     "content": [{"type": "input_text", "text": "Look"}],
                 },
             },

@@ -130,7 +130,7 @@ def test_what_was_rolled_back_is_a_branch(store: Store) -> None:
 
 def routed(*texts: str, **more: Any) -> dict[str, Any]:
     content = [{"type": "input_text", "text": each} for each in texts]
-    return item("agent_message", author="/root", recipient="/root/look", content=[*content, *more.pop("parts", ())])
+    return item("agent_message", author="/lead", recipient="/lead/look", content=[*content, *more.pop("parts", ())])
 
 
 def test_a_message_of_another_agent_is_said_to_the_model(store: Store) -> None:
@@ -142,7 +142,7 @@ def test_a_message_of_another_agent_is_said_to_the_model(store: Store) -> None:
     assert [block["type"] for block in first.to_dict()["content"]] == ["text", "provider"]
     assert "gAAA" in store.payload(store.find(f"codex:{SESSION}:3").id).decode()
     kept = store.find(f"codex:{SESSION}:3").meta.app["codex"]["item"]
-    assert kept == {"type": "agent_message", "author": "/root", "recipient": "/root/look"}
+    assert kept == {"type": "agent_message", "author": "/lead", "recipient": "/lead/look"}
 
 
 def test_no_message_of_another_agent_counts_as_what_the_user_said(store: Store) -> None:
@@ -162,7 +162,7 @@ def test_a_compaction_sums_up_the_messages_of_other_agents(store: Store) -> None
 
 
 def test_a_message_of_another_agent_in_another_shape_is_kept_whole(store: Store) -> None:
-    store.import_file(rollout(META, item("agent_message", author="/root", content="A report"), user("Hi")))
+    store.import_file(rollout(META, item("agent_message", author="/lead", content="A report"), user("Hi")))
     assert "A report" in store.payload(store.find(f"codex:{SESSION}:2").id).decode()
 
 

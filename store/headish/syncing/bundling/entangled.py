@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 
 from headish.bundles.pages import TurnColumns, read_page
 from headish.bundles.records import BundleKind
@@ -63,7 +64,7 @@ class WaitingBundle:
     def _store_part(self, page: TurnColumns, here: set[TurnId]) -> bool:
         """Store the next turns of a page. Returns whether it is stored to its end."""
         start, turns = self._turn, zip(page.ids, page.parents, strict=True)
-        for id, parents in [*turns][start:]:
+        for id, parents in islice(turns, start, None):
             if id not in here and not here.issuperset(parents):
                 break
             here.add(id)
