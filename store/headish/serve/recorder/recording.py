@@ -305,9 +305,13 @@ def _facts_of(call: SpooledCall) -> CallFacts:
 
 
 def _outcome_of(outcome: str, answer: ReadAnswer) -> str:
-    """How a call ended. A client that hangs up behind the last event of an answer, as SDKs do, has all of it."""
-    is_whole = answer.draft is not None and answer.reply is not None and not answer.reply.incomplete
-    return "ok" if outcome == "client gone" and is_whole else outcome
+    """How a call ended. A client that hangs up behind the last event of an answer, as SDKs do, has all of it; a
+    provider that closes the stream in good order before that event broke off."""
+    if answer.reply is None:
+        return outcome
+    if answer.reply.incomplete:
+        return "broken" if outcome == "ok" and answer.error is None else outcome
+    return "ok" if outcome == "client gone" and answer.draft is not None else outcome
 
 
 def _response_of(answer: ReadAnswer) -> str | None:
