@@ -13,7 +13,7 @@ from headish.gateway.spool import Outcome
 from headish.serve.recorder.recording import CallRecorder
 from support.command import Command, at_terminal
 from support.loopback import Loopback
-from support.passed import message_item, passed, responses_answer
+from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, message_item, passed, responses_answer, user
 from support.serving import Served, serving
 from support.talks import record_calls
 
@@ -53,6 +53,31 @@ def test_each_call_says_its_tokens_how_it_ended_and_where_its_prefix_broke(store
         assert of_one.count("<h2>") == 3
         assert "not recorded" not in of_one
         assert "No call of this conversation" in page_of(served, "/calls?name=nobody")
+
+
+def test_an_error_about_a_whole_body_says_no_path_into_it(store: Store, tmp_path: Path) -> None:
+    CallRecorder(lambda _space: store).record(passed("anthropic", b"[]", headers=CLAUDE_CODE))
+    error = store.calls.list()[0].facts.error
+    assert error is not None
+    assert error.endswith(" (at $)")
+    with serving(tmp_path / "calls.db", tmp_path / "state") as served:
+        page = page_of(served)
+    assert f"{error.removesuffix(' (at $)')}</p>" in page
+    assert "at $" not in page
+
+
+def test_an_answer_that_ends_before_its_last_event_is_marked(store: Store, tmp_path: Path) -> None:
+    """A provider, or a proxy before it, may close a stream in good order and in the middle of an answer."""
+    recorder = CallRecorder(lambda _space: store)
+    for answer in (anthropic_answer("Whole"), anthropic_answer("Half", whole=False), anthropic_answer(whole=False)):
+        recorder.record(passed("anthropic", anthropic_body([user("Hi")]), answer, headers=CLAUDE_CODE))
+    assert [each.facts.outcome for each in store.calls.list()] == ["broken", "broken", "ok"]
+    assert [each.answer is not None for each in store.calls.list()] == [False, True, True]
+    with serving(tmp_path / "calls.db", tmp_path / "state") as served:
+        page = page_of(served)
+    assert page.count("the provider broke off") == 2
+    listed = Command(str(tmp_path / "calls.db"))("call", "list").out.splitlines()
+    assert [re.findall(r"  (200(?: \w+)?)  ", line) for line in listed] == [["200 broken"], ["200 broken"], ["200"]]
 
 
 def record_refusals(store: Store) -> None:

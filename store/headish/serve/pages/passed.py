@@ -19,13 +19,15 @@ from headish.values.ids import TurnId
 from headish.values.results.calls import PassedCall, PrefixBreak, fold_refusals
 
 LISTED = 50
+WHOLE_BODY = " (at $)"
+"""The end of an error about a body as a whole: a path into JSON that nobody sees here."""
 HEALTH_SECONDS = 1.0
 """How long the page waits for the gateway's health."""
 
 
 class ShownCall(Struct, frozen=True):
     """A call: the turn that its link leads to, the bookmark of its conversation, and in words its tokens, its cost, how
-    it ended and where its prefix broke."""
+    it ended, its error and where its prefix broke."""
 
     call: PassedCall
     turn: TurnId | None
@@ -33,6 +35,7 @@ class ShownCall(Struct, frozen=True):
     tokens: str
     cost: str
     ending: str
+    error: str
     broke: str
 
 
@@ -70,6 +73,7 @@ def _show(call: PassedCall, count: int, names: dict[str, str | None], prices: Pr
         tokens=say_tokens(facts.usage),
         cost=say_reply_cost(reply_of_call(call), call.time, prices),
         ending=f"status {call.facts.status}, {count} times" if count > 1 else _say_ending(call),
+        error=(facts.error or "").removesuffix(WHOLE_BODY),
         broke="" if facts.broke is None else _say_break(facts.broke),
     )
 
