@@ -49,13 +49,19 @@ const name = (element) => element.outerHTML.slice(0, 90);
 return [window.reachable.filter((each) => !met.has(each)).map(name),
         window.met.filter(([, isSeen]) => !isSeen).map(([element]) => name(element))];
 """
+SOME = [f"Number {number}" for number in range(20)]
+WIDE = f"|{'|'.join(SOME)}|\n{'|---' * 20}|\n|{'|'.join(SOME)}|"
+SCROLLING = """
+const scrolls = (each) => each.scrollWidth > each.clientWidth;
+return [...document.querySelectorAll("main table")].filter(scrolls).map((each) => [each.tabIndex, each.ariaLabel]);
+"""
 
 
 def views_of(looking: Looking) -> list[str]:
     """Every view, by its address."""
     t = looking.talk
     views = ["/", "/?q=greenhouse", "/?q=zeppelin", "/?archived=1", "/c/garden", "/c/plan", "/c/trip", "/c/number"]
-    views += ["/c/hid", "/diff", "/diff/garden..no", "/diff/garden..no?view=unified", "/new", "/keys"]
+    views += ["/c/hid", "/c/wide", "/diff", "/diff/garden..no", "/diff/garden..no?view=unified", "/new", "/keys"]
     views += ["/calls", "/calls?name=nobody"]
     views += [f"/t/{t.first}/change?name=garden", f"/t/{t.call}/explain", f"/erase/{t.first}", f"/t/{t.call}/whole"]
     views += ["/t/nobody", "/login"]
@@ -67,6 +73,7 @@ def views(looking: Looking, tmp_path_factory: pytest.TempPathFactory) -> list[st
     """Those of the server, and those on a disk."""
     hidden = looking.store.add_turn("A hidden turn, with `code`.", bookmark="hid").id
     looking.store.hide(hidden, continues="hid")
+    looking.store.add_turn(WIDE, bookmark="wide")
     out = tmp_path_factory.mktemp("files")
     asyncio.run(write_pages(looking.served.settings.target, "default", out, overwrite=True))
     return views_of(looking) + [(out / each).as_uri() for each in ("index.html", "c/trip/index.html")]
@@ -145,3 +152,24 @@ def name_of(node: dict[str, Any]) -> str:
 
 def value_of(node: dict[str, Any], name: str) -> int:
     return int(next(each["value"]["value"] for each in node["properties"] if each["name"] == name))
+
+
+def test_a_table_can_be_scrolled_with_keys_while_it_is_too_wide(looking: Looking) -> None:
+    table = "|Train|Leaves|\n|---|---|\n|" + "A" * 50 + "|06:09|"
+    looking.store.add_turn(table, bookmark="train")
+    try:
+        look(looking.driver, width=390)
+        looking.open("/c/train")
+        looking.until(lambda: scrolling(looking) == [[0, "Train, Leaves"]])
+        look(looking.driver, width=1280)
+        looking.until(lambda: looking.find("main table").get_attribute("tabindex") is None)
+        assert looking.find("main table").get_attribute("aria-label") is None
+        looking.store.add_turn(WIDE, continues="train")  # it comes into the open page
+        looking.until(lambda: scrolling(looking) == [[0, ", ".join(SOME)]])
+    finally:
+        looking.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def scrolling(looking: Looking) -> list[list[Any]]:
+    """The place in the order of Tab, and the name, of all that scrolls sideways."""
+    return list(looking.driver.execute_script(SCROLLING))

@@ -1,6 +1,7 @@
 // Makes the page comfortable: search as you type, keys, forms sent once, copying, live updates. Every link and form works without it.
 import { listen } from "./live.mjs";
 import { refreshing } from "./refreshing.mjs";
+import { watchTables } from "./scrolling.mjs";
 import { swap } from "./swapping.mjs";
 
 const body = document.body;
@@ -33,6 +34,8 @@ document.addEventListener("submit", (event) => {
   if (event.timeStamp - sent.get(event.target) < 1000) event.preventDefault();
   else sent.set(event.target, event.timeStamp);
 });
+
+watchTables();
 
 // Copying.
 for (const button of document.querySelectorAll("[data-copy]")) {

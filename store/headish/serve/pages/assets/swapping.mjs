@@ -1,5 +1,7 @@
 // Replace parts of the shown page with those of a fetched one. The server's HTML passes one policy of Trusted Types;
 // focus, typed text and unfolded details stay.
+import { watchTables } from "./scrolling.mjs";
+
 const policy = globalThis.trustedTypes?.createPolicy("headish", { createHTML: (text) => text });
 
 const FIELDS = "input, textarea, select";
@@ -16,6 +18,7 @@ export async function swap(url, ids, stillWanted = () => true) {
     if (old && fresh) renew(old, fresh);
   }
   document.title = page.title;
+  watchTables();
   return page;
 }
 
