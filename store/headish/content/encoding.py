@@ -68,7 +68,7 @@ def read_content(content: Content) -> tuple[ContentBlock, ...]:
     Raises: InvalidContent with the path of the bad value; TooDeep.
     """
     if isinstance(content, str):
-        strictjson.check_text(content, WHAT)
+        strictjson.check(content, WHAT)
         return (Text(content),)
     if isinstance(content, Mapping | Block | Other | Erased):
         return (read_block(content, "$"),)
@@ -83,7 +83,7 @@ def read_block(value: object, path: str = "$") -> ContentBlock:
     Raises: InvalidContent with the path; TooDeep.
     """
     if isinstance(value, str):
-        strictjson.check_text(value, WHAT, path)
+        strictjson.check(value, WHAT, path)
         return Text(value)
     if isinstance(value, Block | Other):
         _check_struct(value, path)

@@ -57,7 +57,7 @@ def encode_inherited(turn: Mapping[str, Any]) -> bytes | None:
     """The options that a turn hands down: ``inherited``, with the named shortcuts on top."""
     inherited = turn.get("inherited")
     inherited = {} if inherited is None else inherited
-    shortcuts = {key: turn[key] for key in SHORTCUTS if turn.get(key) is not None}
+    shortcuts = {key: _plain(turn[key]) for key in SHORTCUTS if turn.get(key) is not None}
     if "servers" in shortcuts:
         shortcuts["servers"] = _listed(shortcuts["servers"])
     if not isinstance(inherited, Mapping):
@@ -91,4 +91,9 @@ def _listed(servers: Sequence[str]) -> list[str]:
     is_list = isinstance(servers, Iterable) and not isinstance(servers, str)  # a text would be a list of its letters
     if not is_list or not all(isinstance(name, str) for name in servers):
         raise InvalidContent("inherited", "servers must be a list of names", "$.servers")
-    return list(servers)
+    return list(map(_plain, servers))
+
+
+def _plain(value: Any) -> Any:
+    """A text of a caller's own class, as a member of a ``StrEnum``, as the text that it equals."""
+    return str.__str__(value) if isinstance(value, str) else value

@@ -94,6 +94,7 @@ def parse_headish(text: object) -> Headish:
         raise InvalidHeadish(shown(text), "it must be text")
     if len(text) > HEADISH_LIMIT:
         raise InvalidHeadish(text, f"it is longer than {HEADISH_LIMIT} characters")
+    text = str.__str__(text)  # the cache would give a caller's own class of text to those that ask for an equal one
     # Not cached: a time may count from now, or be in this machine's zone.
     return _parse.__wrapped__(text) if "@{" in text else _parse(text)
 

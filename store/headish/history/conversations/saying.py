@@ -60,7 +60,7 @@ def _check_text(what: str, given: object, limit: int) -> str:
     if not isinstance(given, str) or len(given) > limit:
         raise InvalidArgument(f"the {what} of a conversation is text of at most {limit:,} characters")
     strictjson.check_text(given, what)
-    return given
+    return str.__str__(given)
 
 
 CHECKS = {

@@ -51,7 +51,7 @@ def read_wanted(content: Edit, *, json: bool) -> EditedContent:
     if isinstance(content, bytes):
         return EditedContent(data=content)
     if isinstance(content, str):
-        strictjson.check_text(content, encoding.WHAT)
+        strictjson.check(content, encoding.WHAT)
         return EditedContent(text=content)
     return EditedContent(blocks=encoding.encode_payload(encoding.read_content(content)))
 

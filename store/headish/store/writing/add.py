@@ -164,7 +164,7 @@ def _read_document(
         data = _read_file(path, limit_bytes)
     if len(data) > limit_bytes:
         raise TooLarge("document", len(data), limit_bytes)
-    return data, {**system, **({} if name is None else {"document_name": name}), "file_size": len(data)}
+    return data, {**system, **({} if name is None else {"document_name": str.__str__(name)}), "file_size": len(data)}
 
 
 def _read_file(path: Path, limit_bytes: int) -> bytes:

@@ -1,5 +1,8 @@
 """Check the arguments of public functions: refuse one of the wrong kind, by name, before anything is done.
 
+A text of a caller's own class, as a member of a ``StrEnum``, is the text that it equals from here on: no encoder takes
+it as it is, and formatting may make another text of it. ``content`` is left alone, since content is checked as JSON.
+
 The annotation of a parameter decides its kind: an ``int`` is a count, a ``Collection[str]`` a list of words. Text is
 checked here only if nothing else checks it: a headish, a name or a key has a grammar of its own. What an annotation
 does not say (a count from 1 on) is given to the decorator.
@@ -11,6 +14,7 @@ import io
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
+from itertools import zip_longest
 from math import isfinite
 from typing import Any, ForwardRef, TypeVar, cast
 
@@ -59,16 +63,33 @@ def door(*further: Any, **own: Kind) -> Callable[[F], F]:
             if not is_read:  # needs no lock: two threads that read at once find the same
                 kinds.update(_kinds_of(function, further, own))
                 is_read = True
+            is_plain = True
             for name, value in (*zip(places, arguments, strict=False), *named.items()):
                 if name in kinds:
                     kind, may_be_none = kinds[name]
                     if not (value is None and may_be_none):
                         check(name, value, kind)
+                if type(value) is not str and isinstance(value, str):
+                    is_plain = False
+            if not is_plain:
+                arguments, named = (
+                    _plain(places, arguments),
+                    dict(zip(named, _plain(named, named.values()), strict=True)),
+                )
             return function(*arguments, **named)
 
         return cast(F, checked)
 
     return decorate
+
+
+def _plain(names: Collection[str], values: Collection[Any]) -> tuple[Any, ...]:
+    """Values with plain texts, except content. ``values`` may go on where the names end."""
+    said = [name == "content" for name in names]
+    return tuple(
+        str.__str__(value) if isinstance(value, str) and not is_said else value
+        for value, is_said in zip_longest(values, said[: len(values)])
+    )
 
 
 def _kinds_of(
