@@ -18,6 +18,7 @@ from headish import Database, Store, restore
 from headish.content.frames import FrameWriter
 from headish.database.revisions import REVISION
 from headish.errors import (
+    CursorLost,
     FileTaken,
     HeadishError,
     InvalidArgument,
@@ -123,6 +124,22 @@ class TestThereAndBack:
         restore(made.path, tmp_path / "a.db")
         with Store.open(tmp_path / "a.db", space=grown.space) as again:
             assert dump(again)["counter"][0][4] != dump(grown)["counter"][0][4]
+
+    def test_so_does_a_copy_that_is_put_back_as_it_is(self, tmp_path: Path) -> None:
+        """Else a reader of the feed would miss what was said instead, if a later turn is the same."""
+        with Store.open(tmp_path / "other.db") as other:
+            other.add_turn("from elsewhere")
+            other.bundles.create(tmp_path / "same.bundle")
+        with Store.open(tmp_path / "chat.db") as store:
+            Database(store._database).backup(tmp_path / "monday.db")
+            store.add_turn("lost")
+            store.bundles.apply(tmp_path / "same.bundle")
+            cursor = store.position()
+        with Store.open(tmp_path / "monday.db") as again:
+            again.add_turn("said instead")
+            again.bundles.apply(tmp_path / "same.bundle")
+            with pytest.raises(CursorLost):
+                list(again.follow(after=cursor, wait=False))
 
 
 class TestItsFile:

@@ -72,7 +72,8 @@ counter = _table("counter", with_rowid=True)
 
 ``seq`` is the last number of a turn, ``change`` the last number of any other change that a reader sees: moves of names
 that no turn made, definitions, records of conversations, erasures. ``latest`` is the ``seq`` of the newest turn written
-here. ``epoch`` is 16 random bytes, which a restore makes anew. ``state`` is the reason why the space takes no turns.
+here. ``epoch`` is 16 random bytes, made anew by a restore and in a backup that is a database. ``state`` is the reason
+why the space takes no turns.
 Every append adds to ``roots``, ``heads`` and ``given_bytes``. ``bars`` is the number of barred hashes. The limits are
 null if there are none."""
 

@@ -359,16 +359,17 @@ class SQLiteBackend:
         return False
 
     def copy_into(self, path: str) -> bool:
-        """Copy by VACUUM INTO, without deleted content and the tables of ``NEVER_COPIED``. Writers go on meanwhile."""
+        """Copy by VACUUM INTO, without deleted content and the tables of ``NEVER_COPIED``, and with epochs of its own.
+        Writers go on meanwhile."""
         with self._reading, FORKS.transaction():
             driver = self._take_connection()
             try:
                 self._wait(lambda: driver.execute("VACUUM INTO ?", [path]))
             finally:
                 self._give_back(driver)
-        from headish.database.file.upkeep import leave_out
+        from headish.database.file.upkeep import set_apart
 
-        leave_out(path, NEVER_COPIED)
+        set_apart(path, NEVER_COPIED)
         return True
 
     def check_integrity(self) -> list[str]:

@@ -50,8 +50,9 @@ def back_up(target: str, label: str) -> str:
     return str(final)
 
 
-def leave_out(path: str, tables: Sequence[str]) -> None:
-    """Empty tables of a copy that no other process has open yet, and overwrite their pages.
+def set_apart(path: str, tables: Sequence[str]) -> None:
+    """Empty tables of a copy that no other process has open yet, and overwrite their pages. Begin a new epoch in each
+    of its spaces: from now on its commit numbers name other turns than those of the original.
 
     Raises: the driver's errors.
     """
@@ -59,6 +60,7 @@ def leave_out(path: str, tables: Sequence[str]) -> None:
         copy.execute("PRAGMA secure_delete = ON")
         for table in tables:
             copy.execute(f'DELETE FROM "{table}"')  # noqa: S608, a name of ours
+        copy.execute("UPDATE counter SET epoch = randomblob(16)")
 
 
 def _unused(path: Path) -> Path:
