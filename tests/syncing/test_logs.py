@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headish import Store
+from headish import Database, Store, restore
+from headish.bundles.pages import read_page
+from headish.bundles.records import BundleKind
+from headish.bundles.streams import BundleReader
 from headish.errors import RemoteUnavailable
 from support.growing import texts
-from support.machines import Machine, Pair, bundles, state, url_of
+from support.machines import CutOff, Machine, Pair, bundles, state, url_of
+
+
+def _stop(*_: object) -> None:
+    raise CutOff
+
+
+def payloads_in(path: Path) -> list[bytes | None]:
+    with open(path, "rb") as file:
+        parts = [*BundleReader(file, "a").parts()]
+    return [data for kind, page in parts if kind is BundleKind.PAGE for data in read_page(page, "a").payloads]
 
 
 class TestLogs:
@@ -38,6 +52,55 @@ class TestLogs:
             clone.sync()
             assert set(state(store)[0]) == set(state(desk.store)[0])
             assert [store.verify().problems, desk.store.verify().problems] == [(), ()]
+
+    @pytest.mark.parametrize("name", ["monday.db", "monday.hbackup"])
+    def test_a_restored_store_first_reads_what_it_had_said_since(self, machine: Any, tmp_path: Path, name: str) -> None:
+        """It also reads what it had erased since, before it sends that again."""
+        desk = machine("desk")
+        desk.add(url_of(tmp_path / "box"), plain=True)
+        desk.set(erasures="apply")
+        erased = desk.store.add_turn("a card number", bookmark="main").id
+        Database(desk.store._database).backup(tmp_path / name)
+        desk.store.add_turn("said since", continues="main")
+        desk.store.erase(erased, reason="r")
+        desk.sync()
+        desk.store.close()
+        (tmp_path / "desk.db").unlink()
+        restore(tmp_path / name, tmp_path / "desk.db")
+        with Store.open(tmp_path / "desk.db") as store:
+            again = Machine(store, desk.keys, "desk")
+            synced = again.sync()
+            assert (synced.pulled.stored, synced.pulled.erased, synced.pushed.turns) == (1, 1, 1)
+            assert texts(store, "main") == ["said since"]
+            sent = [data for path in bundles(tmp_path / "box") for data in payloads_in(path) if data is not None]
+            assert len(sent) == 1
+            assert b"said since" in sent[0]
+
+    @pytest.mark.parametrize("is_cut_off", [False, True])
+    def test_two_copies_that_end_with_the_same_turn_write_two_logs(
+        self, pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_cut_off: bool
+    ) -> None:
+        """Each says something, and then gets the same turn: only what is before that tells the copies apart."""
+        desk, laptop = pair
+        desk.store.add_turn("q", bookmark="main")
+        desk.sync(), laptop.sync(), desk.sync()
+        desk.store.close()
+        shutil.copyfile(tmp_path / "desk.db", tmp_path / "clone.db")
+        laptop.store.add_turn("of the laptop")
+        laptop.sync()
+        with Store.open(tmp_path / "desk.db") as store, Store.open(tmp_path / "clone.db") as other:
+            copies = Machine(store, desk.keys, "desk"), Machine(other, desk.keys, "clone")
+            for each in copies:
+                each.store.add_turn(f"of the {each.name}")
+            with monkeypatch.context() as patch, suppress(CutOff):
+                if is_cut_off:
+                    patch.setattr("headish.remotes.objects.ObjectPlace.put", _stop)
+                copies[0].sync()
+            for each in (*copies, laptop, *copies, laptop):
+                each.sync()
+            held = [set(state(each.store)[0]) for each in (*copies, laptop)]
+            assert [len(each) for each in held] == [4, 4, 4]
+            assert held[0] == held[1] == held[2]
 
     def test_a_long_log_is_written_anew(self, pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("headish.syncing.pushing.BUNDLES_LIMIT", 3)

@@ -18,6 +18,7 @@ from headish.signing.judging import TrustLists, read_trust
 from headish.syncing.bundling.arriving import SyncTarget, write_locked
 from headish.syncing.erasures import ErasuresThere
 from headish.syncing.logs import Logs
+from headish.syncing.own_log import Push, leave_log_of_another
 from headish.syncing.remotes import OpenRemote, SeenLog, save_remote
 from headish.syncing.signers import BundleSigner, check_signed, judge_head, keep_place
 from headish.values.forking import cached_property
@@ -88,8 +89,11 @@ class LogReading:
 
 def read_heads(reading: LogReading) -> None:
     """Read the heads of all other devices. Stores what must be known before anything of a log is stored."""
-    given = reading.given
-    devices = [each for each in given.logs.devices() if each != given.remote.settings.device]
+    given, listed = reading.given, reading.given.logs.devices()
+    if given.remote.settings.device in listed:
+        own = leave_log_of_another(Push(given.target, given.logs, given.remote, allow_secrets=False))
+        reading.take(own.remote)
+    devices = [each for each in listed if each != reading.given.remote.settings.device]
     for device in devices:
         if device not in reading.revoked:
             _read_head(reading, device)

@@ -15,10 +15,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from headish.bundles.heads import LAST_GENERATION, LogHead
+from headish.bundles.pages import read_page
+from headish.bundles.records import BundleKind
+from headish.bundles.streams import BundleReader
 from headish.errors import InvalidArgument, InvalidBundle, RemoteRolledBack
 from headish.history.feeds.cursors import is_held, parse_cursor
 from headish.signing.judging import TrustLists, read_trust
 from headish.syncing.bundling.arriving import SyncTarget, write_locked
+from headish.syncing.departing import Departing, Span
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.remotes import OpenRemote, SeenLog, save_remote
 from headish.syncing.signers import BundleSigner, find_signer, judge_head, keep_place
@@ -42,6 +46,17 @@ def find_place(given: Push, *, make: bool) -> Push:
         return given
     remote = keep_place(given.target, given.logs, given.remote, make=make)
     return given if remote is given.remote else given._replace(remote=remote)
+
+
+def leave_log_of_another(given: Push) -> Push:
+    """Begin a log of this store's own before a pull, if another copy of it has put the present one: a pull then reads
+    that one, too. It may have what this store said or erased before it was restored, and a push must not send again
+    what was erased."""
+    try:
+        head = given.logs.head(given.remote.settings.device)
+    except InvalidBundle:  # a push says what to do then
+        return given
+    return given if head is None or _is_ours(given, head.cursor) else _begin_again(given)
 
 
 def find_end_of_log(given: Push, accept_rollback: bool) -> tuple[Push, LogHead | None]:
@@ -87,8 +102,11 @@ def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push
         return given
     if not _is_signed(remote, partial(judge_head, head, "the head of its log", remote)):
         return _begin_again(given)
+    written = _find_written(given, head)
+    if written is None:
+        return _begin_again(given)
     own_now = replace(own, generation=head.generation, number=head.number, hash=head.hash.hex())
-    return given._replace(remote=remote._replace(state=replace(remote.state, own=own_now, pushed=head.cursor)))
+    return given._replace(remote=remote._replace(state=replace(remote.state, own=own_now, pushed=written or None)))
 
 
 def _go_without_head(given: Push) -> Push:
@@ -111,10 +129,9 @@ def _is_anothers(given: Push, generation: int, number: int) -> bool:
     device = given.remote.settings.device
     data = given.logs.bundle(device, generation, number) or b""
     try:
-        header = given.logs.open(device, generation, number, data).header
+        return not _is_our_bundle(given, given.logs.open(device, generation, number, data))
     except InvalidBundle:
         return False
-    return not _is_ours(given, header.until or "")
 
 
 def _is_ours(given: Push, cursor: str) -> bool:
@@ -125,6 +142,47 @@ def _is_ours(given: Push, cursor: str) -> bool:
     except InvalidArgument:  # anybody who can write to the place may have written it
         return False
     return target.backend.read(lambda connection: is_held(connection, target.space, parsed))
+
+
+def _find_written(given: Push, head: LogHead) -> str | None:
+    """Find the cursor behind the last bundle that a head names, if this very history wrote all those that this store
+    does not know of; else None. Empty for a head without bundles."""
+    own, device = given.remote.state.own, given.remote.settings.device
+    is_known = head.generation == own.generation
+    if is_known and head.number == own.number:
+        return None  # it names another bundle in the place of one that this store has put
+    cursor = (given.remote.state.pushed if is_known else None) or ""
+    for number in range(own.number + 1 if is_known else 1, head.number + 1):
+        data = given.logs.bundle(device, head.generation, number) or b""
+        try:
+            bundle = given.logs.open(device, head.generation, number, data)
+            if not _is_our_bundle(given, bundle):
+                return None
+        except InvalidBundle:
+            return None
+        cursor = bundle.header.until or ""
+    return cursor
+
+
+def _is_our_bundle(given: Push, bundle: BundleReader) -> bool:
+    """Whether this very history wrote a bundle: it holds the turns that this store has from its first to its last one.
+
+    The cursor alone proves the last turn. Two copies of a store may each say something, and then get the same turn.
+    Raises: InvalidBundle.
+    """
+    target, until = given.target, bundle.header.until or ""
+    if not _is_ours(given, until):
+        return False
+    try:
+        low = parse_cursor(bundle.header.after).seq if bundle.header.after else 0
+    except InvalidArgument:
+        return False
+    span = Span(low, parse_cursor(until).seq, given.remote.held)
+    there = [
+        id for kind, value in bundle.parts() if kind is BundleKind.PAGE for id in read_page(value, bundle.name).ids
+    ]
+    pages = target.backend.read(lambda connection: [*Departing(connection, target.space).since(span)])
+    return there == [id for page in pages for id in page.ids]
 
 
 def _is_signed(remote: OpenRemote, find: Callable[[TrustLists], BundleSigner]) -> bool:
@@ -169,12 +227,13 @@ def count_in(given: Push, generation: int, number: int) -> Push:
     data = given.logs.bundle(device, generation, number) or b""
     try:
         bundle = given.logs.open(device, generation, number, data)
+        is_ours = _is_our_bundle(given, bundle)
     except InvalidBundle:  # nobody's: a new generation has other paths, so that these bytes stop no push
         return begin_generation(given, max(generation, *(each for each, _ in given.logs.bundles(device))) + 1)
     header = bundle.header
     log, cursor = SeenLog("", generation, number, hash_object(data).hex()), header.until or ""
     is_next = (header.device, header.generation, header.number) == (device, generation, number)
-    if not is_next or header.before.hex() != own.hash or not _is_ours(given, cursor):
+    if not is_next or header.before.hex() != own.hash or not is_ours:
         return _begin_again(given)
     if not _is_signed(given.remote, partial(find_signer, bundle)):
         return _begin_again(given)
