@@ -35,9 +35,9 @@ class Asked(Mapping[str, str]):
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_each_header_that_tells_a_session_is_written_down(client: KnownClient) -> None:
+def test_each_header_that_tells_a_session_or_its_sub_agent_is_written_down(client: KnownClient) -> None:
     asked = Asked()
-    for read in client.sessions:
+    for read in (*client.sessions, client.agent):
         read(asked, {})
     for name in (*asked.names, CONVERSATION, "user-agent"):
         assert keep_headers([(name.title(), "x")], KeyFilter([])) == {name: "x"}

@@ -29,8 +29,9 @@ _KEY_PROTOCOL = "openai-insecure-api-key."
 # An allow-list: a header that nobody thought of may hold a key.
 _KEPT = frozenset({
     "content-type", "content-encoding", "user-agent", "anthropic-version", "anthropic-beta", "openai-beta", "x-app",
-    "x-headish-conversation", "x-claude-code-session-id", "session_id", "session-id", "conversation_id",
-    "x-session-id", "x-session-affinity", "x-opencode-session", "x-client-request-id", "x-request-id", "request-id",
+    "x-headish-conversation", "x-claude-code-session-id", "x-claude-code-agent-id", "session_id", "session-id",
+    "conversation_id", "thread-id", "x-codex-parent-thread-id", "x-session-id", "x-parent-session-id",
+    "x-session-affinity", "x-opencode-session", "x-client-request-id", "x-request-id", "request-id",
     "retry-after", "openai-version", "openai-processing-ms", "x-gemini-service-tier",
 })  # fmt: skip
 _KEPT_PREFIXES = ("anthropic-ratelimit-", "x-ratelimit-")

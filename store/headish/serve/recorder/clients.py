@@ -26,9 +26,9 @@ class KnownClient(NamedTuple):
     """A client, by the beginning of its ``user-agent``.
 
     ``is_agent``: it works with tools, and its requests without tools (titles, probes) are apart from its conversation.
-    ``sessions`` find the session in headers and body; the first that finds one counts. ``preambles`` begin texts that
-    it puts before the words of a person; ``compactions`` begin the first text of a lane that summarizes the lane before
-    it.
+    ``sessions`` find the session in headers and body; the first that finds one counts. ``agent`` finds which sub-agent
+    of the session asks. ``preambles`` begin texts that it puts before the words of a person; ``compactions`` begin the
+    first text of a lane that summarizes the lane before it.
     """
 
     name: str
@@ -37,10 +37,21 @@ class KnownClient(NamedTuple):
     sessions: tuple[Callable[[Mapping[str, str], Mapping[str, Any]], Any], ...] = ()
     preambles: tuple[str, ...] = ()
     compactions: tuple[str, ...] = ()
+    agent: Callable[[Mapping[str, str], Mapping[str, Any]], Any] = lambda _headers, _body: None
 
 
 def _header(name: str) -> Callable[[Mapping[str, str], Mapping[str, Any]], Any]:
     return lambda headers, _body: headers.get(name)
+
+
+def _child(name: str, parent: str) -> Callable[[Mapping[str, str], Mapping[str, Any]], Any]:
+    """Read a header that counts only beside the one that names the parent."""
+
+    def read(headers: Mapping[str, str], _body: Mapping[str, Any]) -> Any:
+        own, above = headers.get(name), headers.get(parent)
+        return own if above else None
+
+    return read
 
 
 def _value(name: str) -> Callable[[Mapping[str, str], Mapping[str, Any]], Any]:
@@ -61,7 +72,7 @@ def _anthropic_user(_headers: Mapping[str, str], body: Mapping[str, Any]) -> Any
 
 
 CLIENTS = (
-    # @anthropic-ai/claude-code 2.1.197, seen on 2026-11-25.
+    # @anthropic-ai/claude-code 2.1.197, seen on 2026-11-25, and its sub-agents on 2026-11-28.
     KnownClient(
         "claude-code",
         ("claude-cli/",),
@@ -70,6 +81,7 @@ CLIENTS = (
         # The last three: what a slash command leaves, such as /clear.
         ("<system-reminder>", "<local-command-caveat>", "<command-name>", "<local-command-stdout>"),
         ("This session is being continued from a previous conversation",),
+        _header("x-claude-code-agent-id"),
     ),
     # @openai/codex 0.169.0, seen on 2026-11-25, and 0.171.0, on 2026-11-26; `session_id` and `conversation_id` are of
     # versions before 0.130.
@@ -80,6 +92,7 @@ CLIENTS = (
         (_header("session-id"), _header("session_id"), _header("conversation_id"), _value("prompt_cache_key")),
         ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>"),
         ("Another language model started to solve this problem",),
+        _child("thread-id", "x-codex-parent-thread-id"),
     ),
     # @google/gemini-cli 0.61.0, seen on 2026-11-25: it sends no session.
     KnownClient(
@@ -95,7 +108,13 @@ CLIENTS = (
         "opencode",
         ("opencode/",),
         True,
-        (_header("x-session-id"), _header("x-session-affinity"), _header("x-opencode-session")),
+        (
+            _header("x-parent-session-id"),
+            _header("x-session-id"),
+            _header("x-session-affinity"),
+            _header("x-opencode-session"),
+        ),
+        agent=_child("x-session-id", "x-parent-session-id"),
     ),
 )
 """The known clients, each with the version that was read and the date."""
@@ -107,12 +126,13 @@ VOLATILE = ("x-anthropic-billing-header:",)
 
 
 class Session(NamedTuple):
-    """The client and session of a call. ``id`` is None if the client names no session; ``shorts`` are shorter names for
-    it."""
+    """The client and session of a call. ``id`` is None if the client names no session, ``agent`` unless a sub-agent of
+    it asks; ``shorts`` are shorter names for it."""
 
     client: str
     id: str | None
     known: KnownClient | None
+    agent: str | None = None
 
     @property
     def shorts(self) -> tuple[str, ...]:
@@ -136,7 +156,11 @@ def find_session(headers: Mapping[str, str], body: Mapping[str, Any]) -> Session
     conversation = headers.get(CONVERSATION)
     candidates = [conversation, *(read(headers, body) for read in (client.sessions if client else ()))]
     session = next((each for each in candidates if isinstance(each, str) and each), None)
-    return Session(client.name if client else _name_of(agent), None if session is None else bounded(session), client)
+    id = None if session is None else bounded(session)
+    if client is None:
+        return Session(_name_of(agent), id, None)
+    child = client.agent(headers, body)
+    return Session(client.name, id, client, bounded(child) if isinstance(child, str) and child else None)
 
 
 def bounded(session: str) -> str:

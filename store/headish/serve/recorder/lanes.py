@@ -33,7 +33,9 @@ def lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, st
         begins, shorts, digest, shorter = bounded(conversation), (as_word(conversation),), "kept", ()
     is_beside = known is not None and known.is_agent and not request.has_tools
     session_key = f"lane:{session.client}:{begins}"
-    main = f"{session_key}:{digest}"
+    # Sub-agents of one session may begin with the same words.
+    of_agent = "" if session.agent is None else f"{session.agent}:"
+    main = f"{session_key}:{of_agent}{digest}"
     app: dict[str, Any] = {"client": session.client} | ({} if session.id is None else {"session": session.id})
     lane = LaneName(
         key=f"{main}:beside" if is_beside else main,
@@ -44,6 +46,6 @@ def lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, st
         follows=known is not None and words.startswith(known.compactions or ("\0",)),
         title="" if known is None else one_line(words)[:TITLE_CHARACTERS],
         app=app,
-        shorter=tuple(f"lane:{session.client}:{session.id or each}:{each}" for each in shorter),
+        shorter=tuple(f"lane:{session.client}:{session.id or each}:{of_agent}{each}" for each in shorter),
     )
     return lane, lane.key

@@ -139,6 +139,8 @@ class CallRecorder:
             lane = self._grown(store, lane)
             lane = lane if lane.beside is None else self._beside(store, request, lane, lane.beside)
             key = lane.key
+        if lane is not None and session.agent is not None:
+            lane = lane._replace(folds=True)
         plan = _ask(store, surface, call, request, session, lane)
         return request, plan._replace(previous=previous, before=before), key
 

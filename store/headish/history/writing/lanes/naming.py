@@ -97,7 +97,7 @@ def _free_name(connection: Connection, space: int, lane: LaneName) -> str:
     begins = next((each for each in lane.names if each in taken or any(name.startswith(f"{each}/") for name in taken)),
                   None)  # fmt: skip
     for base in lane.names if begins is None else (begins, *lane.names):
-        plain = [base] if lane.beside is None else []
+        plain = [] if lane.folds or lane.beside is not None else [base]
         if begins is None and _is_taken(connection, space, base) and base != lane.names[-1]:
             continue  # another session took this name: try the next one
         for candidate in (*plain, *(f"{base}/{each}" for each in range(max(2, number), number + LANES_COUNTED))):
