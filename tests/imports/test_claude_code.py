@@ -311,6 +311,21 @@ class TestBrokenFiles:
         assert store.text("@") == "x \ufffd y"
         assert done.unmapped["lone surrogates became U+FFFD"] == 1
 
+    @pytest.mark.parametrize("number", ["1e400", "-1e400", "9" * 5000])
+    def test_a_number_that_nothing_holds_costs_no_message_and_becomes_text(self, store: Store, number: str) -> None:
+        records = (
+            line("user", "n1", None, "x", toolUseResult={"lines": "NUMBER"}),
+            answer("n2", "n1", "m", call("c1", "NUMBER")),
+        )
+        file = io.BytesIO(session(*records).getvalue().replace(b'"NUMBER"', number.encode()))
+        done = store.import_file(file, "claude-code")
+        said, kept = store.resolve("@").messages[1].content[0], store.log()[-1].meta.app["claude-code"]
+        assert (said.input, kept["toolUseResult"]) == ({"command": number}, {"lines": number})
+        assert (done.broken, done.added) == (0, 2)
+        assert {what: count for what, count in done.unmapped.items() if "became" in what} == {
+            "numbers that are too large became text": 2
+        }
+
     def test_parents_in_a_circle_end_somewhere(self, store: Store) -> None:
         done = store.import_file(session(line("user", "c1", "c2", "one"), line("user", "c2", "c1", "two")))
         assert done.added == 2

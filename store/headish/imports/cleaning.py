@@ -9,17 +9,20 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import msgspec
 
 from headish.content.secrecy.finding import find_secret
+from headish.content.strictjson import INTEGER_DIGITS
 from headish.imports.notes import ImportNotes
 from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.names import RESERVED, new_refusal
 from headish.values.shapes import heal
 
 HEALED = "lone surrogates became U+FFFD"
+SPELLED = "numbers that are too large became text"
 HIDDEN = "<hidden: it looked like a key>"
 """In angle brackets, because ``secrecy`` does not take a text in them for a key."""
 NAME_CHARACTERS = 48
@@ -33,15 +36,39 @@ class NotJson(ValueError):
     """Bytes that are not JSON; the message says why."""
 
 
-def decode(data: bytes) -> tuple[Any, bool]:
-    """Return the value of a JSON text, and whether a lone surrogate in it was replaced by U+FFFD. Raises: NotJson."""
+class _Numbers:
+    """Reads the numbers of a JSON text; one that no store holds stays text."""
+
+    def __init__(self) -> None:
+        self.spelled = False
+
+    def read_float(self, text: str) -> float | str:
+        return value if isfinite(value := float(text)) else self._spell(text)
+
+    def read_integer(self, text: str) -> int | str:
+        return int(text) if len(text) < INTEGER_DIGITS else self._spell(text)
+
+    def _spell(self, text: str) -> str:
+        self.spelled = True
+        return text
+
+
+def decode(data: bytes) -> tuple[Any, tuple[str, ...]]:
+    """Return the value of a JSON text, and what in it could not be kept as it was: ``HEALED``, ``SPELLED``.
+
+    Raises: NotJson.
+    """
     try:
-        return msgspec.json.decode(data), False
+        return msgspec.json.decode(data), ()
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass  # a lone surrogate, which other programs write, or no JSON at all
+        pass  # a lone surrogate or a huge number, which other programs write, or no JSON at all
+    numbers = _Numbers()
     try:
         # As UTF-8: from bytes, ``json`` would guess at UTF-16. The standard library reads lone surrogates, msgspec not.
-        return heal(json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_refuse)), True
+        text = data.decode("utf-8", "surrogatepass")
+        read = json.loads(text, parse_constant=_refuse, parse_float=numbers.read_float, parse_int=numbers.read_integer)
+        value = heal(read)
+        return value, (*([HEALED] if value != read else ()), *([SPELLED] if numbers.spelled else ()))
     except json.JSONDecodeError as error:
         raise NotJson(f"it is not JSON: {error.msg}, character {error.pos + 1}") from None
     except RecursionError:
@@ -51,10 +78,10 @@ def decode(data: bytes) -> tuple[Any, bool]:
 
 
 def decode_noted(data: bytes, notes: ImportNotes, where: str) -> Any:
-    """``decode``, and note a replaced surrogate. Raises: NotJson."""
-    value, healed = decode(data)
-    if healed:
-        notes.change(where, HEALED)
+    """``decode``, and note what could not be kept as it was. Raises: NotJson."""
+    value, changes = decode(data)
+    for change in changes:
+        notes.change(where, change)
     return value
 
 

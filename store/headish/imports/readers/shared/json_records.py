@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from headish.content.strictjson import is_sound
 from headish.imports.archives import CHUNK_BYTES
-from headish.imports.cleaning import HEALED, NotJson, decode
+from headish.imports.cleaning import NotJson, decode
 from headish.imports.reader import ImportSource
 from headish.imports.readers.shared.json_arrays import read_items
 from headish.imports.source_files import LONG_LINE, read_lines
@@ -71,16 +71,16 @@ def _decoded_lines(given: ImportSource, *, grows: bool) -> Iterator[tuple[int, A
         if not line or line.isspace():
             continue
         try:
-            value, healed = decode(line)
+            value, changes = decode(line)
         except NotJson as error:
             if line.endswith(b"\n") or not grows:
                 given.notes.break_off(where, str(error))
             else:
                 given.notes.leave_out(where, "half-written last line")
             continue
-        if healed:
-            given.notes.change(where, HEALED)
-        yield number, value, not healed and is_sound(line, value)
+        for change in changes:
+            given.notes.change(where, change)
+        yield number, value, not changes and is_sound(line, value)
 
 
 def _is_lines(given: ImportSource) -> bool:
