@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headish import Store
+from headish.gateway.spool import CallEnd, SpooledCall, SpoolFrame, SpoolKind, end
 from headish.serve.recorder import recording, unread
 from headish.serve.recorder.recording import CallRecorder
 from headish.values.results.calls import UNREAD
@@ -28,6 +29,17 @@ def test_a_body_that_nobody_can_read_is_kept_for_a_week(store: Store, monkeypatc
     monkeypatch.setattr(recording, "UNREAD_SECONDS", -60)
     assert (recorder.forget_unread(), store.objects.list(UNREAD)) == (4, [])
     assert store.stats().turns == 0
+
+
+def test_a_call_whose_body_was_cut_off_says_what_cut_it_off(store: Store) -> None:
+    recorder = recorder_of(store)
+    call = SpooledCall("cut", passed("anthropic", b"").begin)
+    call.take(SpoolFrame(SpoolKind.REQUEST, "cut", b'{"mess'))
+    call.take(end("cut", CallEnd(outcome="unreachable", at=call.begin.at, error="Connection refused")))
+    record(recorder, call)
+    facts = store.calls.get("cut").facts
+    assert (facts.outcome, facts.error) == ("unreachable", "Connection refused")
+    assert store.objects.get(UNREAD, "cut").data == b'{"mess'
 
 
 def test_of_the_bodies_that_nobody_can_read_a_space_keeps_so_many_bytes(

@@ -215,7 +215,9 @@ class CallRecorder:
     def _record_unread(self, store: Store, call: SpooledCall, problem: HeadishError | None) -> RecordedCall | None:
         """Store the facts of a call that holds no conversation, or whose body cannot be read; keep such a body for a
         week, unless it is large or holds barred content."""
-        facts = msgspec.structs.replace(_facts_of(call), error=None if problem is None else str(problem)[:500])
+        facts = _facts_of(call)
+        if problem is not None and call.is_sent:  # of a body that was cut off, how the call ended says more
+            facts = msgspec.structs.replace(facts, error=str(problem)[:500])
         keeps = problem is not None and not isinstance(problem, BarredContent) and 0 < len(call.request) <= UNREAD_BYTES
         puts = (Put(UNREAD, call.id.encode(), _hidden(call.request)),) if keeps else ()
         session = find_session(call.begin.headers, {})
