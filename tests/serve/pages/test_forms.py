@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import time
+from html import unescape
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -87,6 +88,14 @@ class TestWriting:
         page = wait_until(lambda: found(house, "/c/unasked", "The answer failed: "))  # it is tried four times first
         assert "Is anybody there?" in page
         assert f"The answer failed: openai: {address} cannot be reached" in page
+        [again] = re.findall(r'href="([^"]+)">Ask again</a>', page)
+        change = house.get(unescape(again))
+        assert re.findall(r'<option value="(\w*)"( selected)?>', change.partition("Fork")[0]) == [
+            ("", " selected"), ("gone", ""), ("milli", "")
+        ]  # fmt: skip
+        house.model.answer(chunks=event_stream(anthropic_text("I am.")))
+        house.done("answer", turn=house.store.bookmarks["unasked"], name="unasked", ptr="milli")
+        wait_until(lambda: house.store.text("unasked") == "I am.")
 
     def test_a_model_that_is_slow_to_begin_holds_no_form_up_and_can_be_stopped(self, house: House) -> None:
         """People who see nothing happen send the form again: each time the question was stored and asked once more."""

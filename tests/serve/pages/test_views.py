@@ -189,6 +189,35 @@ def test_a_system_prompt_that_was_replaced_is_called_by_its_new_words(house: Hou
     assert "Other words replace the next turn." in page
 
 
+def test_an_overlay_is_no_system_prompt(house: House) -> None:
+    turn = house.store.add_turn("Eight metres.", bookmark="overlaid").id
+    house.store.replace(turn, "Nine metres.", continues="overlaid")
+    page = house.get("/c/overlaid")
+    assert "<summary>Replaces 1 turn: <bdi>Nine metres.</bdi></summary>" in page
+    assert "<bdi>Overlay</bdi>" in page
+    assert "System prompt" not in page
+
+
+def test_a_result_says_whose_it_is_and_a_text_where_it_is_cut(house: House) -> None:
+    calls = [{"type": "tool_use", "id": name, "name": f"{name}_file", "input": {}} for name in ("read", "write")]
+    results = [
+        {
+            "type": "tool_result",
+            "tool_use_id": id,
+            "is_error": id == "write",
+            "content": [{"type": "text", "text": "é" * length}],
+        }
+        for id, length in (("read", 4_000), ("write", 4_001), ("other", 1))
+    ]
+    house.store.add_turn(calls, role="assistant", bookmark="results")
+    house.store.add_turn(results, role="tool", continues="results")
+    page = house.get("/c/results")
+    titles = re.findall(
+        r'<details class="result"><summary dir="auto">([^<]*)</summary><pre dir="auto">é+(…?)</pre>', page
+    )
+    assert titles == [("Result of read_file", ""), ("Result of write_file, failed", "…"), ("Result", "")]
+
+
 def test_versions_are_switched_and_the_other_branch_is_shown_to_its_end(house: House) -> None:
     t = house.talk
     page = house.get("/c/garden")

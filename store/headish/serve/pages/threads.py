@@ -131,11 +131,12 @@ async def show_change(request: Request) -> Response:
     handle = (await store.abbreviate([turn.id]))[turn.id]
     # A turn that is too long for a form, or not text, can only be edited by a program.
     text = await store.text(turn.id) if turn.erased is None and turn.meta.type is None else ""
-    query = request.query_params
+    query, pointers = request.query_params, await store.pointers.list()
     return await draw(
         request, "change.html", turn=turn, handle=handle, shown=show_turns(stretch, {turn.id: handle}),
         text=text if text and len(text) <= EDITED_CHARACTERS else None, name=query.get("name"),
-        head=query.get("head", turn.id), back=query.get("back", ""), pointers=await store.pointers.list(),
+        head=query.get("head", turn.id), back=query.get("back", ""), pointers=pointers,
+        own=await own_pointer(store, turn.id, pointers), default=await store.pointers.default(),
     )  # fmt: skip
 
 

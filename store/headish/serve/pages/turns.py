@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from markupsafe import Markup
@@ -10,12 +10,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.content.prices import Prices
+from headish.history.windows.states import describe
 from headish.renderings.html import write_part
 from headish.renderings.marking import show_unseen
 from headish.renderings.pages import BOUNDARY, PageMessage, Part, read_entries
 from headish.serve.pages.money import say_reply_cost
 from headish.serve.recorder.clients import PREAMBLES
-from headish.values.blocks import Document, Erased, FileSource, MediaSource, UrlSource
+from headish.values.blocks import (
+    ContentBlock,
+    Document,
+    Erased,
+    FileSource,
+    MediaSource,
+    ToolResult,
+    ToolUse,
+    UrlSource,
+)
 from headish.values.ids import TurnId
 from headish.values.results.threads import Stretch
 from headish.values.turns import PREAMBLE, TreeTurn
@@ -26,6 +36,8 @@ PAGE_CHARACTERS = 160_000
 """About how many characters of text a page shows; the rest is cut."""
 PART_CHARACTERS, FOLDED_CHARACTERS, LEFT_CHARACTERS = 20_000, 4_000, 1_000
 """The most characters of one text, of a folded one, and of one on a page that is already full."""
+CUT = "…"
+"""The end of a text that is cut."""
 ADDED = "Added by the program"
 """The title of a text that a client puts before the words of a person."""
 SHOWN_INLINE = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
@@ -57,7 +69,7 @@ NO_OTHERS: Mapping[TurnId, Beginnings] = MappingProxyType({})
 class ShownTurn(Struct, frozen=True):
     """One entry. ``index`` is its place in the thread; an entry that is a boundary has only ``entry.who``.
     ``branches`` counts the branches of this conversation that grow from it, ``others`` are the conversations that begin
-    with the same turn."""
+    with the same turn. ``folds_as`` titles a turn that is folded: a system prompt, or what an overlay does."""
 
     id: TurnId
     handle: str
@@ -73,6 +85,7 @@ class ShownTurn(Struct, frozen=True):
     branches: int = 0
     others: Beginnings | None = None
     text: str = ""
+    folds_as: str = ""
 
     @property
     def kind(self) -> str:
@@ -85,9 +98,11 @@ class ShownTurn(Struct, frozen=True):
 
 def as_shown(part: Part, limit: int) -> tuple[Markup, bool]:
     """The HTML of a part, with its unseen characters shown; and whether it was cut."""
-    shown = replace(part, title=show_unseen(part.title), body=show_unseen(part.body[:limit]))
+    is_cut = len(part.body) > limit
+    body = part.body[:limit] + CUT if is_cut else part.body
+    shown = replace(part, title=show_unseen(part.title), body=show_unseen(body))
     html = show_unseen(write_part(shown))  # again: Markdown writes a character for its number, such as &#x202e;
-    return Markup(html), len(part.body) > limit  # noqa: S704 - write_part escapes
+    return Markup(html), is_cut  # noqa: S704 - write_part escapes
 
 
 def show_turns(
@@ -103,7 +118,7 @@ def show_turns(
     turns = {turn.id: (stretch.start + index, turn) for index, turn in enumerate(stretch.turns)}
     shown: list[ShownTurn] = []
     room = PAGE_CHARACTERS
-    for entry in read_entries(stretch.turns, stretch.faces, True):
+    for entry in read_entries(_with_tools(stretch.turns), stretch.faces, True):
         index, turn = turns[entry.id]
         if entry.role == BOUNDARY:
             shown.append(ShownTurn(entry.id, "", entry, index))
@@ -119,6 +134,22 @@ def show_turns(
     return shown
 
 
+def _with_tools(turns: Sequence[TreeTurn]) -> Iterator[TreeTurn]:
+    """The turns, with the names of the tools in results that name only a call before them, as most providers' do."""
+    names: dict[str | None, str] = {}
+    for turn in turns:
+        names |= {block.id: block.name for block in turn.content if isinstance(block, ToolUse) and block.id}
+        if any(isinstance(block, ToolResult) for block in turn.content):
+            turn = replace(turn, content=tuple(_named(block, names) for block in turn.content))
+        yield turn
+
+
+def _named(block: ContentBlock, names: Mapping[str | None, str]) -> ContentBlock:
+    if isinstance(block, ToolResult) and block.name is None:
+        return replace(block, name=names.get(block.tool_use_id))
+    return block
+
+
 def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int | None) -> ShownTurn:
     pieces, is_cut = [], False
     for part in entry.parts:
@@ -131,19 +162,23 @@ def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int
         pieces.append(html)
         is_cut = is_cut or cut
         left = None if left is None else left - len(html)
+    is_erased = any(isinstance(block, Erased) for block in turn.content)
+    overlay = turn.attributes.overlay
+    folds_as = "System prompt" if turn.role in PREAMBLE and not is_erased else ""
+    if folds_as and overlay is not None:
+        folds_as = describe(overlay).capitalize()
     return ShownTurn(
         id=turn.id,
         handle=handle,
-        entry=entry,
+        entry=entry if overlay is None else replace(entry, who="Overlay"),
         index=index,
         html=tuple(pieces),
         documents=tuple(_documents(turn)),
         usage=usage_of(turn),
         is_cut=is_cut,
-        is_erased=any(isinstance(block, Erased) for block in turn.content),
-        text=next((part.body[:200] for part in entry.parts if part.kind == "text"), "")
-        if turn.role in PREAMBLE
-        else "",
+        is_erased=is_erased,
+        text=next((part.body[:200] for part in entry.parts if part.kind == "text"), "") if folds_as else "",
+        folds_as=folds_as,
     )
 
 
