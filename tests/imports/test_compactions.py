@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -45,6 +46,17 @@ class TestClaudeCode:
             assert (
                 store.import_file(session(*WORK, boundary(), summary(), line("user", "u3", "s1", "Go on"))).added == 0
             )
+
+    @pytest.mark.parametrize("nameless", ["s1", "u3"])
+    def test_a_summary_or_a_message_after_it_whose_uuid_makes_no_key_is_stored_once(
+        self, store: Store, nameless: str
+    ) -> None:
+        written = session(*WORK, boundary(), summary(), line("user", "u3", "s1", "Go on")).getvalue()
+        written = written.replace(nameless.encode(), b"x" * 10_000)
+        assert store.import_file(io.BytesIO(written), "claude-code").added == 7
+        assert texts_of(store, store.bookmarks.list()[0].name) == ["So far: files.", "Go on"]
+        with unchanged(store):
+            assert store.import_file(io.BytesIO(written), "claude-code").added == 0
 
     @pytest.mark.parametrize("named", ["segment", "list"])
     def test_what_it_kept_stays_in_the_window_and_is_followed_by_what_comes_next(

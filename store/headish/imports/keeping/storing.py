@@ -191,12 +191,10 @@ class _MetMessages:
             parents = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
             before = tuple(each for each in parents if each is not None)
             linked = replace(draft, continues=tuple(map(self._reference, before)))
-            covered = tree.covers.get(index, ())
-            # A summary of more turns than an overlay can cover stays a plain message, so that its words are not lost.
-            if 0 < len(covered) <= COVERED_LIMIT:
+            covered = _covered_by(tree, index)
+            if covered:
                 places = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in covered)
-                digests_of_them = (self._digest_of(each).hex() for each in places if each is not None)
-                linked = as_overlay(linked, "summarize", dict.fromkeys(digests_of_them))
+                linked = _summing_up(linked, (self._digest_of(each) for each in places if each is not None))
                 digest = self._digest(linked, before)
             where.append(self._meet_logged(linked, before) if tree.logged else self.meet(linked, digest))
         if tree.edits:
@@ -377,8 +375,21 @@ def digests_of(tree: ImportedTree) -> list[bytes]:
     digests: list[bytes] = []
     for index, draft in enumerate(tree.drafts):
         parents = [digests[each] for each in tree.continues(index) if isinstance(each, int)]
-        digests.append(digest_turn(draft.said, parents))
+        covered = [digests[each] for each in _covered_by(tree, index) if isinstance(each, int)]
+        said = _summing_up(draft, covered).said if covered else draft.said
+        digests.append(digest_turn(said, parents))
     return digests
+
+
+def _covered_by(tree: ImportedTree, index: int) -> tuple[int | bytes, ...]:
+    """Return what a message becomes an overlay over. A summary of more turns than an overlay can cover stays a plain
+    message, so that its words are not lost."""
+    covered = tree.covers.get(index, ())
+    return covered if len(covered) <= COVERED_LIMIT else ()
+
+
+def _summing_up(draft: Draft, covered: Iterable[bytes]) -> Draft:
+    return as_overlay(draft, "summarize", dict.fromkeys(each.hex() for each in covered))
 
 
 def _stored_turns(
