@@ -233,6 +233,7 @@ class TestContent:
 
     @pytest.mark.parametrize("content", [
         text(), text("", ""), {"content_type": "thoughts", "thoughts": [], "source_analysis_msg_id": "m"},
+        {"content_type": "thoughts", "thoughts": [{"summary": "", "content": "", "finished": False}]},
         {"content_type": "code", "language": "unknown", "response_format_name": None, "text": ""},
         {"content_type": "user_editable_context", "user_profile": "", "user_instructions": {"about": [""]}},
     ])  # fmt: skip
@@ -240,6 +241,15 @@ class TestContent:
         said = node("q", "e", "user", text("Hi"))
         done = store.import_file(as_json(conversation("6", "Empty", node("e", None, "assistant", content), said)))
         assert (texts(store, "empty"), done.unmapped) == (["Hi"], {"empty message (left out)": 1})
+
+    def test_a_thought_that_has_a_summary_alone_says_that(self, store: Store) -> None:
+        thoughts = [{"summary": "Tides", "content": ""}, {"summary": "", "content": ""}, {"summary": "Sun"},
+                    {"summary": "Moon", "content": "It pulls."}]  # fmt: skip
+        content = {"content_type": "thoughts", "thoughts": thoughts}
+        store.import_file(as_json(conversation("6", "Thoughts", node("t", None, "assistant", content))))
+        [thought] = store.resolve("thoughts").messages
+        assert [block.text for block in thought.content] == ["Tides", "Sun", "It pulls."]
+        assert [block.opaque["openai"]["summary"] for block in thought.content] == ["Tides", "Sun", "Moon"]
 
     def test_a_content_that_nests_deep_is_kept_or_reported(self, store: Store) -> None:
         deep: Any = "Hi"

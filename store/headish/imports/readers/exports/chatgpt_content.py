@@ -138,9 +138,11 @@ def _plain(content: Mapping[str, Any]) -> list[Block]:
 def _thoughts(content: Mapping[str, Any]) -> list[Block]:
     blocks = []
     for thought in shapes.listed(content.get("thoughts")):
-        if isinstance(thought, dict):
-            words = {key: value for key, value in thought.items() if key != "content"}
-            blocks.append({**make.thinking(shapes.text(thought.get("content")), OPENAI), "opaque": {OPENAI: words}})
+        if isinstance(thought, dict) and _says_more(thought):
+            rest = {key: value for key, value in thought.items() if key != "content"}
+            # Some thoughts have a summary alone.
+            words = shapes.text(thought.get("content")) or shapes.text(thought.get("summary"))
+            blocks.append({**make.thinking(words, OPENAI), "opaque": {OPENAI: rest}})
     return blocks
 
 
