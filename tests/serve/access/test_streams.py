@@ -20,6 +20,7 @@ from headish.serve.api.streaming import _answering
 from headish.serve.pages.hub import LOST, WAITING_LIMIT, Hub
 from headish.serve.pages.live import _events, write_event
 from headish.values.ids import TurnId
+from support.capturers import wait_until
 from support.serving import serving
 
 FOLLOW = "/api/v1/follow"
@@ -79,6 +80,25 @@ def test_a_stream_ends_when_its_token_or_session_does(tmp_path: Path) -> None:
         assert clients["person"].post("/logout").status_code == 200
         for thread in threads.values():
             thread.join(60)
+
+
+@pytest.mark.slow
+def test_a_server_that_ends_ends_its_streams_and_logs_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Ctrl-C took five seconds, and printed a traceback for each open page."""
+    Store.open(tmp_path / "talk.db").close()
+    ended: dict[str, float] = {}
+    with serving(tmp_path / "talk.db", tmp_path / "state") as served:
+        person = served.client()
+        readers = [Thread(target=read_all, args=(person, path, ended)) for path in ("/live", FOLLOW)]
+        for reader in readers:
+            reader.start()
+        wait_until(lambda: len(ended) == 2, "both streams have begun")
+    for reader in readers:
+        reader.join(60)
+    assert all(ended.values()), "the bytes of a stream did not end as they should"
+    assert [each.getMessage() for each in caplog.records if each.name.startswith("uvicorn")] == []
 
 
 @pytest.mark.slow

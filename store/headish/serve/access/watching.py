@@ -23,6 +23,9 @@ FAILED_LOOKS = 3
 SLOW_SECONDS = 60.0
 """How long a client may leave an event unread."""
 EVENTS = b"text/event-stream"
+END_STREAM = "headish.end_stream"
+"""The key of a request's scope with a function that ends the stream that answers it. A server that ends calls it: a
+stream that waits for events would go on for ever."""
 
 IsAdmitted: TypeAlias = Callable[[Scope], Awaitable[bool]]
 
@@ -52,6 +55,7 @@ class WatchedStream:
     async def _pass(self, message: Message) -> None:
         if message["type"] == "http.response.start" and _is_stream(message):
             self._watching = asyncio.create_task(self._watch())
+            self._scope[END_STREAM] = self._cancelling.cancel
         self._waits_since = time.monotonic()
         await self._send(message)
         self._waits_since = None

@@ -19,6 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from headish.aio import AsyncDatabase
 from headish.serve.access.settings import WebSettings
+from headish.serve.access.watching import END_STREAM
 from headish.serve.web.app import build_app
 
 HEAD_SECONDS = 10.0
@@ -84,6 +85,12 @@ class PunctualProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         self._watch()
+
+    def shutdown(self) -> None:
+        """Begin to end: an answer may continue for ``END_SECONDS``; a stream that only reads waits for nothing."""
+        super().shutdown()
+        if self.scope is not None and self.scope["method"] == "GET" and END_STREAM in self.scope:
+            self.scope[END_STREAM]()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP. It may be the body of a request whose answer is under way: then there is no place
