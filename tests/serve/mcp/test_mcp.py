@@ -373,6 +373,32 @@ async def test_a_conversation_is_found_however_many_others_are_newer(tmp_path: P
         assert sorted(names[:-1]) == sorted(f"tool/{number}" for number in range(450))
 
 
+async def test_an_agent_comes_from_a_hit_to_what_followed_it(tmp_path: Path) -> None:
+    """A call that was found, to its result; a conversation to its newest messages. Neither needs a name, or a last turn
+    that is shown."""
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "3 failed"}]}
+    with Store.open(tmp_path / "a.db") as store:
+        asked = store.add_turn("Run the tests.").id
+        call = store.add_turn([{"type": "tool_use", "id": "t1", "name": "shell", "input": {"run": "pytest"}}],
+                              role="assistant", continues=asked).id  # fmt: skip
+        tip = store.add_turn([result], role="tool", continues=call).id
+        for number in range(10):
+            store.add_turn(f"line {number}", bookmark="talk", continues="talk" if number else None)
+        store.hide("talk~9", continues="talk")
+    async with AsyncStore.open(tmp_path / "a.db") as opened:
+        tools = Lookups(opened, Scope(), OrderedDict())
+        [hit] = json.loads(await tools.search_history("", tool="shell"))["hits"]
+        assert (hit["turn"], hit["end"]) == (call, tip)
+        read = json.loads(await tools.read_thread(hit["end"], around=hit["turn"], with_results=True))
+        assert read["messages"][-1]["text"] == "[result: 3 failed]"
+        read = json.loads(await tools.read_thread("talk", around="talk"))
+        assert [each["text"] for each in read["messages"]] == [f"line {number}" for number in range(5, 10)]
+        [last] = json.loads(await tools.read_turn("talk"))["messages"]
+        assert last["text"] == "line 9"
+        assert "hint" in json.loads(await tools.search_history("when did we run the tests"))
+        assert "hint" not in json.loads(await tools.search_history("tests"))
+
+
 async def test_a_list_says_how_far_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookups, "LISTED_LIMIT", 200)
     with Store.open(tmp_path / "a.db") as store:

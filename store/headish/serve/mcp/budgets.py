@@ -20,6 +20,7 @@ from headish.serve.mcp.quoting import NOTE
 BUDGET = 24_000
 """The most characters of a result, as sent."""
 _CURSOR_ROOM = 200  # for "truncated" and the cursor, whose length is known only at the end
+NO_CURSOR = "cursor is what a result gave: leave it out for the beginning"
 _LEAST = 200
 """A text is begun only if at least this many of its characters fit."""
 
@@ -39,9 +40,9 @@ def read_cursor(text: str | None) -> ResultCursor:
         # Always two signs of padding: the decoder ignores those that are too many.
         result_cursor = msgspec.json.decode(urlsafe_b64decode(text.encode() + b"=="), type=ResultCursor)
     except (ValueError, msgspec.MsgspecError):
-        raise InvalidArgument("cursor is what the result before it gave") from None
+        raise InvalidArgument(NO_CURSOR) from None
     if result_cursor.item < 0 or result_cursor.character < 0:
-        raise InvalidArgument("cursor is what the result before it gave")
+        raise InvalidArgument(NO_CURSOR)
     return result_cursor
 
 

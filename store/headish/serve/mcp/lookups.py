@@ -29,6 +29,7 @@ LOOKED_AT = 200
 """How many hits a search checks for whether they may be shown, and how many conversations are read at once."""
 LISTED_LIMIT = 5_000
 """How many conversations a list looks at."""
+NOTHING_MATCHED = "Every word must be in one turn: try fewer words, begin*, a OR b, or fewer filters."
 AROUND = 5
 """How many messages are shown before the turn that ``around`` names."""
 
@@ -66,7 +67,8 @@ class Lookups:
             if await self._takes(hit, without):
                 quoted.append(_quote_hit(hit))
         more = len(quoted) > start.item + count
-        return fit(quoted[: start.item + count], start, more=more, name="hits", **_limited(hits))
+        hint = {} if quoted else {"hint": NOTHING_MATCHED}
+        return fit(quoted[: start.item + count], start, more=more, name="hits", **_limited(hits), **hint)
 
     async def list_conversations(
         self, *, since: str | None = None, name: str | None = None, tag: str | None = None, limit: int = 20,
@@ -110,6 +112,8 @@ class Lookups:
         if around is not None and cursor is None:
             turn = (await self._store.get(around)).id
             at = next((number for number, each in enumerate(seen) if each.turn.id == turn), None)
+            if at is None and turn == (await self._store.get(headish)).id:
+                at = len(seen)  # the last turn is not shown, as an overlay is not
             if at is None:
                 raise UnknownTurn(around)
             start = ResultCursor(max(0, at - AROUND))
@@ -190,9 +194,9 @@ class Lookups:
 def _quote_hit(hit: Hit) -> dict[str, Any]:
     """Quote a hit with its snippet. A hit in a call has no snippet: its words come without the names of the arguments,
     so a key among them could not be recognised."""
-    names = {"names": list(hit.names[:5])} if hit.names else {}
+    place = {"names": list(hit.names[:5])} if hit.names else {"end": hit.heads[0]}
     text = mask(hit.snippet) if hit.field == "text" else "[a call matches: read_turn shows it]"
-    return {**about(hit.turn), **names, "role": hit.turn.meta.role, "text": text}
+    return {**about(hit.turn), **place, "role": hit.turn.meta.role, "text": text}
 
 
 def _quote_entry(entry: Entry) -> dict[str, Any]:

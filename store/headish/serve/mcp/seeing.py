@@ -80,11 +80,15 @@ class Eyes:
         return [each for each in seen if _is_quotable(each.message) and await self._is_seen(each, place)], place
 
     async def turn(self, headish: str) -> tuple[Seen, LeadsTo]:
-        """One turn. Raises: UnknownTurn if it may not be seen, as for a turn that does not exist."""
+        """One turn; the last before it for an overlay, which says nothing of its own and may be what a name leads to.
+
+        Raises: UnknownTurn if it may not be seen, as for a turn that does not exist.
+        """
         turn = await self.store.get(headish)
         place = await self.place_of(turn)
         seen, _ = await self.thread(turn.id)
-        found = next((each for each in seen if each.turn.id == turn.id), None)
+        is_overlay = turn.meta.attributes.overlay is not None
+        found = seen[-1] if is_overlay and seen else next((each for each in seen if each.turn.id == turn.id), None)
         if found is None:
             raise UnknownTurn(headish)
         return found, place

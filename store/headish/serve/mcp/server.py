@@ -102,9 +102,12 @@ def _add_reading(server: MCPServer[Any], run: Callable[..., Awaitable[str]]) -> 
         ctx: Context[Any, Any], query: str, since: str | None = None, tool: str | None = None, name: str | None = None,
         limit: int = 8, cursor: str | None = None, exclude_session: str | None = None,
     ) -> str:  # fmt: skip
-        """Search the user's past conversations: words, "a phrase", begin*, a OR b, a NOT b. since: a date or "2 days
-        ago". tool: turns that call it. name: pattern of conversation names. exclude_session: leaves out conversations
-        whose name holds it, such as your own session's id. Read a hit with read_turn or read_thread(headish=turn)."""
+        """Search the user's past conversations. Every word must be in one turn, so give few: words, "a phrase", begin*,
+        a OR b, a NOT b. since: a date or "2 days ago". tool: turns that call it; with an empty query, its newest calls.
+        name: pattern of conversation names. exclude_session: leaves out conversations whose name holds it, such as
+        your own session's id. A hit says where it is: in conversations (names) or, without a name, in the thread that
+        leads to a turn (end). Read the hit alone with read_turn; what was said before and after it, such as a call's
+        result, with read_thread(headish=name or end, around=turn)."""
         return await run(
             ctx, "read", "search_history", query, since=since, tool=tool, name=name, limit=limit, cursor=cursor,
             exclude_session=exclude_session,
@@ -114,7 +117,8 @@ def _add_reading(server: MCPServer[Any], run: Callable[..., Awaitable[str]]) -> 
         ctx: Context[Any, Any], since: str | None = None, name: str | None = None, tag: str | None = None,
         limit: int = 20, cursor: str | None = None, exclude_session: str | None = None,
     ) -> str:  # fmt: skip
-        """List the user's past conversations, the newest first. name: a pattern such as project-*."""
+        """List the user's past conversations, the newest first. name: a pattern such as project-*. Read one with
+        read_thread. To find one by what was said in it, search_history."""
         return await run(
             ctx, "read", "list_conversations", since=since, name=name, tag=tag, limit=limit, cursor=cursor,
             exclude_session=exclude_session,
@@ -125,13 +129,14 @@ def _add_reading(server: MCPServer[Any], run: Callable[..., Awaitable[str]]) -> 
         with_results: bool = False,
     ) -> str:  # fmt: skip
         """Read what leads to a turn, oldest first. headish: a conversation's name or a turn's id. around: begin a few
-        messages before this turn. with_results: show what tools gave, too."""
+        messages before this turn; give the headish again for the newest messages. with_results: show what tools gave,
+        too."""
         return await run(
             ctx, "read", "read_thread", headish, around=around, cursor=cursor, with_results=with_results
         )  # fmt: skip
 
     async def read_turn(ctx: Context[Any, Any], headish: str, cursor: str | None = None) -> str:
-        """Read one turn whole, with what tools gave in it."""
+        """Read one turn whole, with what tools gave in it. headish: a turn's id, or a name for its newest turn."""
         return await run(ctx, "read", "read_turn", headish, cursor=cursor)
 
     async def compare(ctx: Context[Any, Any], a: str, b: str, cursor: str | None = None) -> str:
