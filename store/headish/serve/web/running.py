@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from typing import Any
+from typing import Any, cast
 
 import h11
 import uvicorn
+from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from headish.aio import AsyncDatabase
@@ -89,8 +90,9 @@ class PunctualProtocol(H11Protocol):
     def shutdown(self) -> None:
         """Begin to end: an answer may continue for ``END_SECONDS``; a stream that only reads waits for nothing."""
         super().shutdown()
-        if self.scope is not None and self.scope["method"] == "GET" and END_STREAM in self.scope:
-            self.scope[END_STREAM]()
+        scope = cast(Scope | None, self.scope)
+        if scope is not None and scope["method"] == "GET" and END_STREAM in scope:
+            scope[END_STREAM]()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP. It may be the body of a request whose answer is under way: then there is no place
