@@ -112,6 +112,16 @@ def test_a_folder_without_sessions_is_read_whole(folder: Path, tmp_path: Path) -
     assert "2 conversations with" in done.err
 
 
+@pytest.mark.parametrize("format", ["claude-code", "codex", "gemini-cli"])
+def test_an_empty_session_that_is_named_itself_is_called_empty(tmp_path: Path, format: str) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    command = Command(str(tmp_path / "ours.db"))
+    done = command.run("import", "--from", format, str(tmp_path / "empty.jsonl"), "--report", str(tmp_path / "report"))
+    assert (done.code, f"{tmp_path / 'empty.jsonl'}: it is empty\n" in done.err) == (0, True)
+    assert (tmp_path / "report").read_text() == f"{tmp_path / 'empty.jsonl'}: left out: it is empty\n"
+    assert "it is empty" not in command.run("import", "--from", format, str(tmp_path)).err
+
+
 def test_empty_sessions_and_what_was_read_with_a_sub_agent_are_told_in_their_own_words(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from headish_cli.options import INPUT, PLACE, GlobalOptions, force_option, input
 from headish_cli.printing.hints import refusal
 from headish_cli.printing.output import counted, one_line, print_json, say
 from headish_cli.printing.spelling import spell
-from headish_cli.printing.unread import find_unread, say_unread
+from headish_cli.printing.unread import find_unread, say_if_empty, say_unread
 
 if TYPE_CHECKING:
     from headish import Store
@@ -146,7 +146,10 @@ def _import_each(
                 if store is None:
                     _check(file, format, **options)
                     store = stack.enter_context(_new(settings, dry_run))
-                imported = imported.plus(store.import_file(input_path(file), format, **how))
+                taken = store.import_file(input_path(file), format, **how)
+                imported = imported.plus(taken)
+                if not taken.trees and file in files:
+                    say_if_empty(file, told)
             except InputError as error:
                 _refuse(error, settings, file, is_alone=len(paths) == 1)
                 refused += 1

@@ -25,8 +25,7 @@ def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[Impor
 
     unread = UnreadFiles()
     for each in (each for path in paths if os.path.isdir(path) for each in passed_over(path, read)):
-        # A file name may be any bytes, and the report is UTF-8.
-        name = os.fsencode(each.path).decode(errors="replace")
+        name = _named(each.path)
         advice = f"; an import of its own reads it as {each.format}" if each.format else ""
         told(ImportNote(name, "", "left out", f"not read: {each.reason}{advice}"))
         if each.reason == EMPTY:
@@ -35,6 +34,21 @@ def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[Impor
         files = (name,) if unread.count < UNREAD_SHOWN else ()
         unread = unread.plus(UnreadFiles(1, files, {name: each.format} if each.format else {}))
     return unread
+
+
+def say_if_empty(path: str, told: Callable[[ImportNote], None]) -> None:
+    """Report a file that somebody named and that is empty. Those of folders are only counted."""
+    from headish.imports.folders import EMPTY
+    from headish.imports.notes import ImportNote
+
+    if os.path.isfile(path) and not os.path.getsize(path):
+        told(ImportNote(_named(path), "", "left out", EMPTY))
+        say(f"{one_line(_named(path), None)}: {EMPTY}")
+
+
+def _named(path: str) -> str:
+    # A file name may be any bytes, and the report is UTF-8.
+    return os.fsencode(path).decode(errors="replace")
 
 
 def say_unread(unread: UnreadFiles) -> None:
