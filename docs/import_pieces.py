@@ -446,6 +446,7 @@ PIECES: dict[str, list[Any]] = {
             ]
         },
         {"prompt": "Hi", "chosen": "a", "rejected": "b"},
+        {"prompt": [{"role": "user", "content": "Hi"}], "completion": [{"role": "assistant", "content": "Yo"}]},
         {"system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}], "source": "sums"},
     ],
     "openai-log": [

@@ -113,14 +113,42 @@ class TestMessages:
         assert threads(memory) == [["2+2?", "4"]] * 3 + [["2+2?", "5"]] * 3
         assert memory.stats().turns == 9
 
+    @pytest.mark.parametrize(
+        ("row", "said", "beside"),
+        [
+            ({"prompt": [ASK], "completion": [FOUR]}, ["2+2?", "4"], {}),
+            ({"prompt": [ASK], "completion": FOUR}, ["2+2?", "4"], {}),
+            ({"prompt": [ASK], "completion": [ASK, FOUR], "label": False}, ["2+2?", "4"], {"label": False}),
+            ({"system": "Add.", "prompt": "2+2?", "completion": "4"}, ["Add.", "2+2?", "4"], {}),
+            ({"prompt": [ASK], "tools": [1]}, ["2+2?"], {"tools": [1]}),
+            ({"messages": [ASK], "prompt": [FOUR], "completion": [FOUR]}, ["2+2?"],
+             {"prompt": [FOUR], "completion": [FOUR]}),
+            ({"prompt": [ASK], "chosen": [FOUR], "completion": "5"}, ["2+2?", "4"], {"completion": "5"}),
+        ],
+    )  # fmt: skip
+    def test_a_prompt_and_what_completes_it_are_one_thread(
+        self, memory: Store, row: Any, said: list[str], beside: dict[str, Any]
+    ) -> None:
+        done = memory.import_file(lines(row), "hf")
+        assert (threads(memory), done.broken) == ([said], 0)
+        assert memory.get(f"@~{len(said) - 1}").meta.app.get("row", {}) == beside
+
     def test_an_array_is_read_like_lines(self, memory: Store) -> None:
         assert memory.import_file(io.BytesIO(json.dumps([{"messages": TOOLS}]).encode())).added == 4
 
     def test_a_row_that_is_none_costs_itself(self, memory: Store) -> None:
         told: list[str] = []
-        odd = [{"messages": [ASK]}, {"text": "x"}, ["y"], {"messages": [1, {"role": "critic", "content": [{"a": 1}]}]}]
+        odd = [
+            {"messages": [ASK]},
+            {"text": "x"},
+            ["y"],
+            {"prompt": "a picture"},
+            {"prompt": ["a"]},
+            {"completion": "x"},
+            {"messages": [1, {"role": "critic", "content": [{"a": 1}]}]},
+        ]
         done = memory.import_file(lines(*odd), "hf", told=lambda note: told.append(str(note)))
-        assert (done.broken, done.added) == (3, 2)
+        assert (done.broken, done.added) == (6, 2)
         assert "line 2: broken: it is not a row of a data set: it has no messages" in told[0]
 
 

@@ -5,6 +5,7 @@ Each row is a conversation or a call. Its keys tell its kind:
 - ``messages`` (Hugging Face, OpenAI's fine-tuning), and ``conversations`` with ``from`` and ``value`` (ShareGPT);
 - ``prompt`` with ``chosen`` and ``rejected``, ``input`` with ``preferred_output`` and ``non_preferred_output``: two
   branches after what they share;
+- ``prompt`` with ``completion``, or a list of messages alone as ``prompt``;
 - ``body`` or ``request`` with ``messages``, and ``response`` with ``choices``: a call of Chat Completions. Calls that
   continue one another share their turns, as the messages of ``Store.record`` do.
 
@@ -13,7 +14,7 @@ a data set with its first turn, for a log with the last. Few rows have ids, and 
 keys are made of words: ``row:HASH:N`` of the whole row (equal rows are one), ``openai-log:DIGEST`` of a call's thread.
 
 Source: OpenAI's guides to fine-tuning, preferences and batches, hiyouga/LLaMA-Factory:data/README.md, and the documents
-of TRL; read 2026-11-22.
+of TRL; read 2026-11-22, TRL's types of data sets again 2026-11-28.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class RowThread(NamedTuple):
     time: object = None
 
 
-_NO_ROW = "it is not a row of a data set: it has no messages, conversations, prompt with chosen and rejected, or call"
+_NO_ROW = "it is not a row of a data set: it has no messages, conversations, prompt with an answer, or call"
 
 _MESSAGE = "it is a message, not a row: --from chat (format= in Python) reads a list of messages as one conversation"
 
@@ -79,12 +80,19 @@ def _threads_of(row: Mapping[str, Any]) -> list[RowThread]:
     prompt = list(held["messages"]) if isinstance(held, Mapping) and isinstance(held.get("messages"), list) else prompt
     if prompt and isinstance(row.get("system"), str) and row["system"]:
         prompt = [_system(prompt, row["system"]), *prompt]
-    pairs = [row[key] for pair in _PAIRS for key in pair if row.get(key) not in (None, "", [])]
-    branches = [_listed(each, "assistant") for each in pairs]
+    branches = [_listed(row[key], "assistant") for key in _answer_keys(row)]
     if not branches:
-        return [RowThread(prompt)] if messages or (prompt and held is not None) else []
+        is_prompt = prompt and (held is not None or isinstance(row.get("prompt"), list))
+        return [RowThread(prompt)] if messages or is_prompt else []
     # Some sets repeat the prompt in each branch.
     return [RowThread(each if prompt and each[: len(prompt)] == prompt else [*prompt, *each]) for each in branches]
+
+
+def _answer_keys(row: Mapping[str, Any]) -> list[str]:
+    """Return the keys of a row's answers to its prompt: a pair of them, or the one that completes it."""
+    pairs = [key for pair in _PAIRS for key in pair if row.get(key) not in (None, "", [])]
+    completes = not pairs and row.get("prompt") and not any(isinstance(row.get(key), list) for key in _LISTS)
+    return ["completion"] if completes and row.get("completion") else pairs
 
 
 def _call_of(row: Mapping[str, Any]) -> list[RowThread]:
@@ -203,7 +211,7 @@ def _beside(row: Mapping[str, Any]) -> dict[str, Any]:
     messages_key = next((key for key in _LISTS if isinstance(row.get(key), list)), "prompt")
     own = {
         messages_key,
-        *(key for pair in _PAIRS for key in pair if _listed(row.get(key), "assistant")),
+        *(key for key in _answer_keys(row) if _listed(row[key], "assistant")),
         *(["system"] if isinstance(row.get("system"), str) else []),
     }
     kept = {key: value for key, value in row.items() if key not in own and value not in (None, "", [], {})}
