@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from threading import Event
+
 import pytest
 
 from headish.serve.pages.changing import ACTIONS
@@ -51,6 +54,8 @@ def test_title_tags_and_the_last_turn_of_a_name(looking: Looking) -> None:
     send(looking, "describe", title="A mountain", tags="africa, high")
     assert looking.text("h1") == "A mountain"
     assert [each.text for each in looking.driver.find_elements("css selector", ".top .tag")] == ["africa", "high"]
+    assert "Pinned" in looking.text(".top .facts")
+    assert "Archived" not in looking.text(".top .facts")
     record = looking.store.conversations.get("act/describe").record
     assert (record.title, record.tags, record.pinned) == ("A mountain", ("africa", "high"), True)
     looking.find(".settings summary").click()
@@ -119,6 +124,26 @@ def test_another_answer_and_an_answer_to_an_edit_are_asked_for(looking: Looking)
     change(looking, asked)
     send(looking, "answer")
     looking.until(lambda: "5,199 metres." in looking.text("#thread"))
+
+
+def test_an_answer_that_fails_is_not_announced_as_one(looking: Looking) -> None:
+    half = event_stream(anthropic_text("One", " half"))
+    for name, chunks, said in (("fails", half[:3], "Failed"), ("ends", half[:3] + half[4:], "Answered, 1 word")):
+        going_on = Event()
+        looking.model.answer(chunks=_held_back(chunks, going_on), cut=name == "fails")
+        begin(looking, f"act/{name}")
+        looking.find("#compose textarea").send_keys("Are you sure?")
+        looking.find("#compose [name=ask]").click()
+        looking.until(lambda: looking.text("#polite") == "Answering")
+        going_on.set()
+        looking.until(lambda: looking.text("#polite") == said)  # noqa: B023 - called in this round alone
+
+
+def _held_back(chunks: list[bytes], going_on: Event) -> Iterator[bytes]:
+    """The last chunks only once somebody goes on."""
+    yield from chunks[:2]
+    going_on.wait(20)
+    yield from chunks[2:]
 
 
 def test_an_erasure_is_looked_at_first_and_wants_the_handle_typed(looking: Looking) -> None:

@@ -155,6 +155,7 @@ class TestWriting:
         assert "The answer failed: " in page
         assert "This reply is incomplete." in page
         assert page.count("Half of") == 1
+        assert "Ask again" not in page, "it would not continue the name, as 'Answer again' does"
 
     def test_answer_again_and_edit_stand_beside_and_the_name_moves_over(self, house: House) -> None:
         house.store.add_turn("Peak?", bookmark="peaks")

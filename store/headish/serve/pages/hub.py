@@ -173,7 +173,8 @@ class Hub:
             self._tell(arriving.space, event)
 
     def _tell_end(self, arriving: Arriving) -> None:
-        self._tell(arriving.space, {"event": "answered", "answer": arriving.id, "words": arriving.words})
+        ending = {"words": arriving.words, "failed": bool(arriving.failure)}
+        self._tell(arriving.space, {"event": "answered", "answer": arriving.id, **ending})
 
     def _tell(self, space: str, what: Told) -> None:
         for queue in list(self._listeners.get(space, ())):

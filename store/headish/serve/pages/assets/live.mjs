@@ -54,7 +54,7 @@ export function listen(url, say) {
     },
     answered: (told) => {
       answers.delete(told.answer);
-      if (announced.has(told.answer)) say(`Answered, ${told.words} words`);
+      if (announced.has(told.answer)) say(told.failed ? "Failed" : `Answered, ${told.words} word${told.words === 1 ? "" : "s"}`);
     },
     lost: () => location.reload(),
   };
@@ -70,6 +70,7 @@ export function listen(url, say) {
     }
     return source;
   }, () => refresh(true));
+  announce();
   return refresh;
 }
 
