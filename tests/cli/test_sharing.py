@@ -11,6 +11,7 @@ import pytest
 
 from headish import Database, Store
 from support.command import HEADISH, Command
+from support.machines import bundles
 
 
 @pytest.fixture
@@ -285,6 +286,32 @@ def test_a_history_is_cloned(two: tuple[Command, Command, str], tmp_path: Path) 
     assert "only a server" in laptop.fails("remote", "set", "origin", "key-env=TOKEN")
     assert "is not one of key=, names=, erasures=" in laptop.misused("remote", "set", "origin", "token=TOKEN")
     assert laptop("remote", "set", "origin", "trust=on", "--json").json["trust"] is True
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_clone_that_lacks_what_has_not_come_yet_says_so(
+    two: tuple[Command, Command, str], tmp_path: Path, as_json: bool
+) -> None:
+    desk, laptop, url = two
+    desk("add", "hello", "-b", "main")
+    desk("remote", "add", "box", url, "--device", "desk", "--plain")
+    desk("sync")
+    first = bundles(tmp_path / "box")
+    desk("add", "again", "-c", "main")
+    desk("sync")
+    [newest] = set(bundles(tmp_path / "box")).difference(first)
+    data = newest.read_bytes()
+    newest.unlink()
+    cloned = laptop.run("clone", url, "--device", "laptop", "--plain", *(["--json"] if as_json else []))
+    assert cloned.code == 1
+    assert cloned.err.endswith("headish: not all of the history has come yet: 'headish sync origin' goes on\n")
+    if as_json:
+        assert len(cloned.json["pulled"]["waiting"]) == 1
+    else:
+        assert "waiting: desk: bundle 2 of 2 has not come yet\n" in cloned.err
+    newest.write_bytes(data)
+    assert laptop("sync", "origin").code == 0
+    assert laptop("get", "main").out == "again\n"
 
 
 def test_a_clone_waits_for_its_invitation(two: tuple[Command, Command, str]) -> None:

@@ -9,7 +9,7 @@ import click
 from headish_cli.commands.sharing.exchanging import tell_pulled
 from headish_cli.commands.sharing.remotes import join_place, joining_options, tell_remote
 from headish_cli.options import GlobalOptions, settings_and_json
-from headish_cli.printing.output import print_json
+from headish_cli.printing.output import Told, one_line, print_json
 
 
 @click.command("clone")
@@ -21,6 +21,7 @@ def clone_command(settings: GlobalOptions, url: str, name: str, as_json: bool, *
     """Copy the history at URL into a new database: 'remote add', then 'pull'.
 
     The last turn that came is @. If another machine must invite this one first, it says how; then run 'headish sync'.
+    Exit code 1 if a part of the history has not come yet.
     """
     from headish.store.keeping.remotes import Remotes
     from headish.store.keeping.sharing.places import clone_first
@@ -28,7 +29,9 @@ def clone_command(settings: GlobalOptions, url: str, name: str, as_json: bool, *
     cloned = join_place(settings, Remotes.clone, clone_first, name, url, joining)
     if as_json:
         print_json(cloned)
-        return
-    tell_remote(cloned.remote)
-    if cloned.pulled is not None:
-        tell_pulled(cloned.pulled)
+    else:
+        tell_remote(cloned.remote)
+        if cloned.pulled is not None:
+            tell_pulled(cloned.pulled)
+    if cloned.pulled is not None and cloned.pulled.waiting:
+        raise Told(f"not all of the history has come yet: 'headish sync {one_line(name, 255)}' goes on")
