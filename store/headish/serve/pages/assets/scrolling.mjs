@@ -1,5 +1,6 @@
 // A table that is wider than its turn scrolls. Not every browser lets the Tab key reach it, so a table gets a place in the
 // order of Tab, with its headings as its name, while it scrolls.
+const NAME = 300; // The most characters of a name.
 const sized = new ResizeObserver((entries) => {
   for (const { target } of entries) reach(target);
 });
@@ -7,7 +8,7 @@ const sized = new ResizeObserver((entries) => {
 function reach(table) {
   if (table.scrollWidth > table.clientWidth) {
     table.tabIndex = 0;
-    table.setAttribute("aria-label", [...table.rows[0].cells].map((cell) => cell.textContent).join(", "));
+    table.setAttribute("aria-label", [...table.rows[0].cells].map((cell) => cell.textContent).join(", ").slice(0, NAME));
   } else {
     table.removeAttribute("tabindex");
     table.removeAttribute("aria-label");
