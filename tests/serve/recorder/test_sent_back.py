@@ -177,6 +177,49 @@ def test_a_message_with_several_texts_comes_back(store: Store, items: list[dict[
     assert exchange.kept() == (6, 1, True)
 
 
+BESIDE = {"content": "One.", "refusal": "No."}
+WAYS: dict[str, dict[str, Any]] = {
+    "as it came": BESIDE,
+    "with nulls": BESIDE | {"annotations": [], "audio": None, "tool_calls": None},
+    "its words as a list": BESIDE | {"content": [{"type": "text", "text": "One."}]},
+    "two texts": {"content": [{"type": "text", "text": "One."}, {"type": "text", "text": "No."}]},
+}
+
+
+@pytest.mark.parametrize("back", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("restarts", [False, True])
+def test_words_with_a_refusal_beside_them_come_back(store: Store, back: dict[str, Any], restarts: bool) -> None:
+    exchange, question = Exchange(store), {"role": "user", "content": "Hi"}
+    exchange.ask("chat", {"messages": [question]}, chat_answer("One.", refusal="No."))
+    listed = [question, {"role": "assistant", **back}, question]
+    for answer in ("Well.", "So."):
+        exchange.recorder = CallRecorder(lambda _space: store) if restarts else exchange.recorder
+        exchange.ask("chat", {"messages": listed}, chat_answer(answer))
+        listed = [*listed, {"role": "assistant", "content": answer}, question]
+    assert exchange.kept() == (6, 1, True)
+
+
+def test_reasoning_calls_and_a_refusal_come_back(store: Store) -> None:
+    exchange, question = Exchange(store), {"role": "user", "content": "Hi"}
+    said = BESIDE | {"tool_calls": [function("{}")]}
+    exchange.ask("chat", {"messages": [question]}, chat_answer("One.", **{"reasoning_content": "Hm", **said}))
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "done"}
+    exchange.ask("chat", {"messages": [question, {"role": "assistant", **said}, result]}, chat_answer("Well."))
+    assert exchange.kept() == (4, 1, True)
+
+
+@pytest.mark.parametrize(
+    "back",
+    [BESIDE | {"refusal": "Never."}, BESIDE | {"content": "Two."}, {"content": "One."},
+     {"content": "", "refusal": "One.No."}, {"content": "One.N", "refusal": "o."}],
+)  # fmt: skip
+def test_other_words_or_another_refusal_are_another_answer(store: Store, back: dict[str, Any]) -> None:
+    exchange, question = Exchange(store), {"role": "user", "content": "Hi"}
+    exchange.ask("chat", {"messages": [question]}, chat_answer("One.", refusal="No."))
+    exchange.ask("chat", {"messages": [question, {"role": "assistant", **back}, question]}, chat_answer("Well."))
+    assert exchange.kept() == (5, 2, True)
+
+
 def test_other_texts_are_another_answer(store: Store) -> None:
     exchange, question = Exchange(store), {"role": "user", "content": "Hi"}
     exchange.ask("responses", {"input": [question]}, responses_answer(texts_item("One.", "Two.")))

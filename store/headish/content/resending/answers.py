@@ -14,7 +14,7 @@ import msgspec
 from blake3 import blake3
 
 from headish.content.forms.layout import apply, find_difference
-from headish.content.forms.parts import Form, Losses, NeutralEntry, without_form
+from headish.content.forms.parts import Form, Losses, NeutralEntry, content_of, without_form
 from headish.content.resending.cuts import REST, Cuts, cut, find_cuts
 from headish.content.resending.joins import Joins, find_joins, join
 from headish.errors import HeadishError, InvalidContent
@@ -76,12 +76,14 @@ def describe_resent(form: Form, stored: Sequence[ContentBlock], given: list[Any]
         # An answer in one piece needs no cuts.
         cuts = None if cuts is None or cuts == [[REST] * len(cuts[0])] else cuts
         joins = find_joins(given) if form.list_name == "input" else None
+        refuses = form.name == "chat" and _refuses_beside(written[0], given[0])
         try:
-            pieces = _pieces(written, cuts, joins)
+            pieces = _pieces(written, cuts, joins, refuses=refuses)
         except InvalidContent:
             continue
         layout, said = find_difference(pieces, given, form.transport | _OF_ITEMS)
-        resent = {name: value for name, value in (("drops", drops), ("layout", layout), ("joins", joins)) if value}
+        facts = (("drops", drops), ("layout", layout), ("joins", joins), ("refuses", refuses))
+        resent = {name: value for name, value in facts if value}
         if said is None and len(msgspec.json.encode(resent)) <= DIFFERENCE_BYTES:
             return resent if cuts is None else {**resent, "cuts": cuts}
     return None
@@ -90,7 +92,8 @@ def describe_resent(form: Form, stored: Sequence[ContentBlock], given: list[Any]
 def write_resent(form: Form, stored: Sequence[ContentBlock], resent: Mapping[str, Any]) -> list[Any]:
     """An answer as its client wrote it. Raises: InvalidContent."""
     written: Any = _write(form, stored, resent.get("drops", ()))
-    patched: list[Any] = apply(resent.get("layout"), _pieces(written, resent.get("cuts"), resent.get("joins")))
+    pieces = _pieces(written, resent.get("cuts"), resent.get("joins"), refuses=bool(resent.get("refuses")))
+    patched: list[Any] = apply(resent.get("layout"), pieces)
     return patched
 
 
@@ -98,8 +101,26 @@ def _find_cuts(form: Form, written: list[Any] | None, given: Iterable[Any]) -> C
     return find_cuts(written[0]["parts"], given) if written and has_chunks(form) else None
 
 
-def _pieces(written: list[Any], cuts: Cuts | None, joins: Joins | None) -> list[Any]:
+def _refuses_beside(written: Any, given: Any) -> bool:
+    """Whether a message of Chat Completions has beside its words, as its ``refusal``, what a form writes as the last of
+    several texts."""
+    texts, refusal = written.get("content"), given.get("refusal") if isinstance(given, Mapping) else None
+    return isinstance(refusal, str) and isinstance(texts, list) and texts[-1] == {"type": "text", "text": refusal}
+
+
+def _with_refusal(written: Mapping[str, Any]) -> dict[str, Any]:
+    """A message with its last text as its refusal. Raises: InvalidContent if it has no list of texts."""
+    try:
+        *texts, refusal = written["content"]
+        return {**written, "content": content_of(texts), "refusal": refusal["text"]}
+    except (KeyError, TypeError, ValueError):
+        raise InvalidContent("a message", "how it was written does not fit what it says") from None
+
+
+def _pieces(written: list[Any], cuts: Cuts | None, joins: Joins | None, *, refuses: bool) -> list[Any]:
     """What a form wrote, in the pieces in which a client sends it. Raises: InvalidContent if they do not fit."""
+    if refuses:
+        return [_with_refusal(written[0])]
     if joins is not None:
         return join(written, joins)
     return written if cuts is None else cut(written[0], cuts)
