@@ -65,6 +65,26 @@ class TestThereAndBack:
             again = store.import_file(file_of(HEADED))
         assert (again.added, again.bookmarks) == (0, 0)
 
+    @pytest.mark.parametrize("erased", ["chat", "chat~2", "thread"])
+    def test_what_was_erased_with_its_meta_does_not_come_back(self, store: Store, erased: str) -> None:
+        store.import_file(file_of(HEADED))
+        scope = "thread" if erased == "thread" else "turn"
+        store.erase("chat" if erased == "thread" else erased, scope=scope, meta=True, reason="asked for")
+        before = [turn.id for turn in store.turns()]
+        assert store.import_file(file_of(HEADED)).added == 0
+        longer = HEADED + "<|start|>user<|message|>More<|end|>\n"
+        assert store.import_file(file_of(longer, "longer.ocml")).added == 1
+        assert [turn.id for turn in store.turns()][:-1] == before
+
+    def test_what_was_not_erased_is_found_before_an_erased_twin(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        other = HEADED.replace("0.7", "0.9")
+        store.import_file(file_of(other, "other.ocml"))
+        store.erase("chat", scope="thread", meta=True, reason="asked for")
+        longer = other + "<|start|>user<|message|>More<|end|>\n"
+        assert store.import_file(file_of(longer, "longer.ocml")).added == 1
+        assert store.export("longer") == longer
+
     def test_another_header_over_the_same_messages_is_another_thread(self, store: Store) -> None:
         store.import_file(file_of(HEADED))
         other = HEADED.replace("0.7", "0.9")

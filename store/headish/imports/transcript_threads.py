@@ -38,6 +38,7 @@ from headish.imports.source_files import Progress, SourceFile
 from headish.imports.unpacking import peek
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn, turn_at, turns_by_digest
+from headish.rows.upkeep.receipts import has_erasures
 from headish.transcripts import detect
 from headish.transcripts.formats import FORMATS as FORMATS
 from headish.transcripts.formats import is_format as is_format
@@ -225,12 +226,31 @@ def find_thread(
 
     Cost: one statement for every 64 messages that are.
     """
+    matched, tip = _match(connection, space, digests, beside, base)
+    return matched, None if tip is None else tip.place
+
+
+def _match(
+    connection: Connection,
+    space: int,
+    digests: Sequence[bytes],
+    beside: Beside,
+    base: StoredTurn | None,
+    first: int = 0,
+) -> tuple[int, StoredTurn | None]:
+    """``match_stored`` for messages of a thread; ``first`` is the index of the first one in the thread."""
 
     def fits(index: int, stored: StoredTurn) -> bool:
-        return (stored.system, stored.inherited) == beside(index)
+        return (stored.system, stored.inherited) == beside(first + index)
 
-    matched, tip = match_stored(connection, space, digests, base, fits)
-    return matched, None if tip is None else tip.place
+    def fits_or_is_gone(index: int, stored: StoredTurn) -> bool:
+        return stored.erased is not None or fits(index, stored)
+
+    found = match_stored(connection, space, digests, base, fits)
+    if found[0] < len(digests) and has_erasures(connection, space):
+        # An erasure with ``meta`` takes what a turn keeps beside its message. Its words must not come back.
+        found = max(found, match_stored(connection, space, digests, base, fits_or_is_gone), key=lambda each: each[0])
+    return found
 
 
 class ThreadPortion(NamedTuple):
@@ -249,12 +269,8 @@ def store_portion(connection: Connection, mint: Mint, space: int, part: ThreadPo
     The portion is matched again inside the transaction that stores it: another import of the same file may run at the
     same time.
     """
-
-    def fits(index: int, stored: StoredTurn) -> bool:
-        return (stored.system, stored.inherited) == part.beside(part.first + index)
-
     base = None if part.before is None else turn_at(connection, space, part.before)
-    matched, tip = match_stored(connection, space, part.digests, base, fits)
+    matched, tip = _match(connection, space, part.digests, part.beside, base, part.first)
     before = None if tip is None else tip.place
     new = part.drafts[matched:]
     linked = [
