@@ -367,3 +367,34 @@ def test_lines_that_need_no_proof_become_the_turns_that_proven_ones_do(
     assert fast == imported("careful", lambda text, value: False)
     assert [done.broken for done in fast[0]] == [0, 2]
     assert len(fast[1]) > 6
+
+
+class TestErased:
+    """The title and the name of a session are made of its first words."""
+
+    def test_its_title_goes_with_the_words_that_it_repeats_and_stays_away(self, store: Store) -> None:
+        store.import_file(session(*WORK))
+        store.conversations.set("list-the-files", title="List the files, please")
+        store.erase(store.find("claude-code:u1").id, repeats=True, reason="asked for")
+        store.import_file(session(*WORK))
+        record = store.conversations.get("list-the-files").record
+        assert (record.title, "title" in record.app["import"]) == ("", False)
+
+    @pytest.mark.parametrize("title", ["List the f…", "list  the f..."])
+    def test_so_does_a_title_that_was_cut(self, store: Store, title: str) -> None:
+        turn = store.add_turn("List the files", bookmark="main")
+        store.conversations.set("main", title=title)
+        store.erase(turn.id, repeats=True, reason="asked for")
+        assert store.conversations.get("main").record.title == ""
+
+    def test_a_whole_session_gets_no_title_and_no_name_again(self, store: Store) -> None:
+        store.import_file(session(*WORK))
+        store.erase("list-the-files", scope="thread", reason="asked for")
+        assert store.import_file(session(*WORK)).bookmarks == 0
+        assert list(store.bookmarks) == []
+        longer = (*WORK, line("user", "u9", "a5", "And now?"))
+        for _ in range(2):
+            store.import_file(session(*longer))
+            [name] = store.bookmarks
+            record = store.conversations.get(name).record
+            assert (name, record.title, "title" in record.app["import"]) == ("claude-code", "", False)

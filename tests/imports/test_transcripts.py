@@ -70,8 +70,9 @@ class TestThereAndBack:
         store.import_file(file_of(HEADED))
         scope = "thread" if erased == "thread" else "turn"
         store.erase("chat" if erased == "thread" else erased, scope=scope, meta=True, reason="asked for")
-        before = [turn.id for turn in store.turns()]
+        before, names = [turn.id for turn in store.turns()], dict(store.bookmarks)
         assert store.import_file(file_of(HEADED)).added == 0
+        assert dict(store.bookmarks) == names
         longer = HEADED + "<|start|>user<|message|>More<|end|>\n"
         assert store.import_file(file_of(longer, "longer.ocml")).added == 1
         assert [turn.id for turn in store.turns()][:-1] == before

@@ -143,8 +143,10 @@ class ThreadImport:
                 raise BookmarkTaken(stored_name(name), "" if held is None else held.id)
             if is_named:
                 set_bookmark(connection, self._space, name, stored)
+        elif name is None or stored.erased is not None:
+            is_named = False  # a name that went with an erased thread does not come back
         else:
-            is_named = name is not None and bookmark_if_free(connection, self._space, name, stored)
+            is_named = bookmark_if_free(connection, self._space, name, stored)
         messages, added = done
         return Imported(trees=1, messages=messages, added=added, bookmarks=int(is_named), tips=(stored.id,))
 

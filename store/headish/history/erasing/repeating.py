@@ -19,16 +19,17 @@ from headish.content.records import read_record
 from headish.database.query import Connection, Row
 from headish.errors import InvalidContent
 from headish.history.conversations.changing import change_record
-from headish.history.conversations.records import ListedConversation
+from headish.history.conversations.records import ListedConversation, record_of
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.versions import find_firsts
 from headish.rows.bookmarks import ALL
-from headish.rows.conversations import names_in, records_page
+from headish.rows.conversations import find_record, names_in, records_page
 from headish.rows.keys import superseding_some, turns_by_ids
 from headish.rows.threads.places import grown_chains
 from headish.rows.threads.walks import read_places
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.rows.upkeep.erasures import Erasable, copies, erasable, living_among, names_logged, overlays
+from headish.values import shapes
 from headish.values.blocks import join_texts
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
@@ -39,6 +40,8 @@ from headish.values.turns import DOCUMENT
 
 VERSION, COPY, OVERLAY, TITLE = "version", "copy", "overlay", "title"
 PAGE_RECORDS = 100
+IMPORT = "import"
+"""Where an import notes in ``app`` what the source calls the conversation, as its ``title``."""
 _DIGEST = re.compile(rb"[0-9a-f]{64}")
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -85,12 +88,17 @@ def turns_of_repeats(connection: Connection, space: int, repeats: Sequence[Repea
 
 
 def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -> int:
-    """Erase the titles among the repeats. Returns their number."""
+    """Erase the titles among the repeats, with those that imports noted. Returns the number of conversations."""
     subjects = [each.subject for each in repeats if each.kind == TITLE]
     for subject in subjects:
         first = as_turn_id(subject)
         conversation = ListedConversation(None if first else subject.encode(), first, first or TurnId(""))
-        change_record(connection, space, conversation, {"title": ""}, None)
+        stored = find_record(connection, space, conversation.subject)
+        app = {} if stored is None else dict(record_of(stored).app)
+        noted = shapes.record(app.get(IMPORT))
+        if "title" in noted:
+            app[IMPORT] = {key: value for key, value in noted.items() if key != "title"}
+        change_record(connection, space, conversation, {"title": "", "app": app}, None)
     return len(subjects)
 
 
@@ -134,10 +142,13 @@ def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterat
             yield id, OVERLAY
 
 
-def _all_titles(connection: Connection, space: int) -> dict[bytes, str]:
-    """The titles of conversations, by subject, normalised by ``_plain`` for comparison."""
-    titles = ((subject, read_record(data).title) for subject, _, data, *_ in _all_records(connection, space))
-    return {subject: title for subject, raw in titles if (title := _plain(raw))}
+def _all_titles(connection: Connection, space: int) -> dict[bytes, set[str]]:
+    """The titles of conversations, by subject, normalised by ``_plain`` for comparison: what each is called now, and
+    what an import noted that its source calls it."""
+    records = ((subject, read_record(data)) for subject, _, data, *_ in _all_records(connection, space))
+    titles = ((subject, each.title, shapes.record(each.app.get(IMPORT)).get("title")) for subject, each in records)
+    plain = ((subject, {_plain(each) for each in raw if isinstance(each, str)} - {""}) for subject, *raw in titles)
+    return {subject: found for subject, found in plain if found}
 
 
 def _all_records(connection: Connection, space: int) -> Iterator[Row]:
@@ -149,7 +160,7 @@ def _all_records(connection: Connection, space: int) -> Iterator[Row]:
 
 
 def _titles(
-    connection: Connection, space: int, turns: Sequence[StoredTurn], titled: Mapping[bytes, str]
+    connection: Connection, space: int, turns: Sequence[StoredTurn], titled: Mapping[bytes, set[str]]
 ) -> list[bytes]:
     """The subjects of the conversations whose titles occur in the words of the turns, or contain them, or that contain
     an erased turn."""
@@ -158,8 +169,8 @@ def _titles(
     own = {name for each in turns if each.erased is not None for name in _subjects_of(connection, space, each.place)}
     return [
         subject
-        for subject, title in titled.items()
-        if subject in own or any(title in words or words in title for words in texts)
+        for subject, titles in titled.items()
+        if subject in own or any(title in words or words in title for words in texts for title in titles)
     ]
 
 
@@ -183,4 +194,4 @@ def _words(turn: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return " ".join(text.casefold().split()).rstrip("….")  # programs cut what they make a title of

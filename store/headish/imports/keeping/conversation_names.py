@@ -10,15 +10,21 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
+from msgspec.structs import replace
+
 from headish.database.query import Connection
 from headish.errors import UnknownConversation
 from headish.history.conversations.changing import change_record
 from headish.history.conversations.records import ListedConversation, read_conversation
 from headish.history.conversations.subjects import find_by_key
 from headish.history.reading.decode import read_mapping
+from headish.history.reading.order import arrange
 from headish.imports.imported import ImportedConversation
 from headish.rows.bookmarks import find_bookmark, set_bookmark
+from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn
+from headish.rows.upkeep.erasures import count_erased
+from headish.rows.upkeep.receipts import has_erasures
 from headish.values import shapes
 from headish.values.results.conversations import Record
 from headish.values.turns import said_of
@@ -51,6 +57,12 @@ def find_named(connection: Connection, space: int, about: ImportedConversation) 
 
 
 def _name_new(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
+    # An erasure of a whole conversation takes its name and title along, and those of the source may repeat its words.
+    if tip.erased is not None:
+        return False
+    title: dict[str, Any] = {"title": about.title}
+    if _holds_erased(connection, space, tip):
+        about, title = replace(about, title="", names=()), {}
     candidates = _candidates(about)
     name = next(candidates)
     while (taken_by := find_bookmark(connection, space, name.encode())) is not None:
@@ -60,10 +72,17 @@ def _name_new(connection: Connection, space: int, about: ImportedConversation, t
     set_bookmark(connection, space, name.encode(), tip, _recent(tip))
     changes = {
         "title": about.title, "tags": about.tags, "archived": about.archived, "pinned": about.pinned, "key": about.key,
-        "app": {**about.app, "import": {"format": about.format, "title": about.title, "tip": tip.id}},
+        "app": {**about.app, "import": {"format": about.format, **title, "tip": tip.id}},
     }  # fmt: skip
     change_record(connection, space, ListedConversation(name.encode(), None, tip.id), changes, None)
     return True
+
+
+def _holds_erased(connection: Connection, space: int, tip: StoredTurn) -> bool:
+    """Whether a turn that leads to the tip is erased. Cost: one statement; more if anything in the space is."""
+    if not has_erasures(connection, space):
+        return False
+    return count_erased(connection, space, arrange([tip.place], read_links(connection, space, tip.place))) > 0
 
 
 def _candidates(about: ImportedConversation) -> Iterator[str]:

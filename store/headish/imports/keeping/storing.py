@@ -55,6 +55,7 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
     name_count = sum(
         bookmark_if_free(connection, space, check_name(name), root, said_of(read_mapping(root, "system")))
         for name, root in sorted((name, _stored(root, built)) for name, root in free.items())
+        if root.erased is None  # the name went with its words, and may be made of them
     )
     # A conversation may go on in a later tree: only its last tip counts, because a batch moves a name once (rule R39).
     talks = {
