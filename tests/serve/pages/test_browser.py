@@ -57,6 +57,26 @@ def test_an_answer_is_read_while_it_arrives_and_can_be_stopped(looking: Looking)
     assert looking.reports() == []
 
 
+def test_any_number_of_tabs_is_open(looking: Looking) -> None:
+    """A browser opens six connections to a server: with a stream in each of six tabs, a seventh never loaded."""
+    driver, first = looking.driver, looking.driver.current_window_handle
+    looking.store.add_turn("Tab?", bookmark="tab")
+    looking.open("/c/tab")
+    for _ in range(7):
+        driver.switch_to.new_window("tab")
+        looking.open("/c/tab")
+    looking.store.add_turn("All of them.", continues="tab")
+    looking.until(lambda: "All of them." in looking.text("#thread"))
+    for tab in driver.window_handles:
+        driver.switch_to.window(tab)
+        looking.until(lambda: "All of them." in looking.text("#thread"))
+        if tab != first:
+            driver.close()
+    driver.switch_to.window(first)
+    looking.store.add_turn("Again.", continues="tab")
+    looking.until(lambda: "Again." in looking.text("#thread"))
+
+
 def test_an_answer_that_ends_under_the_focus_is_shown_once_and_has_the_focus(looking: Looking) -> None:
     ended = Event()
     looking.model.answer(chunks=held_back(anthropic_text("Half of ", "the answer."), 3, ended))

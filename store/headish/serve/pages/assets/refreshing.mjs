@@ -50,8 +50,10 @@ export function refreshing(fetchPage) {
 // Keep a stream of events open. A browser connects again by itself after a broken connection, but not after a server, or a
 // proxy before it, answered with an error. `begin` makes a new stream; `look` fetches the page: when the stream is back, for
 // what was missed, and when it stays away, to learn why, because a stream does not tell the status of an answer.
+// A hidden page has no stream: a browser opens six connections to a server, and with a stream in each of six tabs a seventh
+// would never load.
 export function keepOpen(begin, look) {
-  let source, failed = 0, away = false, grace = 0, next = 0;
+  let source = null, failed = 0, away = false, grace = 0, next = 0;
 
   const isAway = () => {
     look();
@@ -72,16 +74,20 @@ export function keepOpen(begin, look) {
       if (source.readyState === EventSource.CLOSED) next = setTimeout(open, pause(failed++));
     });
   };
-  open();
-  addEventListener("pagehide", () => {
+  const shut = () => {
     for (const timer of [grace, next]) clearTimeout(timer);
     away = false;
-    source.close();
-  });
-  // When a browser goes back, it may show the page as it was left, with its stream closed.
-  addEventListener("pageshow", (event) => {
-    if (!event.persisted) return;
+    source?.close();
+    source = null;
+  };
+  const wake = () => {
+    if (source || document.hidden) return;
     open();
     look();
-  });
+  };
+  if (!document.hidden) open();
+  document.addEventListener("visibilitychange", () => (document.hidden ? shut() : wake()));
+  addEventListener("pagehide", shut);
+  // When a browser goes back, it may show the page as it was left, with its stream closed.
+  addEventListener("pageshow", (event) => event.persisted && wake());
 }
