@@ -32,7 +32,7 @@ SAID = frozenset(("content", "items"))
 """The parameters for what is said. Texts inside mappings are JSON, too."""
 FITTING: dict[str, Any] = {
     "api_version": "2024-10-21", "apps": ["nobody"], "as_user": "system", "author": "ann", "base_url": "http://127.0.0.1:9",
-    "by": "model", "cloud": "vertex", "content_type": "text/plain", "dialect": "vllm", "drop": ["call_id"],
+    "by": "model", "cache": "5m", "cloud": "vertex", "content_type": "text/plain", "dialect": "vllm", "drop": ["call_id"],
     "durability": "full", "fields": ["text"], "form": "chat", "format": "2.2", "grep": "hello", "headishes": ["main"],
     "isolation": "required", "key_env": "HEADISH_TEST_NO_SUCH_KEY", "kinds": ["turn"], "last": "main",
     "model": "gpt-5", "names": "main", "order": "newest", "policy": "ocm", "prefix": "ma", "profile": "default",

@@ -24,7 +24,7 @@ def read_cache(given: object) -> Cache:
     has."""
     if given is not None and not isinstance(given, bool) and given not in TTLS:
         raise InvalidArgument(f"cache takes true, false, {' or '.join(TTLS)}, not {shown(given)}")
-    return given if isinstance(given, str) else bool(given)
+    return str.__str__(given) if isinstance(given, str) else bool(given)
 
 
 def plausible_cache(given: object) -> Cache:
