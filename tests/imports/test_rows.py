@@ -250,9 +250,12 @@ class TestParquet:
     [
         ({"messages": [ASK]}, "hf"), ({"id": 1, "conversations": [{"role": "user", "content": "x"}]}, "hf"),
         (SHARE, "sharegpt"), (called(ASK, answer="x"), "openai-log"), ({"prompt": [ASK], "chosen": [FOUR]}, "hf"),
+        ({"prompt": [ASK], "completion": [FOUR]}, "hf"), ({"prompt": "2+2?", "completion": "4"}, "hf"),
+        ({"prompt": 'He said "2+2?"', "chosen": "4", "rejected": "5"}, "hf"), ({"prompt": "2+2?", "id": 1}, None),
+        ({"prompt": {"text": '"chosen": "4"', "role": "prompter", "replies": []}}, None),
     ],
 )  # fmt: skip
-def test_what_a_row_is_is_told_by_its_keys(row: Any, format: str) -> None:
+def test_what_a_row_is_is_told_by_its_keys(row: Any, format: str | None) -> None:
     from headish.imports.detection import detect_beginning
 
     assert detect_beginning(lines(row).getvalue()) == format

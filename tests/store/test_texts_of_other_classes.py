@@ -32,14 +32,14 @@ SAID = frozenset(("content", "items"))
 """The parameters for what is said. Texts inside mappings are JSON, too."""
 FITTING: dict[str, Any] = {
     "api_version": "2024-10-21", "apps": ["nobody"], "as_user": "system", "author": "ann", "base_url": "http://127.0.0.1:9",
-    "by": "model", "cache": "5m", "cloud": "vertex", "content_type": "text/plain", "dialect": "vllm", "drop": ["call_id"],
+    "by": "model", "cloud": "vertex", "content_type": "text/plain", "dialect": "vllm", "drop": ["call_id"],
     "durability": "full", "fields": ["text"], "form": "chat", "format": "2.2", "grep": "hello", "headishes": ["main"],
     "isolation": "required", "key_env": "HEADISH_TEST_NO_SUCH_KEY", "kinds": ["turn"], "last": "main",
     "model": "gpt-5", "names": "main", "order": "newest", "policy": "ocm", "prefix": "ma", "profile": "default",
     "project": "own", "provider_ptr": "milli", "ptr": "milli", "region": "eu", "resource": "own", "role": "user",
     "scope": "thread", "servers": ["files"], "since": "2020-01-01", "start_role": "user", "system": "Be brief.",
     "tag": "work", "tags": ["work"], "title": "A title", "to": "openai", "tool": "read", "tool_mode": "auto",
-    "until": "2020-01-01", "verify": "quick", "viewer": "people",
+    "cache": "5m", "until": "2020-01-01", "verify": "quick", "viewer": "people",
 }  # fmt: skip
 """A text that fits each parameter, or a list of texts."""
 BESIDE: dict[str, dict[str, Any]] = {

@@ -175,6 +175,7 @@ _ROWS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
         re.compile(rb'"(?:preferred_output|input)"\s*:\s*\{?\s*(?:"messages")?' + _SAID % rb"role|content"),
     ),
     ("hf", re.compile(rb'"(?:messages|conversations?|prompt|chosen)"' + _SAID % rb"role|content")),
+    ("hf", re.compile(rb'"prompt"\s*:\s*"(?:[^"\\]|\\.){0,60000}"\s*,\s*"(?:chosen|completion)"\s*:\s*"')),
 )
 """Marks in the first rows of a data set; the first that matches decides."""
 _ROWS_BYTES = 64 * 1024
