@@ -196,6 +196,8 @@ def test_an_overlay_is_no_system_prompt(house: House) -> None:
     assert "<summary>Replaces 1 turn: <bdi>Nine metres.</bdi></summary>" in page
     assert "<bdi>Overlay</bdi>" in page
     assert "System prompt" not in page
+    assert "<bdi>Overlay</bdi>" in house.get(f"/diff/{turn}..overlaid")
+    assert "<span>Overlay</span>" in house.get("/", q="nine metres")
 
 
 def test_a_result_says_whose_it_is_and_a_text_where_it_is_cut(house: House) -> None:

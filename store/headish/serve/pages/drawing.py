@@ -19,6 +19,7 @@ from headish.serve.access.state import caller_of
 from headish.serve.access.themes import theme_of
 from headish.values.results.conversations import Conversation
 from headish.values.times import local_time
+from headish.values.turns import Meta
 
 TEMPLATES, ASSETS = Path(__file__).parent / "templates", Path(__file__).parent / "assets"
 
@@ -97,7 +98,7 @@ def _environment() -> Environment:
         lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
     environment.filters |= {"time": local_time, "since": since, "iso": _iso}
-    environment.filters |= {"plain": plain, "unmarked": unmarked, "amount": amount}
+    environment.filters |= {"plain": plain, "unmarked": unmarked, "amount": amount, "who": who}
     environment.globals |= {"is_file": False, "theme": "system"}
     return environment
 
@@ -114,6 +115,11 @@ def plain(text: str, limit: int | None = None) -> str:
 def unmarked(text: str) -> str:
     """A text without the most frequent Markdown signs, for titles."""
     return text.replace("**", "").replace("`", "").lstrip("# ")
+
+
+def who(meta: Meta) -> str:
+    """The heading of a turn: its role, or that it is an overlay."""
+    return "Overlay" if meta.attributes.overlay is not None else (meta.role or "sequence").capitalize()
 
 
 def since(moment: datetime) -> str:
