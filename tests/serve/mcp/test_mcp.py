@@ -399,6 +399,19 @@ async def test_an_agent_comes_from_a_hit_to_what_followed_it(tmp_path: Path) -> 
         assert "hint" not in json.loads(await tools.search_history("tests"))
 
 
+async def test_a_fork_of_a_name_that_ends_with_an_overlay_hides_what_it_hides(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.db") as store:
+        for text in ("line 0", "SECRET", "line 2"):
+            store.add_turn(text, bookmark="talk", continues="talk" if text != "line 0" else None)
+        overlay = store.hide("talk~1", continues="talk")
+        assert overlay is not None
+    async with AsyncStore.open(tmp_path / "a.db") as opened:
+        tools = Lookups(opened, Scope(), OrderedDict())
+        [saved] = json.loads(await tools.fork("talk", "side"))["saved"]
+        assert (saved["name"], saved["turn"]) == ("side", overlay.id)
+        assert "SECRET" not in await tools.read_thread("side")
+
+
 async def test_a_list_says_how_far_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookups, "LISTED_LIMIT", 200)
     with Store.open(tmp_path / "a.db") as store:

@@ -163,7 +163,8 @@ class Lookups:
             raise InvalidArgument("this server shows no conversation of such a name: choose one like those it lists")
         if self._scope.tag is not None:  # no name has the tag before it is set, so any taken one may be hidden
             name = f"{name}-{token_hex(4)}"
-        bookmark = await self._store.bookmarks.set(name, seen.turn.id, expect=ABSENT)
+        turn = await self._store.get(headish)  # an overlay itself: before it, what it hides would be shown
+        bookmark = await self._store.bookmarks.set(name, turn.id, expect=ABSENT)
         return fit([{"turn": bookmark.turn, "name": bookmark.name}], read_cursor(None), name="saved")
 
     async def _thread(self, headish: str) -> list[Seen]:
