@@ -74,7 +74,7 @@ def test_any_number_of_tabs_is_open(looking: Looking) -> None:
             driver.close()
     driver.switch_to.window(first)
     looking.store.add_turn("Again.", continues="tab")
-    looking.until(lambda: "Again." in looking.text("#thread"))
+    assert "Again." in looking.until(lambda: "Again." in looking.text("#thread") and looking.text("#thread"))
 
 
 def test_an_answer_that_ends_under_the_focus_is_shown_once_and_has_the_focus(looking: Looking) -> None:
