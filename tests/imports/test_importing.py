@@ -154,12 +154,13 @@ class TestNames:
         assert (told.record.title, told.record.key) == ("Capital of Peru?", f"oasst:{self.ID}")
         assert store.verify().problems == ()
 
-    def test_a_name_that_went_with_its_words_does_not_come_back(self, store: Store) -> None:
-        store.import_file(as_file(self.named(self.ID)))
+    @pytest.mark.parametrize("id", [ID, "capital"])
+    def test_a_name_that_went_with_its_words_does_not_come_back(self, store: Store, id: str) -> None:
+        store.import_file(as_file(self.named(id)))
         [name] = store.bookmarks
         store.erase(name, scope="thread", reason="asked for")
         assert list(store.bookmarks) == []
-        assert store.import_file(as_file(self.named(self.ID))).bookmarks == 0
+        assert store.import_file(as_file(self.named(id))).bookmarks == 0
 
     def test_a_second_import_leaves_a_name_that_somebody_moved_or_gave(self, store: Store) -> None:
         store.import_file(as_file(self.named(self.ID)))
