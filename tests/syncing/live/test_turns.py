@@ -82,6 +82,25 @@ class TestTurns:
             assert sync((desk, restored)).pulled.stored == 1
             assert state(restored) == state(desk.store)
 
+    @pytest.mark.parametrize("prune", [False, True])
+    def test_a_store_that_was_put_back_gets_again_the_names_that_it_lost(
+        self, ends: Ends, tmp_path: Any, *, prune: bool
+    ) -> None:
+        desk, box = ends
+        desk.store.add_turn("first", bookmark="main")
+        sync(ends)
+        box.backup(tmp_path / "backup.hbackup")
+        desk.store.add_turn("second", bookmark="later")
+        desk.store.conversations.set("later", title="Later")
+        sync(ends), sync(ends)
+        restore(tmp_path / "backup.hbackup", tmp_path / "restored.db")
+        with Store.open(tmp_path / "restored.db") as restored:
+            with line_to(restored):
+                assert desk.sync(prune=prune).pulled.names == ()
+            assert dict(restored.bookmarks) == dict(desk.store.bookmarks)
+            assert set(restored.bookmarks) == {"main", "later"}
+            assert restored.conversations.get("later").record.title == "Later"
+
     @pytest.mark.parametrize("first", ["push", "pull", "half of a sync"])
     def test_a_store_that_was_put_back_is_compared_by_whichever_comes_first_and_next(
         self, ends: Ends, machine: Callable[..., Machine], tmp_path: Any, monkeypatch: pytest.MonkeyPatch, first: str

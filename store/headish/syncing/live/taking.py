@@ -25,6 +25,7 @@ from headish.bundles.live import (
 from headish.bundles.records import BundleKind
 from headish.database.query import Connection
 from headish.errors import InvalidBundle
+from headish.rows.elsewhere.remotes import bookmarks_of_device, forget_remote_bookmarks
 from headish.rows.elsewhere.sealed import SealedTurn, sealed_with
 from headish.syncing.bundling.applying import apply_bundle
 from headish.syncing.bundling.arriving import read_sent_receipt, store_arrived_signatures, tell_diverged, write_locked
@@ -142,6 +143,11 @@ def _meet(
     """Merge names and records of conversations, and store how far this pull is."""
     remote, space = live.remote, live.target.space
     met = _met(live, prune)
+    if remote.state.pulled is None:
+        # A history that was put back lost names. Nobody removed them, so the next push makes them again.
+        seen_there = bookmarks_of_device(connection, space, remote.name, remote.name)
+        lost = seen_there.keys() - {each.name for each in head.names}
+        forget_remote_bookmarks(connection, space, remote.name, remote.name, sorted(lost))
     names = meet_names(connection, space, met, head.names)
     records, kept = meet_records(connection, space, met, head.records)
     names_there = {stored_name(each.name) for each in head.names}
