@@ -240,7 +240,8 @@ def find_break(facts: CallFacts, memory: LaneMemory, placed: PlacedList) -> Pref
         return PrefixBreak("tools", tokens=memory.tokens or None)
     before = memory.lane.turns[: memory.sent]
     if placed.changed is not None:
-        return _break("system", placed.changed, memory, before)
+        what = "system" if placed.changed < placed.lane.lead else "message"
+        return _break(what, placed.changed, memory, before)
     if placed.known < len(before) and placed.known < len(placed.lane.turns):
         return _break("message", placed.known, memory, before)
     return None

@@ -256,7 +256,7 @@ def _ask(
         client=session.client,
         session=session.id,
         facts=msgspec.structs.replace(_facts_of(call), form=surface.form.name),
-        writes=LaneForm(surface.form, store.payload_limit_bytes),
+        writes=LaneForm(surface.form, store.payload_limit_bytes, session.known.preambles if session.known else ()),
         entries=request.entries,
         lead=request.lead,
         lane=lane,

@@ -24,7 +24,7 @@ from headish.rows.calls import find_call
 from headish.rows.threads.ranges import read_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn
-from headish.values.blocks import ContentBlock
+from headish.values.blocks import ContentBlock, Text
 from headish.values.ids import TurnId
 from headish.values.messages import Message
 from headish.values.places import Place
@@ -76,30 +76,47 @@ class Lane(NamedTuple):
 
 
 class LaneForm(NamedTuple):
-    """The form in which a client writes, and the limit for a stored turn in bytes."""
+    """The form in which a client writes, the limit for a stored turn in bytes, and how the texts begin that the client
+    writes before the words of a person."""
 
     form: Form
     limit_bytes: int
+    preambles: tuple[str, ...] = ()
+
+    def is_set_up_anew(self, older: Sequence[ContentBlock], newer: Sequence[ContentBlock]) -> bool:
+        """Whether two messages differ only in such texts, as from one day to the next."""
+        return self._words(older) == self._words(newer)
+
+    def _words(self, blocks: Sequence[ContentBlock]) -> list[ContentBlock]:
+        return [each for each in blocks if not (isinstance(each, Text) and each.text.startswith(self.preambles))]
 
 
 def load_lane(connection: Connection, space: int, client: LaneForm, end: Place) -> Lane:
     """Read the lane that leads to a place. Cost: a statement for its links and one for each chain; reads all its
     payloads."""
     turns: list[LaneTurn] = []
-    leading: dict[str, int] = {}
+    begins: dict[str, int] = {}
+    lead = 0
+    first: tuple[ContentBlock, ...] = ()
     since, behind = 0, None
     for segment in arrange([end], read_links(connection, space, end)):
         for each in read_range(connection, space, segment):
             turn, payload = each.turn, each.payload
+            whole = payload if isinstance(payload, bytes) and turn.erased is None else None
             if turn.type == OVERLAY:
-                _replace(turns, turn, leading)
+                at = _replaced(turn, begins)
+                if at is not None and (at < lead or client.is_set_up_anew(first, _blocks(turn, whole))):
+                    turns[at] = _overlaid(turns[at], turn)
                 since, behind = len(turns), turn.place
                 continue
-            if turn.role in SYSTEM and len(turns) == len(leading):
-                leading[turn.digest.hex()] = len(turns)
-            whole = payload if isinstance(payload, bytes) and turn.erased is None else None
+            if len(turns) == lead:
+                begins[turn.digest.hex()] = lead
+                if turn.role in SYSTEM:
+                    lead += 1
+                else:
+                    first = _blocks(turn, whole)
             turns.append(lane_turn(connection, space, client.form, turn, whole))
-    return Lane(tuple(turns), len(leading), since, behind, len(turns))
+    return Lane(tuple(turns), lead, since, behind, len(turns))
 
 
 def is_led_by(lane: Lane, lead: Sequence[SentEntry]) -> bool:
@@ -110,14 +127,22 @@ def is_led_by(lane: Lane, lead: Sequence[SentEntry]) -> bool:
     )
 
 
-def _replace(turns: list[LaneTurn], overlay: StoredTurn, leading: dict[str, int]) -> None:
-    """Give an instruction of the lane the content of the overlay that replaces it."""
+def _blocks(stored: StoredTurn, payload: bytes | None) -> tuple[ContentBlock, ...]:
+    return () if payload is None else read_blocks(stored, payload)
+
+
+def _replaced(overlay: StoredTurn, begins: dict[str, int]) -> int | None:
+    """The index of the instruction, or of the first message, that an overlay replaces; None if it does not."""
     effect = read_attributes(overlay).overlay
-    at = None if effect is None or effect.does != REPLACE or len(effect.covers) != 1 else leading.get(effect.covers[0])
-    if at is not None:
-        said = said_there(turns[at].role, overlay.hash)
-        # How the client writes the new words is not known until it sends them.
-        turns[at] = turns[at]._replace(said=said, overlay=overlay.id, bare=None, raw=None)
+    if effect is None or effect.does != REPLACE or len(effect.covers) != 1:
+        return None
+    return begins.get(effect.covers[0])
+
+
+def _overlaid(turn: LaneTurn, overlay: StoredTurn) -> LaneTurn:
+    """A turn of the lane with the content of the overlay that replaces it."""
+    # How the client writes the new words is not known until it sends them.
+    return turn._replace(said=said_there(turn.role, overlay.hash), overlay=overlay.id, bare=None, raw=None)
 
 
 def said_there(role: str, hash: bytes) -> bytes:

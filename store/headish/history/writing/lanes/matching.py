@@ -94,6 +94,16 @@ class Matching:
             return self.match(at, turn)
         return same
 
+    def is_set_up_anew(self, at: int, turn: LaneTurn) -> bool:
+        """Whether the message at an index is a turn of the lane with other texts of the client before its words."""
+        read = self._entries[at].read
+        if not self._client.preambles or read.role != turn.role:
+            return False
+        stored = self._stored(turn)
+        if stored is None or stored.erased is not None:
+            return False
+        return self._client.is_set_up_anew(self._blocks(stored), read.blocks)
+
     def _match(self, at: int, turn: LaneTurn) -> LaneTurn | None:
         entry = self._entries.run(at, turn.chunks)
         # From the cheapest comparison to the dearest: the bytes, the form's spelling, then the content.
@@ -192,8 +202,8 @@ class Matching:
 
 
 def find_lane(matching: Matching, lane: Lane | None, lead: int) -> tuple[Lane, list[LaneTurn], list[int]]:
-    """The lane that a list continues, the lane's turns that the list repeats, and the indexes of instructions that
-    differ."""
+    """The lane that a list continues, the lane's turns that the list repeats, and the indexes of those that the list
+    has with other words: instructions, and a first message that the client set up anew."""
     if lane is None or lane.lead != lead or not lane.turns:
         lane = matching.load_oldest()
     known, turns, changed = _compare(matching, lane, lead)
@@ -208,7 +218,7 @@ def find_lane(matching: Matching, lane: Lane | None, lead: int) -> tuple[Lane, l
 
 
 def _compare(matching: Matching, lane: Lane, lead: int) -> tuple[int, list[LaneTurn], list[int]]:
-    """The number of known messages, their turns, and the indexes of instructions that differ."""
+    """The number of known messages, their turns, and the indexes of those that differ in what may differ."""
     matching.begin()
     turns: list[LaneTurn] = []
     changed: list[int] = []
@@ -216,12 +226,20 @@ def _compare(matching: Matching, lane: Lane, lead: int) -> tuple[int, list[LaneT
         if at == matching.count:
             break
         same = matching.match_in_lane(at, turn)
-        if same is None and (at >= lead or turn.role not in SYSTEM):
+        if same is None and not _may_differ(matching, at, turn, lead):
             break
         if same is None:
             changed.append(at)
         turns.append(same or turn)
+    # The same words begin many conversations: only a known answer tells that this one goes on.
+    if lead in changed and not any(turn.role == "assistant" for turn in turns):
+        del turns[lead:]
+        changed.remove(lead)
     return len(turns), turns, changed
+
+
+def _may_differ(matching: Matching, at: int, turn: LaneTurn, lead: int) -> bool:
+    return turn.role in SYSTEM if at < lead else at == lead and matching.is_set_up_anew(at, turn)
 
 
 def find_known(

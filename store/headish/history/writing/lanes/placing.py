@@ -30,8 +30,8 @@ from headish.values.turns import OVERLAY
 
 class PlacedList(NamedTuple):
     """A placed list: the lane up to its last message, the number of messages that were known, the number of turns that
-    were stored, the index of the first replaced instruction, and by index what the client wrote beside the content of
-    turns (``patches``)."""
+    were stored, the index of the first message that was replaced, and by index what the client wrote beside the content
+    of turns (``patches``)."""
 
     lane: Lane
     known: int
@@ -90,8 +90,8 @@ class _Placing(Matching):
         return self._patched(at, entry, turn, entry.marks)
 
     def lay(self, covered: LaneTurn, at: int, base: Place) -> tuple[LaneTurn, Place]:
-        """Lay an instruction of the list over the lane's one, by an overlay that continues ``base``. Returns the turn
-        as it is seen now, and the overlay's place."""
+        """Lay a message of the list over the lane's one, by an overlay that continues ``base``. Returns the turn as it
+        is seen now, and the overlay's place."""
         entry, stored = self._entries[at], self._stored(covered)
         assert stored is not None
         draft = entry.draft(self._client.limit_bytes)
@@ -133,8 +133,9 @@ def place_list(
     goes to the lane is one conversation; None if nothing tells which conversation the list is of.
 
     Without a ``lane`` the list continues the oldest turns that say the same and set no options (rule R4, only the new
-    tail). A changed system prompt is laid over the old one, after the last known message. A message that differs begins
-    a branch, or a tree, if nothing but instructions is known: its first message is a version of the lane's first one.
+    tail). A changed system prompt is laid over the old one, after the last known message, and so is a first message in
+    which only what the client wrote before the words changed. Any other message that differs begins a branch, or a
+    tree, if nothing but instructions is known: its first message is a version of the lane's first one.
     Cost: one or two statements, and those of appending the tail, if the lane was remembered and the list continues it;
     one more for each known message that is written differently from before.
     Raises: InvalidContent, TooLarge, BarredContent.
