@@ -10,6 +10,7 @@ import inspect
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 from support.places import Place
@@ -17,8 +18,10 @@ from support.reloading import load
 
 TESTS = Path(__file__).parents[2]
 AGAIN = ("concurrency/test_races.py", "store/test_reading.py", "searching/test_seen.py")
-OWNERS = {"test_odd_arguments.py", "test_quotas.py"}
+OWNERS = {"test_odd_arguments.py", "test_quotas.py", "test_access_tokens.py"}
 """They call what only the owner may do."""
+OTHER_ROLES = {"erase", "erase_conversation", "erase_unshared", "limit"}
+"""Verbs of other roles, which a few tests of other modules call."""
 SUITE = [
     str(path.relative_to(TESTS))
     for folder in ("store", "history")
@@ -58,13 +61,31 @@ statement that another verb does not send."""
 
 
 def again(path: str) -> Iterator[tuple[str, Any]]:
-    """The tests of a module, but for those that try many examples: they ask no other statement of the server."""
+    """The tests of a module, but for those that try many examples, which ask no other statement of the server, and
+    those that call verbs of another role."""
     for name, member in vars(load(path)).items():
-        if name.startswith("test_") and inspect.isfunction(member) and not hasattr(member, "hypothesis"):
+        if name.startswith("test_") and inspect.isfunction(member) and _is_run(member):
             yield f"{name}_again", member
         if name.startswith("Test") and inspect.isclass(member):
-            kept = {key: value for key, value in vars(member).items() if not hasattr(value, "hypothesis")}
-            yield f"{name}Again", type(name, (), {key: kept[key] for key in kept if not key.startswith("__")})
+            kept = {key: value for key, value in vars(member).items() if _is_run(value) and not key.startswith("__")}
+            yield f"{name}Again", type(name, (), kept)
+
+
+def _is_run(member: Any) -> bool:
+    return not hasattr(member, "hypothesis") and not (inspect.isfunction(member) and _names(member) & OTHER_ROLES)
+
+
+def _names(function: FunctionType) -> set[str]:
+    """What a function names, and the functions of its module that it names."""
+    code = [function.__code__]
+    for each in code:
+        code += [part for part in each.co_consts if isinstance(part, CodeType)]
+    names = {name for each in code for name in each.co_names}
+    keywords = [part for each in code for part in each.co_consts if isinstance(part, tuple)]
+    names |= {word for part in keywords for word in part if isinstance(word, str)}
+    helpers = [function.__globals__.get(name) for name in names if not name.startswith("test")]
+    inside = [each for each in helpers if inspect.isfunction(each) and each.__module__ == function.__module__]
+    return names.union(*(each.__code__.co_names for each in inside))
 
 
 for _path in dict.fromkeys((*AGAIN, *(SUITE if os.environ.get("HEADISH_TEST_WRITER") == "all" else ()))):
