@@ -76,13 +76,13 @@ def _is_run(member: Any) -> bool:
 
 
 def _names(function: FunctionType) -> set[str]:
-    """What a function names, and the functions of its module that it names."""
+    """What a function names, and the functions of its module that it names; ``erase=`` as ``erase``."""
     code = [function.__code__]
     for each in code:
         code += [part for part in each.co_consts if isinstance(part, CodeType)]
     names = {name for each in code for name in each.co_names}
     keywords = [part for each in code for part in each.co_consts if isinstance(part, tuple)]
-    names |= {word for part in keywords for word in part if isinstance(word, str)}
+    names |= {"erase" for part in keywords if "erase" in part}
     helpers = [function.__globals__.get(name) for name in names if not name.startswith("test")]
     inside = [each for each in helpers if inspect.isfunction(each) and each.__module__ == function.__module__]
     return names.union(*(each.__code__.co_names for each in inside))
