@@ -92,6 +92,8 @@ class TestLogs:
             copies = Machine(store, desk.keys, "desk"), Machine(other, desk.keys, "clone")
             for each in copies:
                 each.store.add_turn(f"of the {each.name}")
+                with each:
+                    each.store.remotes.pull("box")
             with monkeypatch.context() as patch, suppress(CutOff):
                 if is_cut_off:
                     patch.setattr("headish.remotes.objects.ObjectPlace.put", _stop)
