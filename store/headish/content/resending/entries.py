@@ -26,6 +26,8 @@ from headish.values.forking import cached_property
 
 MARKS = frozenset(("cache_control",))
 """Keys of a message or of its parts that a client moves to later messages with every request."""
+_PLACEHOLDER = ("thoughtSignature", "skip_thought_signature_validator")
+"""What Gemini CLI writes in the requests of one loop of calls, and leaves out later, where a model gave no signature."""
 HASH_BYTES = 16
 
 
@@ -133,7 +135,7 @@ class SentEntry:
     def differs_from(self, stored: Any) -> Difference:
         """What turns ``stored`` into what was sent. Its layout holds no words."""
         native = self.natives[0] if self.is_instruction else self.natives
-        return find_difference(stored, native, self._form.transport | MARKS)
+        return find_difference(stored, native, self._form.transport | MARKS | {_PLACEHOLDER[0]})
 
     @property
     def marks(self) -> Patch | None:
@@ -142,20 +144,21 @@ class SentEntry:
 
 
 def without_marks(entry: Any) -> Any:
-    """A message, or the parts of a system prompt, without the marks of caches. Arguments of calls are left as they are:
-    a key of that name in them is not a mark."""
+    """A message, or the parts of a system prompt, without the marks of caches and placeholders of signatures.
+    Arguments of calls are left as they are: a key of that name in them is not a mark."""
     if isinstance(entry, list):
         return [_without(part) for part in entry]
     if not isinstance(entry, Mapping):
         return entry
     bare = _without(entry)
-    return {**bare, "content": without_marks(bare["content"])} if isinstance(bare.get("content"), list) else bare
+    listed = next((name for name in ("content", "parts") if isinstance(bare.get(name), list)), None)
+    return bare if listed is None else {**bare, listed: without_marks(bare[listed])}
 
 
 def _without(part: Any) -> Any:
     if not isinstance(part, Mapping):
         return part
-    bare = {key: value for key, value in part.items() if key not in MARKS}
+    bare = {key: value for key, value in part.items() if key not in MARKS and (key, value) != _PLACEHOLDER}
     if isinstance(bare.get("content"), list):  # what a result holds
         bare["content"] = [_without(each) for each in bare["content"]]
     return bare
