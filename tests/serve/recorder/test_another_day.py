@@ -107,3 +107,16 @@ def test_words_that_a_person_replaced_in_the_history_are_still_known(store: Stor
     talk.say("so")
     assert len(list(store.turns())) == before + 2
     talk.check_bodies()
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_first_question_that_was_erased_is_told_anew(store: Store, restarts: bool) -> None:
+    talk = begun(store)
+    question = next(turn for turn in store.thread(LANE) if store.text(turn.id).endswith("Hi"))
+    store.erase(question.id, reason="asked")
+    talk.recorder = recorder_of(store) if restarts else talk.recorder
+    talk.messages[0] = first("Tuesday", "Hi")
+    talk.say("so")
+    assert not is_one_thread(store)
+    assert texts(store, LANE)[-1] == "On so"
+    assert store.verify().problems == ()
