@@ -11,6 +11,7 @@ import asyncio
 import gc
 import inspect
 import os
+import signal
 from collections.abc import Callable, Coroutine, Iterator
 from functools import wraps
 from itertools import count
@@ -41,6 +42,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "headish"))
 
 # Until all tests are collected: next to nothing of what that makes is ever garbage.
 gc.disable()
+
+# What a shell starts in the background ignores Ctrl-C, and so would every program that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Nobody's own configuration has a say in the tests.
 os.environ["HEADISH_CONFIG"] = os.devnull
