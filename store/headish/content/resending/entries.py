@@ -27,7 +27,7 @@ from headish.values.forking import cached_property
 MARKS = frozenset(("cache_control",))
 """Keys of a message or of its parts that a client moves to later messages with every request."""
 _PLACEHOLDER = ("thoughtSignature", "skip_thought_signature_validator")
-"""What Gemini CLI writes in the requests of one loop of calls, and leaves out later, where a model gave no signature."""
+"""What Gemini CLI writes in the requests of one loop of calls, and later leaves out, where no signature came."""
 HASH_BYTES = 16
 
 
