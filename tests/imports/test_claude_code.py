@@ -380,7 +380,7 @@ class TestErased:
         record = store.conversations.get("list-the-files").record
         assert (record.title, "title" in record.app["import"]) == ("", False)
 
-    @pytest.mark.parametrize("title", ["List the f…", "list  the f..."])
+    @pytest.mark.parametrize("title", ["List the f…", "list  the f...", "The files …"])
     def test_so_does_a_title_that_was_cut(self, store: Store, title: str) -> None:
         turn = store.add_turn("List the files", bookmark="main")
         store.conversations.set("main", title=title)

@@ -194,4 +194,4 @@ def _words(turn: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.casefold().split()).rstrip("….")  # programs cut what they make a title of
+    return " ".join(text.casefold().split()).rstrip("…. ")  # programs cut what they make a title of
