@@ -18,6 +18,7 @@ import pytest
 
 from headish import Database, Store
 from headish.aio import AsyncStore
+from headish.history.searching import reaching
 from headish.serve.mcp import lookups
 from headish.serve.mcp.budgets import BUDGET
 from headish.serve.mcp.lookups import Lookups
@@ -397,6 +398,17 @@ async def test_an_agent_comes_from_a_hit_to_what_followed_it(tmp_path: Path) -> 
         assert last["text"] == "line 9"
         assert "hint" in json.loads(await tools.search_history("when did we run the tests"))
         assert "hint" not in json.loads(await tools.search_history("tests"))
+
+
+async def test_a_hit_that_no_end_is_known_of_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More branches grow from it than are followed."""
+    monkeypatch.setattr(reaching, "GROWN_LIMIT", 1)
+    with Store.open(tmp_path / "talk.db") as store:
+        root = store.add_turn("a rare question").id
+        store.add_turn("a merge", continues=[store.add_turn("another").id, root])
+    async with AsyncStore.open(tmp_path / "talk.db") as opened:
+        [hit] = json.loads(await Lookups(opened, Scope(), OrderedDict()).search_history("rare"))["hits"]
+    assert (hit["turn"], "end" in hit) == (root, False)
 
 
 async def test_a_fork_of_a_name_that_ends_with_an_overlay_hides_what_it_hides(tmp_path: Path) -> None:

@@ -195,7 +195,9 @@ class Lookups:
 def _quote_hit(hit: Hit) -> dict[str, Any]:
     """Quote a hit with its snippet. A hit in a call has no snippet: its words come without the names of the arguments,
     so a key among them could not be recognised."""
-    place = {"names": list(hit.names[:5])} if hit.names else {"end": hit.heads[0]}
+    place: dict[str, Any] = {"names": list(hit.names[:5])} if hit.names else {}
+    if not hit.names and hit.heads:  # behind 2,000 branches, none may be found
+        place = {"end": hit.heads[0]}
     text = mask(hit.snippet) if hit.field == "text" else "[a call matches: read_turn shows it]"
     return {**about(hit.turn), **place, "role": hit.turn.meta.role, "text": text}
 
