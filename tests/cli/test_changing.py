@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -151,6 +152,20 @@ class TestVersions:
         talk("edit", "main~2", "A", "--keep")
         assert len(talk("undo", "main", "2", "--json").json["left"]) == 2
         assert said(talk) == ["q?", "A"]
+
+    @pytest.mark.parametrize("words", [("undo", "trip", "3"), ("bookmark", "rm", "trip")])
+    def test_a_name_that_goes_takes_its_title_along_and_the_advice_brings_both_back(
+        self, talk: Command, words: tuple[str, ...]
+    ) -> None:
+        talk("add", "Where to?", "--bookmark", "trip")
+        talk("title", "trip", "Lisbon")
+        before = talk("list", "--name", "trip").out
+        done = talk(*words)
+        assert "Lisbon" not in talk("list").out
+        assert "brings it back, with its title and tags" in done.err
+        [advice] = re.findall("'headish (.*?)'", done.err)
+        talk(*advice.split())
+        assert talk("list", "--name", "trip").out == before
 
 
 class TestDiff:

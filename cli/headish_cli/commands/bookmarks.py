@@ -111,7 +111,7 @@ def remove_command(settings: GlobalOptions, name: str, expect: str | None) -> No
     """Remove NAME; its turns and its history stay."""
     with settings.open() as store:
         store.bookmarks.remove(name, expect=read_expect(expect, False, store))
-    say(f"Removed {name}. Its history stays: 'headish bookmark set {name} {name}@{{1}}' brings it back.")
+    say(f"Removed {name}. Its history stays: {_way_back(name)}.")
 
 
 @bookmark_command.command("rename")
@@ -150,7 +150,7 @@ def undo_command(settings: GlobalOptions, name: str, n: int, expect: str | None,
     """Move the bookmark NAME back by N turns, and print the ids of those that left it, oldest first.
 
     The turns stay stored: 'headish bookmark set NAME NAME@{1}' takes this back. Past the first turn of the thread the
-    name is removed.
+    name is removed, and lists no longer show its title and tags; the same command brings all of it back.
     """
     with settings.open() as store:
         left = store.bookmarks.undo(name, n, expect=read_expect(expect, False, store))
@@ -162,5 +162,8 @@ def undo_command(settings: GlobalOptions, name: str, n: int, expect: str | None,
     for turn in left:
         click.echo(turn.id)
     shown = one_line(name, None)
-    removed = f"{shown} is removed; 'headish bookmark set {shown} {shown}@{{1}}' brings it back."
-    say(f"{shown} names {where} now." if where else removed)
+    say(f"{shown} names {where} now." if where else f"{shown} is removed; {_way_back(shown)}.")
+
+
+def _way_back(name: str) -> str:
+    return f"'headish bookmark set {name} {name}@{{1}}' brings it back, with its title and tags"

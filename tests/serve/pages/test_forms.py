@@ -190,6 +190,28 @@ class TestWriting:
             house.done("undo", name="work")
         assert store.bookmarks["work"] == tip
 
+    def test_the_last_turn_of_a_name_goes_with_the_name_after_a_warning_and_a_fork_brings_it_back(
+        self, house: House
+    ) -> None:
+        turn = house.store.add_turn("Where to?", bookmark="leaving").id
+        house.store.conversations.set("leaving", title="Lisbon", tags=["city"])
+        house.store.add_turn("Portugal.", continues="leaving")
+        warning = "Take this name off its only turn"
+        assert warning not in house.get("/c/leaving")
+        house.done("undo", name="leaving", head=house.store.bookmarks["leaving"])
+        assert warning in house.get("/c/leaving")
+        place = house.done("undo", name="leaving", head=turn)
+        assert place == f"/t/{turn}#t{turn}"
+        assert "Lisbon" not in house.get(place)
+        assert "Lisbon" in house.get(house.done("fork", turn=turn, new="leaving"))
+
+    def test_an_old_page_takes_no_turn_off_a_name_that_it_does_not_show(self, house: House) -> None:
+        shown = house.store.add_turn("Where to?", bookmark="stale").id
+        newer = house.store.add_turn("Portugal.", continues="stale").id
+        assert f'<input type="hidden" name="head" value="{newer}"><p class="actions"><button>Take' in house.get("/c/stale")
+        assert house.do("undo", name="stale", head=shown).status_code == 412
+        assert house.store.bookmarks["stale"] == newer
+
     def test_a_name_that_is_taken_is_called_so_and_the_advice_can_be_followed_on_the_page(self, house: House) -> None:
         turn = house.store.add_turn("Tomatoes?", bookmark="patch").id
         fork, say = house.do("fork", turn=turn, new="patch"), house.do("say", content="Beans?", new="patch")

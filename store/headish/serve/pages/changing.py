@@ -173,11 +173,11 @@ async def describe(store: AsyncStore, sent: Sent) -> str:
 
 
 async def undo(store: AsyncStore, sent: Sent) -> str:
-    """Move a bookmark one turn back."""
+    """Move a bookmark one turn back, if it is still where the page showed it."""
     name = sent.need("name")
-    await store.bookmarks.undo(name)
+    [left] = await store.bookmarks.undo(name, expect=sent("head") or None)
     # The undo of its first position removes a bookmark, and its page with it.
-    return sent.link.thread(name) if await store.bookmarks.contains(name) else sent.link("/")
+    return sent.link.thread(name) if await store.bookmarks.contains(name) else sent.link.turn(None, left.id)
 
 
 async def stop(store: AsyncStore, sent: Sent) -> str:

@@ -117,6 +117,8 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
     def remove(self, name: str, *, expect: str | Absent | None = None) -> None:
         """Remove a name; its turns and its history stay. ``expect`` is that of ``set``.
 
+        Its title, tags and marks are not shown until ``set(name, "name@{1}")`` brings it back.
+
         Raises: UnknownBookmark, BookmarkMoved.
         """
         from headish.history.writing.moves import remove_name
@@ -145,7 +147,8 @@ class Bookmarks(SpacePart, Mapping[str, TurnId]):
         """Move a name back by ``n`` turns along first parents; return the turns that left it, oldest first. They stay
         stored.
 
-        Past the root the name is removed. ``expect`` is that of ``set``. To undo a *move*, set ``name@{1}``.
+        Past the root the name is removed, as by ``remove``. ``expect`` is that of ``set``. To undo a *move*, set
+        ``name@{1}``.
         Raises: UnknownBookmark, BookmarkMoved, InvalidArgument for an ``n`` below 1.
         """
         from headish.history.writing.moves import is_logged, undo_name
