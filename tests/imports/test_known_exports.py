@@ -111,6 +111,7 @@ STEPS: list[tuple[str, Callable[[Store], object]]] = [
     ("an older export", lambda store: imported(store, [MOON])),
     ("nothing", lambda store: None),
     ("the name removed", lambda store: store.bookmarks.remove(name_of(store))),
+    ("the name back", lambda store: store.bookmarks.set("the-moon", "the-moon@{1}")),
     ("the name elsewhere", lambda store: store.bookmarks.set(name_of(store), store.find("chatgpt:m:q").id)),
     ("the title changed", lambda store: store.conversations.set(name_of(store), title="Mine")),
     ("the title back", lambda store: store.conversations.set(name_of(store), title="The moon")),

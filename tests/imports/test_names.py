@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+import pytest
 
 from headish import Store
-from imports.test_chatgpt import TIDES, as_zip
+from imports.test_chatgpt import TIDES, as_json, as_zip
 from imports.test_claude_code import SESSION, WORK, answer, line, session
+from imports.test_records import THREAD, as_lines
+from imports.test_transcripts import HEADED, file_of
 from support.command import Command
 from support.insides import unchanged
 
@@ -73,3 +79,57 @@ def test_parts_are_those_of_a_key_alone(store: Store) -> None:
     assert part.record.key == f"claude-code:{SESSION}:aaaaaaaa01"
     assert store.conversations.parts("claude-code") != []
     assert store.conversations.parts("claude") == []
+
+
+SOURCES: dict[str, tuple[Callable[[], BinaryIO], str | None]] = {
+    "a transcript": (lambda: file_of(HEADED), None),
+    "a session": (lambda: session(*WORK), None),
+    "an export": (lambda: as_json(TIDES), None),
+    "an export without ids": (lambda: as_json({**TIDES, "id": None, "conversation_id": None}), None),
+    "thread records": (lambda: BytesIO(as_lines(THREAD)), "records"),
+}
+CHANGES: dict[str, Callable[[Store, str], object]] = {
+    "removed": lambda store, name: store.bookmarks.remove(name),
+    "renamed": lambda store, name: store.bookmarks.rename(name, "mine"),
+    "renamed, and used since": lambda store, name: (
+        store.bookmarks.rename(name, "his"),
+        store.bookmarks.rename("his", "mine"),
+        store.add_turn("And then?", continues="mine"),
+    ),
+    "renamed and removed": lambda store, name: (
+        store.bookmarks.rename(name, "mine"),
+        store.bookmarks.remove("mine"),
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_name_that_somebody_took_away_does_not_come_back(store: Store, source: str, change: str) -> None:
+    make, format = SOURCES[source]
+    store.import_file(make(), format)
+    [name] = store.bookmarks
+    CHANGES[change](store, name)
+    names = dict(store.bookmarks)
+    if source != "a transcript":  # of which no import is tried
+        assert store.import_file(make(), format, dry_run=True).bookmarks == 0
+    done = store.import_file(make(), format)
+    assert (dict(store.bookmarks), done.added, done.bookmarks) == (names, 0, 0)
+
+
+def test_another_file_of_that_name_gets_it(store: Store) -> None:
+    store.import_file(file_of(HEADED))
+    store.bookmarks.remove("chat")
+    other = store.import_file(file_of(HEADED.replace("Hello.", "Good day.")))
+    assert store.bookmarks["chat"] == other.tips[0]
+
+
+def test_a_removed_name_of_a_session_that_somebody_brings_back_moves_on(store: Store) -> None:
+    store.import_file(session(*WORK[:2]))
+    [name] = store.bookmarks
+    store.bookmarks.remove(name)
+    assert store.import_file(session(*WORK)).added > 0
+    assert list(store.bookmarks) == []
+    store.bookmarks.set(name, f"{name}@{{1}}")
+    store.import_file(session(*WORK))
+    assert store.bookmarks[name] == store.heads()[0].id

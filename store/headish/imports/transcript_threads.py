@@ -28,6 +28,7 @@ from headish.history.writing.batches import in_batches
 from headish.history.writing.record import match_stored
 from headish.imports.detection import detect_conversations
 from headish.imports.imported import Imported, ThreadNaming
+from headish.imports.keeping.conversation_names import may_name
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource
 from headish.imports.readers.api import API_READERS as API_READERS
@@ -36,7 +37,7 @@ from headish.imports.readers.transcripts import Outline, drafts_from, outline
 from headish.imports.registry import READERS, list_formats
 from headish.imports.source_files import Progress, SourceFile
 from headish.imports.unpacking import peek
-from headish.rows.bookmarks import bookmark_if_free, find_bookmark, set_bookmark
+from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn, turn_at, turns_by_digest
 from headish.rows.upkeep.receipts import has_erasures
 from headish.transcripts import detect
@@ -135,19 +136,19 @@ class ThreadImport:
         one name moves)."""
         stored = turn_at(connection, self._space, tip)
         assert stored is not None
+        messages, added = done
         if name is not None and explicit:
             before = find_bookmark(connection, self._space, name)
             is_named = before != tip
             if before is not None and not force and not leads_to(connection, self._space, before, tip):
                 held = turn_at(connection, self._space, before)
                 raise BookmarkTaken(stored_name(name), "" if held is None else held.id)
-            if is_named:
-                set_bookmark(connection, self._space, name, stored)
         elif name is None or stored.erased is not None:
             is_named = False  # a name that went with an erased thread does not come back
         else:
-            is_named = bookmark_if_free(connection, self._space, name, stored)
-        messages, added = done
+            is_named = may_name(connection, self._space, name, None if added else stored)
+        if name is not None and is_named:
+            set_bookmark(connection, self._space, name, stored)
         return Imported(trees=1, messages=messages, added=added, bookmarks=int(is_named), tips=(stored.id,))
 
     def _keep_raw(self, file: BinaryIO, name: str) -> TurnId:

@@ -253,19 +253,6 @@ def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTu
     return move_bookmark(connection, space, name, [step], before).move
 
 
-def bookmark_if_free(
-    connection: Connection, space: int, name: bytes, turn: StoredTurn, recent: int | None = None
-) -> bool:
-    """Set a name onto a turn if no bookmark has it. False if one has: it stays where it is.
-
-    ``recent`` is that of ``NameMove``.
-    """
-    if find_bookmark(connection, space, name) is not None:
-        return False
-    set_bookmark(connection, space, name, turn, recent)
-    return True
-
-
 REMOVE = Query("remove bookmark", "DELETE FROM bookmark WHERE space = :space AND name = :name")
 
 

@@ -61,6 +61,16 @@ def was_at(connection: Connection, space: int, name: bytes, place: Place) -> boo
     return connection.row(WAS_AT, space=space, name=name, chain=place.chain, pos=place.pos) is not None
 
 
+def was_named(connection: Connection, space: int, name: bytes, place: Place) -> bool:
+    """Whether a bookmark that has, or had, this name pointed at a place at any time.
+
+    Cost: reads the log of the name, the moves that no turn made, and the log of each bookmark that had the name before.
+    """
+    if was_at(connection, space, name, place):
+        return True
+    return any(was_at(connection, space, each, place) for each in renamed_from(connection, space, name))
+
+
 AHEAD = Query(
     "a bookmark whose log goes on behind its last move",
     """

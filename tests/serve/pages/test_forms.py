@@ -208,7 +208,9 @@ class TestWriting:
     def test_an_old_page_takes_no_turn_off_a_name_that_it_does_not_show(self, house: House) -> None:
         shown = house.store.add_turn("Where to?", bookmark="stale").id
         newer = house.store.add_turn("Portugal.", continues="stale").id
-        assert f'<input type="hidden" name="head" value="{newer}"><p class="actions"><button>Take' in house.get("/c/stale")
+        assert f'<input type="hidden" name="head" value="{newer}"><p class="actions"><button>Take' in house.get(
+            "/c/stale"
+        )
         assert house.do("undo", name="stale", head=shown).status_code == 412
         assert house.store.bookmarks["stale"] == newer
 

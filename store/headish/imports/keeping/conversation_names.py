@@ -1,7 +1,8 @@
 """Set the name and the record of an imported conversation (rule R33, conversations).
 
 Only the tip that the source shows gets a name. The record says which turn an import named last: while the name is still
-there, a later import moves it to the source's new tip. Once somebody has moved it, imports leave it alone.
+there, a later import moves it to the source's new tip. Once somebody has moved, renamed or removed it, imports leave it
+alone.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.database.query import Connection
-from headish.errors import UnknownConversation
 from headish.history.conversations.changing import change_record
 from headish.history.conversations.records import ListedConversation, read_conversation
-from headish.history.conversations.subjects import find_by_key
+from headish.history.conversations.subjects import find_subject
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.order import arrange
 from headish.imports.imported import ImportedConversation
-from headish.rows.bookmarks import find_bookmark, set_bookmark
+from headish.rows.bookmarks import bookmarks_at, find_bookmark, set_bookmark
+from headish.rows.conversations import StoredRecord, record_by_key
+from headish.rows.moves import was_named
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import count_erased
@@ -30,11 +32,29 @@ from headish.values.results.conversations import Record
 from headish.values.turns import said_of
 
 
-def name_conversation(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
-    """Name the tip of a conversation, or move its name there. Returns whether a name was set or moved."""
-    earlier = find_named(connection, space, about)
+def may_name(connection: Connection, space: int, name: bytes, tip: StoredTurn | None) -> bool:
+    """Whether an import may set a name of its own choice: no bookmark has it, and none had it here before.
+
+    ``tip`` is the turn to name, if it was stored before.
+    """
+    if find_bookmark(connection, space, name) is not None:
+        return False
+    return tip is None or not was_named(connection, space, name, tip.place)
+
+
+def name_conversation(
+    connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn, *, is_new: bool
+) -> bool:
+    """Name the tip of a conversation, or move its name there. Returns whether a name was set or moved.
+
+    ``is_new``: the tip was stored just now.
+    """
+    stored = find_record(connection, space, about)
+    if stored is None:
+        return _name_new(connection, space, about, tip, is_new=is_new)
+    earlier = find_subject(connection, space, stored.subject)
     if earlier is None:
-        return _name_new(connection, space, about, tip)
+        return False  # somebody removed the name
     conversation = read_conversation(connection, space, earlier)
     record = conversation.record
     noted = shapes.record(record.app.get("import"))
@@ -48,27 +68,23 @@ def name_conversation(connection: Connection, space: int, about: ImportedConvers
     return moves
 
 
-def find_named(connection: Connection, space: int, about: ImportedConversation) -> ListedConversation | None:
+def find_record(connection: Connection, space: int, about: ImportedConversation) -> StoredRecord | None:
     """Find the record that an earlier import made for the same conversation; None if there is none."""
-    try:
-        return None if about.key is None else find_by_key(connection, space, about.key.encode())
-    except UnknownConversation:
-        return None
+    return None if about.key is None else record_by_key(connection, space, about.key.encode())
 
 
-def _name_new(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
+def _name_new(
+    connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn, *, is_new: bool
+) -> bool:
     # An erasure of a whole conversation takes its name and title along, and those of the source may repeat its words.
     if tip.erased is not None:
         return False
     title: dict[str, Any] = {"title": about.title}
     if _holds_erased(connection, space, tip):
         about, title = replace(about, title="", names=()), {}
-    candidates = _candidates(about)
-    name = next(candidates)
-    while (taken_by := find_bookmark(connection, space, name.encode())) is not None:
-        if about.key is None and taken_by == tip.place:
-            return False  # without a key, only the name at the same tip shows that it was imported before
-        name = next(candidates)
+    if about.key is None and not is_new and is_named_already(connection, space, about, tip):
+        return False
+    name = next(each for each in _candidates(about) if find_bookmark(connection, space, each.encode()) is None)
     set_bookmark(connection, space, name.encode(), tip, _recent(tip))
     changes = {
         "title": about.title, "tags": about.tags, "archived": about.archived, "pinned": about.pinned, "key": about.key,
@@ -76,6 +92,18 @@ def _name_new(connection: Connection, space: int, about: ImportedConversation, t
     }  # fmt: skip
     change_record(connection, space, ListedConversation(name.encode(), None, tip.id), changes, None)
     return True
+
+
+def is_named_already(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
+    """Whether a conversation without a key was named before: only a name that is or was at its tip shows that."""
+    if bookmarks_at(connection, space, tip.place, tip.head, 1):
+        return True
+    for name in _candidates(about):
+        if was_named(connection, space, name.encode(), tip.place):
+            return True
+        if find_bookmark(connection, space, name.encode()) is None:
+            break
+    return False
 
 
 def _holds_erased(connection: Connection, space: int, tip: StoredTurn) -> bool:

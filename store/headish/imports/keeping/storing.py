@@ -23,15 +23,15 @@ from headish.history.reading.versions import outgrown_by
 from headish.history.writing.append import Appended
 from headish.history.writing.keys import next_version, said_by, versions_of
 from headish.imports.imported import Imported, ImportedTree
-from headish.imports.keeping.conversation_names import find_named, name_conversation
+from headish.imports.keeping.conversation_names import find_record, is_named_already, may_name, name_conversation
 from headish.imports.keeping.edited import Edited, append_new, edited_among
 from headish.imports.keeping.editions import only_grew, says_it_as_before
-from headish.rows.bookmarks import bookmark_if_free, find_bookmark
+from headish.rows.bookmarks import set_bookmark
 from headish.rows.keys import turns_by_keys
 from headish.rows.turns import StoredTurn, turns_by_digest
 from headish.values.ids import Mint, TurnId
 from headish.values.limits import BATCH_BYTES, BATCH_TURNS, COVERED_LIMIT
-from headish.values.names import check_name
+from headish.values.names import check_name, stored_name
 from headish.values.places import Place
 from headish.values.turns import said_of
 
@@ -50,13 +50,11 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
     met = _MetMessages(connection, space, trees)
     tips = met.meet_all(trees)
     built = append_new(connection, space, met.new, mint, met.edited) if met.new else []
-    free = {tree.bookmark: tip for tree, tip in reversed(list(zip(trees, tips, strict=True))) if tree.bookmark}
-    # In the order of the names, as every writer locks them: two writers in different orders could wait for each other.
-    name_count = sum(
-        bookmark_if_free(connection, space, check_name(name), root, said_of(read_mapping(root, "system")))
-        for name, root in sorted((name, _stored(root, built)) for name, root in free.items())
-        if root.erased is None  # the name went with its words, and may be made of them
-    )
+    name_count = 0
+    for name, tip in _names_to_set(connection, space, trees, tips):
+        turn = _stored(tip, built)
+        set_bookmark(connection, space, name, turn, said_of(read_mapping(turn, "system")))
+        name_count += 1
     # A conversation may go on in a later tree: only its last tip counts, because a batch moves a name once (rule R39).
     talks = {
         tree.about.key or index: (tree.about, tip)
@@ -64,8 +62,29 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
         if tree.about
     }
     for about, tip in talks.values():
-        name_count += name_conversation(connection, space, about, _stored(tip, built))
+        turn, is_new = _stored(tip, built), isinstance(tip, int)
+        name_count += name_conversation(connection, space, about, turn, is_new=is_new)
     return _imported(trees, len(met.new), name_count)
+
+
+def _names_to_set(
+    connection: Connection, space: int, trees: Sequence[ImportedTree], tips: Sequence[StoredTurn | int]
+) -> Iterator[tuple[bytes, StoredTurn | int]]:
+    """The names that the trees bring along and an import may set, with their turns.
+
+    In the order of the names, as every writer locks them: two writers in different orders could wait for each other.
+    """
+    pairs = reversed(list(zip(trees, tips, strict=True)))
+    brought = {check_name(tree.bookmark): tip for tree, tip in pairs if tree.bookmark}
+    for name in sorted(brought):
+        stored = _stored_before(brought[name])
+        # The name of an erased turn went with its words, and may be made of them.
+        if (stored is None or stored.erased is None) and may_name(connection, space, name, stored):
+            yield name, brought[name]
+
+
+def _stored_before(tip: StoredTurn | int) -> StoredTurn | None:
+    return tip if isinstance(tip, StoredTurn) and tip.chain != NOWHERE else None
 
 
 class Preview:
@@ -117,15 +136,17 @@ def preview_trees(
     """
     preview = Preview() if preview is None else preview
     met = _MetMessages(connection, space, trees, preview)
-    met.meet_all(trees)
+    tips = met.meet_all(trees)
     met.count_new(preview)
-    free = {tree.bookmark for tree in trees if tree.bookmark is not None}
-    name_count = sum(
-        find_bookmark(connection, space, check_name(name)) is None and preview.count_name(name) for name in free
-    )
-    talks = [tree.about for tree in trees if tree.about is not None]
-    new = [about for about in talks if find_named(connection, space, about) is None]
-    name_count += sum(about.key is None or preview.count_name(about.key.encode()) for about in new)
+    name_count = sum(preview.count_name(stored_name(name)) for name, _ in _names_to_set(connection, space, trees, tips))
+    for tree, tip in zip(trees, tips, strict=True):
+        about, stored = tree.about, _stored_before(tip)
+        if about is None or find_record(connection, space, about) is not None:
+            continue
+        if about.key is not None:
+            name_count += preview.count_name(about.key.encode())
+        else:
+            name_count += stored is None or not is_named_already(connection, space, about, stored)
     return _imported(trees, len(met.new), name_count)
 
 
