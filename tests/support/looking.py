@@ -24,6 +24,12 @@ window.reports = [];
 document.addEventListener("securitypolicyviolation", (event) => {
   window.reports.push(event.violatedDirective + " " + event.blockedURI);
 });
+window.EventSource = class extends EventSource {
+  constructor(url) {
+    super(url);
+    window.stream = this;
+  }
+};
 """
 
 
@@ -53,6 +59,10 @@ class Looking(NamedTuple):
                 return found
             time.sleep(0.05)
         pytest.fail("it was not seen within a minute")
+
+    def until_it_listens(self) -> None:
+        """Until the page's stream of events is open: of what happened before, only its next fetch tells."""
+        self.until(lambda: self.driver.execute_script("return window.stream?.readyState === EventSource.OPEN"))
 
     def reports(self) -> list[str]:
         return list(self.driver.execute_script("return window.reports"))

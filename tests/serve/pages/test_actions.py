@@ -14,6 +14,14 @@ from support.looking import Looking
 from support.loopback import event_stream
 from support.providers.answers import anthropic_text
 
+MISSES_ENDS = """
+const listen = EventSource.prototype.addEventListener;
+EventSource.prototype.addEventListener = function (kind, ...rest) {
+  if (kind !== "answered") listen.call(this, kind, ...rest);
+};
+"""
+"""A page whose stream opens only once an answer has ended is told of no end."""
+
 pytestmark = [pytest.mark.slow, needs_chromedriver, pytest.mark.xdist_group("browser")]
 
 
@@ -127,11 +135,24 @@ def test_another_answer_and_an_answer_to_an_edit_are_asked_for(looking: Looking)
 
 
 def test_an_answer_that_fails_is_not_announced_as_one(looking: Looking) -> None:
+    _check_announced(looking, "told", ended="Answered, 1 word")
+
+
+def test_the_end_of_an_answer_is_announced_although_no_event_told_it(looking: Looking) -> None:
+    deaf = looking.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": MISSES_ENDS})
+    try:
+        _check_announced(looking, "missed", ended="Answered")
+    finally:
+        looking.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", deaf)
+
+
+def _check_announced(looking: Looking, names: str, ended: str) -> None:
     half = event_stream(anthropic_text("One", " half"))
-    for name, chunks, said in (("fails", half[:3], "Failed"), ("ends", half[:3] + half[4:], "Answered, 1 word")):
+    for name, chunks, said in (("fails", half[:3], "Failed"), ("ends", half[:3] + half[4:], ended)):
         going_on = Event()
         looking.model.answer(chunks=_held_back(chunks, going_on), cut=name == "fails")
-        begin(looking, f"act/{name}")
+        begin(looking, f"{names}/{name}")
+        looking.until_it_listens()
         looking.find("#compose textarea").send_keys("Are you sure?")
         looking.find("#compose [name=ask]").click()
         looking.until(lambda: looking.text("#polite") == "Answering")

@@ -9,12 +9,27 @@ const REGIONS = { thread: ["thread"], arriving: ["thread"], list: ["results"] };
 export function listen(url, say) {
   const { page, name } = document.body.dataset;
   const announced = new Set();
+  const ended = new Set();
   const answers = new Map(); // The parts of each so far: a page that was fetched meanwhile may have less of them.
 
   const announce = () => {
     for (const { dataset } of document.querySelectorAll("[data-answer]")) {
-      if (!announced.has(dataset.answer)) say("Answering");
+      if (!announced.has(dataset.answer) && !ended.has(dataset.answer)) say("Answering");
       announced.add(dataset.answer);
+    }
+  };
+
+  const end = (answer, words) => {
+    if (announced.has(answer) && !ended.has(answer)) say(words);
+    ended.add(answer);
+  };
+
+  // Nobody tells a stream that opens later of an answer that has ended by then: the fetched page does.
+  const announceEnds = () => {
+    for (const answer of announced) {
+      const shown = document.querySelector(`[data-answer="${answer}"]`);
+      if (!shown) end(answer, "Answered");
+      else if (shown.querySelector(".failure")) end(answer, "Failed");
     }
   };
 
@@ -23,6 +38,7 @@ export function listen(url, say) {
     if (page === "arriving" && fresh.body.dataset.page !== page) return location.reload();
     for (const [answer, parts] of answers) for (const part of parts.values()) show(answer, part);
     announce();
+    announceEnds();
   });
 
   const isShown = (answer) => document.querySelector(`[data-answer="${answer}"]`) !== null;
@@ -54,7 +70,7 @@ export function listen(url, say) {
     },
     answered: (told) => {
       answers.delete(told.answer);
-      if (announced.has(told.answer)) say(told.failed ? "Failed" : `Answered, ${told.words} word${told.words === 1 ? "" : "s"}`);
+      end(told.answer, told.failed ? "Failed" : `Answered, ${told.words} word${told.words === 1 ? "" : "s"}`);
     },
     lost: () => location.reload(),
   };
