@@ -47,20 +47,15 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
         tables = foreign.tables.keys()
         if not is_log(foreign.tables):
             raise InvalidImport(given.name, None, _OWN if {"turn", "payload", "bookmark"} <= tables else _FOREIGN)
-        yield from _read_responses(given, foreign)
+        for conversation, nodes in read_responses(foreign):
+            yield _talk(conversation, None, nodes)
         if {"messages", "parts", "threads", "turns"} <= tables:
             yield from _read_threads(given, foreign)
 
 
-def _read_responses(given: ImportSource, foreign: ForeignFile) -> Iterator[SourceConversation]:
-    for conversation, nodes in read_responses(foreign):
-        talk = _talk(conversation["id"], conversation.get("name"), None, conversation)
-        yield replace(talk, messages=nodes)
-
-
 def _read_threads(given: ImportSource, foreign: ForeignFile) -> Iterator[SourceConversation]:
     reached: set[str | None] = set()
-    for talk in _read_talks(given, foreign):
+    for talk in _read_talks(foreign):
         reached.update(node.id for node in talk.messages)
         yield talk
     for hash in (row["hash"] for row in foreign.select("SELECT hash FROM messages ORDER BY hash")):
@@ -68,27 +63,23 @@ def _read_threads(given: ImportSource, foreign: ForeignFile) -> Iterator[SourceC
             given.notes.leave_out(f"message {hash}", "message that no thread leads to")
 
 
-def _read_talks(given: ImportSource, foreign: ForeignFile) -> Iterator[SourceConversation]:
+def _read_talks(foreign: ForeignFile) -> Iterator[SourceConversation]:
     for thread in foreign.select("SELECT * FROM threads ORDER BY datetime_utc, id"):
         turns = foreign.select("SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, id", thread["id"])
-        yield from _thread(given, foreign, thread, turns)
+        yield _thread(foreign, thread, turns)
     # A turn whose thread is missing is a conversation of its own.
     alone = "SELECT * FROM turns WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads) ORDER BY id"
     for turn in foreign.select(alone):
-        thread = {"id": turn["id"], "tip_message_hash": turn["tip_message_hash"]}
-        yield from _thread(given, foreign, thread, [turn])
+        yield _thread(foreign, {"id": turn["id"], "tip_message_hash": turn["tip_message_hash"]}, [turn])
 
 
-def _thread(
-    given: ImportSource, foreign: ForeignFile, thread: Row, turns: list[dict[str, Any]]
-) -> Iterator[SourceConversation]:
+def _thread(foreign: ForeignFile, thread: Row, turns: list[dict[str, Any]]) -> SourceConversation:
     tip = thread["tip_message_hash"]
     tips = dict.fromkeys(each for each in (*(turn["tip_message_hash"] for turn in turns), tip) if each is not None)
     messages = read_messages(foreign, list(tips))
     times = _times(messages, turns)
     replies = {turn["tip_message_hash"]: reply_of(turn) for turn in turns}
-    nodes = [_timed(node, times, replies) for node in messages.values()]
-    yield replace(_talk(thread["id"], thread.get("name"), tip, thread), messages=nodes)
+    return _talk(thread, tip, [_timed(node, times, replies) for node in messages.values()])
 
 
 def _times(messages: Mapping[str, SourceMessage], turns: list[dict[str, Any]]) -> dict[str, str]:
@@ -112,14 +103,10 @@ def _timed(
     return replace(node, said_at=utc(times.get(id)), **answer)
 
 
-def _talk(id: str, name: Any, tip: str | None, record: Row) -> SourceConversation:
+def _talk(record: Row, tip: str | None, messages: list[SourceMessage]) -> SourceConversation:
+    name = record.get("name")
     facts = {key: record[key] for key in ("model", "forked_from") if isinstance(record.get(key), str)}
     return SourceConversation(
-        format=FORMAT,
-        id=id,
-        title=name if isinstance(name, str) else None,
-        tip=tip,
-        tags=[FORMAT],
-        app=facts,
-        logged=True,
-    )
+        format=FORMAT, id=record["id"], title=name if isinstance(name, str) else None, tip=tip, tags=[FORMAT],
+        app=facts, logged=True, messages=messages,
+    )  # fmt: skip
