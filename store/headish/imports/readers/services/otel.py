@@ -96,17 +96,14 @@ def _spans(value: Any, where: str, given: ImportSource) -> Iterator[tuple[Attrib
     for resource in listed:
         inner = shapes.record(resource).get("resource")
         facts = attributes_of(inner.get("attributes")) if isinstance(inner, Mapping) else {}
-        for scope in _scopes(resource, where, given):
+        # The last is the older name of the first.
+        scopes = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+        for scope in _list_of(resource, scopes, where, given):
             for span in _list_of(scope, ("spans",), where, given):
                 if isinstance(span, Mapping):
                     yield facts, span
                 else:
                     given.notes.break_off(where, "a span is an object")
-
-
-def _scopes(resource: Any, where: str, given: ImportSource) -> list[Any]:
-    # The last is the older name of the first.
-    return _list_of(resource, ("scopeSpans", "scope_spans", "instrumentationLibrarySpans"), where, given)
 
 
 def _list_of(held: Any, names: Sequence[str], where: str, given: ImportSource) -> list[Any]:
@@ -124,7 +121,8 @@ def _may_say(span: Mapping[str, Any], attributes: Attributes) -> bool:
         return False
     if attributes.get("openinference.span.kind", "LLM") != "LLM":
         return False
-    return read_span(span, attributes).has_messages
+    reading = read_span(span, attributes)
+    return bool(reading.asked or reading.answered)
 
 
 def _began(span: Mapping[str, Any]) -> int:
@@ -179,9 +177,8 @@ class _TracedConversation:
             text = next((block["text"] for block in said.blocks if block["type"] == "text"), "")
             self._title = make.title(text) or None
         node = SourceMessage(
-            id=None, role=said.role, content=said.blocks, said_at=time, where=where, meta=said.meta,
-            speaker=said.speaker, **facts,
-        )  # fmt: skip
+            id=None, role=said.role, content=said.blocks, said_at=time, where=where, speaker=said.speaker, **facts
+        )
         return self._paths.follow(before, fingerprint([said.role, said.blocks]), lambda: [node])
 
     def _answer(

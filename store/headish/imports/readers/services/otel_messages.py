@@ -14,8 +14,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct
-
 from headish.imports.readers.shared import make
 from headish.imports.readers.shared.make import Block
 from headish.values import shapes
@@ -40,10 +38,9 @@ class SpanMessage(NamedTuple):
     blocks: list[Block]
     speaker: str | None = None
     reply: dict[str, Any] = {}
-    meta: dict[str, Any] = {}
 
 
-class SpanReading(Struct, frozen=True):
+class SpanReading(NamedTuple):
     """A span: the messages that the model was asked with, its answers (several, if it was asked for several), what the
     provider said beside them, and what was kept unread."""
 
@@ -51,11 +48,6 @@ class SpanReading(Struct, frozen=True):
     answered: list[SpanMessage]
     reply: dict[str, Any]
     unread: list[str]
-
-    @property
-    def has_messages(self) -> bool:
-        """Whether the span holds any message."""
-        return bool(self.asked or self.answered)
 
 
 def read_span(span: Mapping[str, Any], attributes: Attributes) -> SpanReading:
