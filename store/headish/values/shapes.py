@@ -6,7 +6,7 @@ Other programs and providers leave out, null or change anything. No function her
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 _TOO_LARGE = 1 << 63
@@ -64,6 +64,18 @@ def chosen(record: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
         if value is not None and value != [] and value != {}:
             picked[key] = value
     return picked
+
+
+def first(record: Mapping[str, Any], keys: Iterable[str], kind: type) -> Any:
+    """The first value of a type under one of some keys, or None."""
+    return next((record[key] for key in keys if isinstance(record.get(key), kind)), None)
+
+
+def rest(record: Mapping[str, Any], own: Container[str], *nothing: object) -> dict[str, Any]:
+    """What a record says under other keys than its ``own``; None, empty lists and mappings, and the values in
+    ``nothing`` say nothing."""
+    silent = (None, [], {}, *nothing)
+    return {key: value for key, value in record.items() if key not in own and value not in silent}
 
 
 def heal_text(text: str) -> tuple[str, bool]:

@@ -29,6 +29,7 @@ from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.json_records import read_records
 from headish.imports.source_files import BOM
+from headish.values import shapes
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.limits import IMPORT_LINE_BYTES
 
@@ -249,7 +250,7 @@ class _GeminiSession:
         )
         if role == "user" and blocks and all(isinstance(block, ToolResult) for block in blocks):
             role = "tool"
-        rest = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
+        rest = shapes.rest(message, _OWN)
         if not blocks:
             self._notes.leave_out(where, "empty message")
         node = SourceMessage(

@@ -75,7 +75,7 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
 def _threads_of(row: Mapping[str, Any]) -> list[RowThread]:
     """Return the branches of a data set's row."""
     held = row.get("input")
-    messages = next((row[key] for key in _LISTS if isinstance(row.get(key), list)), None)
+    messages = shapes.first(row, _LISTS, list)
     prompt = messages if messages is not None else _listed(row.get("prompt"), "user")
     prompt = list(held["messages"]) if isinstance(held, Mapping) and isinstance(held.get("messages"), list) else prompt
     if prompt and isinstance(row.get("system"), str) and row["system"]:
@@ -214,7 +214,7 @@ def _beside(row: Mapping[str, Any]) -> dict[str, Any]:
         *(key for key in _answer_keys(row) if _listed(row[key], "assistant")),
         *(["system"] if isinstance(row.get("system"), str) else []),
     }
-    kept = {key: value for key, value in row.items() if key not in own and value not in (None, "", [], {})}
+    kept = shapes.rest(row, own, "")
     if isinstance(kept.get("input"), Mapping):
         kept["input"] = {key: value for key, value in kept["input"].items() if not _is_said(key, value)}
     return {key: value for key, value in kept.items() if value != {}}

@@ -56,13 +56,13 @@ class _ChatGPTConversation:
         self._record, self._mapping, self._where = record, mapping, where
         self._notes, self._assets = notes, assets
         self._calls: dict[str, str | None] = {}
-        self._id = next((record[key] for key in ("conversation_id", "id") if isinstance(record.get(key), str)), None)
+        self._id = shapes.first(record, ("conversation_id", "id"), str)
 
     def tree(self, limit_bytes: int) -> ImportedTree | None:
         """Return the conversation as drafts."""
         record = self._record
         title, tip = record.get("title"), record.get("current_node")
-        app = {key: value for key, value in record.items() if key not in _TALK and value not in (None, [], {})}
+        app = shapes.rest(record, _TALK)
         gizmo = record.get("gizmo_id")
         talk = SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
@@ -95,7 +95,7 @@ class _ChatGPTConversation:
         if not blocks:
             self._notes.leave_out(where, "empty message")
             return SourceMessage(id=id, parent=parent)
-        meta = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
+        meta = shapes.rest(message, _OWN)
         if rest:
             meta["content"] = rest
             self._notes.keep(where, f"content of type {content.get('content_type')}")

@@ -56,7 +56,7 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
 
 def _talk(record: Mapping[str, Any], messages: Sequence[SourceMessage]) -> SourceConversation:
     tip, project = record.get("current_leaf_message_uuid"), record.get("project_uuid")
-    app = {key: value for key, value in record.items() if key not in _TALK and value not in (None, "", [], {})}
+    app = shapes.rest(record, _TALK, "")
     return SourceConversation(
         format=FORMAT, id=shapes.name(record.get("uuid")), title=shapes.name(record.get("name")), tip=shapes.name(tip),
         tags=[FORMAT, *([project] if isinstance(project, str) else [])], pinned=record.get("is_starred") is True,
@@ -85,7 +85,7 @@ def _nodes(record: Mapping[str, Any], messages: Sequence[Any], where: str, notes
             notes.leave_out(place, "empty message")
         node = SourceMessage(
             id=id, parent=None if parent == _ROOT else parent, role=role, content=[*files, *parts] or None,
-            said_at=message.get("created_at"), meta=_meta(message), where=place,
+            said_at=message.get("created_at"), meta=shapes.rest(message, _OWN), where=place,
             reply=_reply(record, message) if role == "assistant" else None,
         )  # fmt: skip
         pieces = _pieces(node, record.get("uuid"), message.get("uuid"))
@@ -151,10 +151,6 @@ def _document(file: Mapping[str, Any]) -> Block:
     document = make.document(make.base64(guessed if is_text else "text/plain", data), name)
     rest = {key: value for key, value in file.items() if key not in ("file_name", "extracted_content")}
     return {**document, **({"file": rest} if rest else {})}
-
-
-def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
 
 
 def _reply(record: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def _histories(given: ImportSource) -> Iterator[tuple[str, list[Any]]]:
     """Yield the lists of messages; single messages, one after another in the file, are one list."""
     loose: list[Any] = []
     for where, value in read_values(given):
-        held = value if isinstance(value, list) else _list_in(value)
+        held = value if isinstance(value, list) else shapes.first(shapes.record(value), _LISTS, list)
         if held is not None:
             yield where, held
         elif isinstance(value, Mapping) and isinstance(value.get("parts"), list):
@@ -51,12 +51,6 @@ def _histories(given: ImportSource) -> Iterator[tuple[str, list[Any]]]:
             given.notes.break_off(where, "a history is a list of messages, each with `kind` and `parts`")
     if loose:
         yield "", loose
-
-
-def _list_in(value: Any) -> list[Any] | None:
-    if not isinstance(value, Mapping):
-        return None
-    return next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
 
 
 class _History:
@@ -83,7 +77,7 @@ class _History:
 
     def _take(self, message: Part, parts: Sequence[Any], where: str) -> None:
         is_answer = message["kind"] == "response"
-        meta = {key: value for key, value in message.items() if key not in _MESSAGE and value not in (None, [], {})}
+        meta = shapes.rest(message, _MESSAGE)
         for role, run in _runs(parts, is_answer):
             blocks = [block for part in run for block in self._blocks(part, where)]
             time = next((part["timestamp"] for part in run if part.get("timestamp")), message.get("timestamp"))
@@ -286,7 +280,7 @@ def _reply(message: Part) -> Block:
 
 
 def _rest(part: Part, *own: str) -> Block:
-    return {key: value for key, value in part.items() if key not in own and value not in (None, [], {}, False)}
+    return shapes.rest(part, own, False)
 
 
 def _opaque(rest: Block) -> Block:

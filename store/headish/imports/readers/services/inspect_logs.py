@@ -102,10 +102,8 @@ def _conversation(
     task, model = facts.get("task"), facts.get("model")
     task = task if isinstance(task, str) and task else "eval"
     id, epoch = record.get("id"), record.get("epoch", 1)
-    run = next(
-        (facts[key] for key in ("eval_id", "run_id", "task_id", "created") if isinstance(facts.get(key), str)), ""
-    )
-    sample = InspectSample(record, f"{run}/{id}/{epoch}", where, given)
+    run = shapes.first(facts, ("eval_id", "run_id", "task_id", "created"), str)
+    sample = InspectSample(record, f"{run or ''}/{id}/{epoch}", where, given)
     tip = sample.read()
     kept = {key: record[key] for key in _KEPT if record.get(key) not in (None, [], {}, "")}
     kept |= {key: facts[key] for key in ("task", "model", "created", "run_id") if facts.get(key)}

@@ -122,7 +122,7 @@ class InspectSample:
         if not blocks:
             self._notes.leave_out(where, "empty message")
             return
-        meta = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
+        meta = shapes.rest(message, _OWN)
         if isinstance(message.get("error"), Mapping):
             meta["error"] = message["error"]
         yield SourceMessage(

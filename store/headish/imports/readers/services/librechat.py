@@ -45,17 +45,11 @@ _TALK = ("messages", "messagesTree", "conversationId", "title", "branches", "rec
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """Yield the conversations of a file, mostly one. Raises: InvalidImport for a file that is not JSON."""
     for where, record in read_values(given):
-        listed = _messages(record)
+        listed = shapes.first(shapes.record(record), ("messagesTree", "messages"), list)
         if listed is None:
             given.notes.break_off(where, "a conversation is an object with `messages` or `messagesTree`")
             continue
         yield _LibreChatConversation(record, where, given).conversation(listed)
-
-
-def _messages(record: Any) -> list[Any] | None:
-    if not isinstance(record, Mapping):
-        return None
-    return next((record[key] for key in ("messagesTree", "messages") if isinstance(record.get(key), list)), None)
 
 
 class _LibreChatConversation:
@@ -80,9 +74,7 @@ class _LibreChatConversation:
             replace(node, parent=root) if node.parent not in ids and node.id != _SYSTEM else node for node in nodes
         ]
         title, tags = self._record.get("title"), self._record.get("tags")
-        app = {
-            key: value for key, value in self._record.items() if key not in _TALK and value not in (None, [], {}, "")
-        }
+        app = shapes.rest(self._record, _TALK, "")
         return SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tags=[FORMAT, *(tag for tag in shapes.listed(tags) if isinstance(tag, str))],
@@ -102,9 +94,7 @@ class _LibreChatConversation:
         blocks = self._blocks(message, where)
         if not blocks:
             self._notes.leave_out(where, "empty message")
-        meta = {
-            key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {}, "", False)
-        }
+        meta = shapes.rest(message, _OWN, "", False)
         meta |= {"sender": message["sender"]} if message.get("sender") not in (None, "User") and role == "user" else {}
         node = SourceMessage(
             id=id, parent=None if parent == _ROOT else parent, role=role, where=where, meta=meta, key=self._key(id),

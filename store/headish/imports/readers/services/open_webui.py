@@ -145,7 +145,7 @@ class _Chat:
 
 def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the blocks do not say; files are blocks already."""
-    rest = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {}, "", False)}
+    rest = shapes.rest(message, _OWN, "", False)
     if message.get("done") is False:
         rest["done"] = False
     # The reply has the model already.

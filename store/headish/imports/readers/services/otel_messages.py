@@ -200,7 +200,7 @@ def _read_text(part: Attributes) -> Block | None:
 
 
 def _read_reasoning(part: Attributes) -> Block | None:
-    text = next((part[key] for key in ("content", "text", "thinking") if isinstance(part.get(key), str)), None)
+    text = shapes.first(part, ("content", "text", "thinking"), str)
     return None if text is None else make.thinking(text, PROVIDER)
 
 

@@ -119,7 +119,7 @@ def make_node(
         return None
     rest = {key: value for key, value in fields.items() if key not in _OWN and value is not None}
     additional = shapes.record(fields.get("additional_kwargs"))
-    beside = {key: value for key, value in additional.items() if key not in _REPEATED and value not in (None, {}, [])}
+    beside = shapes.rest(additional, _REPEATED)
     further = {"additional_kwargs": beside, "response_metadata": dict(shapes.record(fields.get("response_metadata")))}
     rest |= {name: value for name, value in further.items() if value}
     for name in rest:
