@@ -178,9 +178,7 @@ class _MessageChannel:
     def _nodes(self, kind: str, fields: Mapping[str, Any], time: Any, where: str) -> Iterator[SourceMessage]:
         id = fields.get("id")
         key = make_key(FORMAT, self._owner, id) if isinstance(id, str) else None
-        plain_fields = {
-            name: plain(value) if name != "content" else _unrevived(value) for name, value in fields.items()
-        }
+        plain_fields = {name: plain(value) for name, value in fields.items()}
         node = make_node(kind, plain_fields, key, self._notes, where, said_at=time)
         if node is None:
             return
@@ -195,7 +193,3 @@ class _MessageChannel:
             format=FORMAT, id=self._owner, title=self._title, tip=self._tip, messages=self.paths.nodes,
             tags=[FORMAT, *(["subgraph"] if namespace else [])], app={FORMAT: app}, is_state=True,
         )  # fmt: skip
-
-
-def _unrevived(content: Any) -> Any:
-    return content if isinstance(content, str) else plain(content)
