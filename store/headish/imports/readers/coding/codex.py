@@ -188,7 +188,7 @@ class _Rollout:
         provider, model = self._meta.get("model_provider"), self._context.get("model")
         # headish has one provider for each API, and Codex speaks Responses to OpenAI.
         own = provider if isinstance(provider, str) and provider != "openai" else "openai_responses"
-        return {"provider": own, **({"model": model} if isinstance(model, str) else {})}
+        return make.reply(own, model=model)
 
     def _is_said(self, blocks: Blocks | str) -> bool:
         """Whether a person said it, and not the program in the person's name."""

@@ -27,6 +27,7 @@ from headish.imports.cleaning import NotJson, decode_noted
 from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.json_records import read_records
 from headish.imports.source_files import BOM
 from headish.values import shapes
@@ -342,9 +343,8 @@ def _words_of(node: SourceMessage) -> str:
 
 def _reply(message: Message) -> dict[str, Any]:
     model, tokens = message.get("model"), message.get("tokens")
-    reply: dict[str, Any] = {"provider": GEMINI} | ({"model": model} if isinstance(model, str) else {})
     if not isinstance(tokens, Mapping):
-        return reply
+        return make.reply(GEMINI, model=model)
     input_tokens, output_tokens, cached, thought, used = (
         tokens[name] if type(tokens.get(name)) is int else 0
         for name in ("input", "output", "cached", "thoughts", "tool")
@@ -353,4 +353,5 @@ def _reply(message: Message) -> dict[str, Any]:
     # out.
     usage = {"input_tokens": max(0, input_tokens - cached) + used, "output_tokens": output_tokens + thought}
     usage |= {"cache_read_input_tokens": cached} if cached else {}
-    return reply | {"usage": usage | ({"reasoning_tokens": thought} if thought else {})}
+    usage |= {"reasoning_tokens": thought} if thought else {}
+    return make.reply(GEMINI, usage, model=model)

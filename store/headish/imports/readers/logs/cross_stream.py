@@ -31,6 +31,7 @@ from headish.imports.cleaning import NotJson, decode_noted, without_secrets
 from headish.imports.drafting import draft_node
 from headish.imports.imported import ImportedConversation, ImportedTree, make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared import make
 from headish.imports.readers.shared.json_records import RecordLine, read_records
 from headish.values import shapes
 from headish.values.caches import plausible_cache
@@ -45,7 +46,6 @@ ROLES = ("user", "assistant", "system", "developer", "tool")
 _HASH = re.compile(r"sha256-[A-Za-z0-9+/]{43}=")
 _MAPPED = ("role", "continues", "head", "options", "inherited", "cache", "content_type", "type", "model", "stop_reason",
            "usage", "document_name", "original_path", "file_size")  # fmt: skip
-_COUNTS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
@@ -234,8 +234,5 @@ def _continues(meta: Mapping[str, Any]) -> Sequence[str]:
 
 def _reply(meta: Mapping[str, Any]) -> dict[str, Any]:
     reply = {name: meta[name] for name in ("model", "stop_reason") if isinstance(meta.get(name), str)}
-    usage = meta.get("usage")
-    counts = (
-        {name: usage[name] for name in _COUNTS if type(usage.get(name)) is int} if isinstance(usage, Mapping) else {}
-    )
+    counts = make.counts(meta.get("usage"))
     return {**reply, **({"usage": counts} if counts else {})}

@@ -14,6 +14,7 @@ from headish.values import shapes
 
 Block = dict[str, Any]
 TITLE_CHARACTERS = 200
+_COUNTS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 def text(text: str) -> Block:
@@ -71,6 +72,12 @@ def result(id: object, name: object, content: list[Block], *, failed: bool = Fal
 def reply(provider: str, usage: Mapping[str, int] | None = None, **said: object) -> Block:
     """Make the record of a provider's reply: token counts, and ``model``, ``stop`` and the like if they are text."""
     return {"provider": provider, **_texts(**said), **({"usage": usage} if usage else {})}
+
+
+def counts(usage: object) -> dict[str, int]:
+    """The token counts of a usage under Anthropic's names, which are headish's."""
+    said = shapes.record(usage)
+    return {name: said[name] for name in _COUNTS if type(said.get(name)) is int}
 
 
 def _texts(**values: object) -> dict[str, str]:
