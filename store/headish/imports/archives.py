@@ -160,17 +160,13 @@ def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: b
             yield ExportFile(file, f"{name}:{member}", archive)
     for member in archive.members if inner and not matching else ():
         if member.lower().endswith(".zip"):
-            with _spooled(archive, member, f"{name}:{member}") as file:
+            place = f"{name}:{member}"
+            with archive.open(member) as packed:
+                # Its list of members is at its end, so reading it takes a seek.
+                copy = spooled(packed, place, "unpack the outer archive")
+            with copy as file:
                 # The outer allowance: a thousand small archives inside one would each have its own otherwise.
-                inside = Archive(file, f"{name}:{member}", archive.allowance)
-                yield from _matching(inside, f"{name}:{member}", pattern, inner=False)
-
-
-def _spooled(archive: Archive, member: str, name: str) -> BinaryIO:
-    """Copy an inner archive to memory or an unnamed temporary file: its list of members is at its end, so reading it
-    takes a seek."""
-    with archive.open(member) as file:
-        return spooled(file, name, "unpack the outer archive")
+                yield from _matching(Archive(file, place, archive.allowance), place, pattern, inner=False)
 
 
 class _UnpackedMember(io.RawIOBase):

@@ -85,6 +85,14 @@ def decode_noted(data: bytes, notes: ImportNotes, where: str) -> Any:
     return value
 
 
+def is_json(data: bytes, kind: type = object) -> bool:
+    """Whether bytes are JSON, and their value is of a type."""
+    try:
+        return isinstance(decode(data)[0], kind)
+    except NotJson:
+        return False
+
+
 def without_secrets(meta: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """Return a mapping with everything that looks like a secret key hidden, and whether anything was: no key gets into
     a database."""

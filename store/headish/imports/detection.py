@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from operator import itemgetter
 from typing import BinaryIO
 
 from headish.errors import InvalidImport
@@ -14,14 +15,20 @@ from headish.imports.reader import ImportSource
 SQLITE, PARQUET = b"SQLite format 3\0", b"PAR1"
 EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
 """The files of ChatGPT's and of Claude.ai's exports; both use these names."""
-
-
 _NO_EXPORT = "no conversations.json of ChatGPT or Claude.ai is in this archive"
 _LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
 # A log may begin with lines that any program could have written, such as a summary.
 _FIRST_LINES = 40
 _JSON = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*[\[{]")
-_EXPORTS = (
+_WHOLE = (
+    ("inspect", re.compile(rb'"eval"\s*:\s*\{\s*"(?:eval_id|run_id|created|task)"\s*:')),
+    ("otel", re.compile(rb'"(?:resourceSpans|resource_spans)"\s*:\s*\[')),
+    ("librechat", re.compile(rb'"(?:messagesTree|isCreatedByUser|exportAt)"\s*:')),
+    ("open-webui", re.compile(rb'"(?:currentId|childrenIds)"\s*:')),
+    # Open WebUI before it had branches: a list of messages in each chat.
+    ("open-webui", re.compile(rb'"chat"\s*:\s*\{.{0,4000}?"messages"\s*:\s*\[', re.S)),
+    # Gemini's messages have parts, too, and the earliest mark wins: this one must match from the first message on.
+    ("pydantic-ai", re.compile(rb'[\[{]\s*\{?\s*"(?:parts|kind)"\s*:.{0,100000}?"part_kind"\s*:', re.S)),
     ("chatgpt", re.compile(rb'"mapping"\s*:\s*\{')),
     ("claude", re.compile(rb'"chat_messages"\s*:\s*\[')),
     (
@@ -31,18 +38,8 @@ _EXPORTS = (
         ),
     ),
 )
-"""Marks in the beginning of an export, or of another file that is a single JSON value."""
-_SERVICES = (
-    ("inspect", re.compile(rb'"eval"\s*:\s*\{\s*"(?:eval_id|run_id|created|task)"\s*:')),
-    ("otel", re.compile(rb'"(?:resourceSpans|resource_spans)"\s*:\s*\[')),
-    ("librechat", re.compile(rb'"(?:messagesTree|isCreatedByUser|exportAt)"\s*:')),
-    ("open-webui", re.compile(rb'"(?:currentId|childrenIds)"\s*:')),
-    # Open WebUI before it had branches: a list of messages in each chat.
-    ("open-webui", re.compile(rb'"chat"\s*:\s*\{.{0,4000}?"messages"\s*:\s*\[', re.S)),
-    # Gemini's messages have parts, too, and the earliest mark wins: this one must match from the first message on.
-    ("pydantic-ai", re.compile(rb'[\[{]\s*\{?\s*"(?:parts|kind)"\s*:.{0,100000}?"part_kind"\s*:', re.S)),
-)
-"""Marks as in ``_EXPORTS``, for frameworks and services."""
+"""Marks in the beginning of an export, or of another file that is a single JSON value. Of marks at one place the first
+wins."""
 _BLANKS = re.compile(rb"\s{16,}")
 """Long runs of blanks, replaced by one before matching: a mark with blanks in two places would backtrack over every way
 to split a run between them."""
@@ -139,7 +136,7 @@ def marks_of(beginning: bytes) -> set[str]:
     formats = {format for format, mark in _LINES for line in lines if mark.search(line)}
     if _JSON.match(beginning):
         beginning = _BLANKS.sub(b" ", beginning)
-        formats |= {format for format, mark in (*_SERVICES, *_EXPORTS) if mark.search(beginning)}
+        formats |= {format for format, mark in _WHOLE if mark.search(beginning)}
         formats |= {format for format, mark in _ROWS if mark.search(beginning[:_ROWS_BYTES])}
     return formats
 
@@ -150,11 +147,8 @@ def _detect_export(beginning: bytes) -> str | None:
     if not _JSON.match(beginning):
         return None
     beginning = _BLANKS.sub(b" ", beginning)
-    candidates = (*_SERVICES, *_EXPORTS)
-    marks = [
-        (found.start(), at) for at, (_, mark) in enumerate(candidates) if (found := mark.search(beginning)) is not None
-    ]
-    return candidates[min(marks)[1]][0] if marks else None
+    marks = [(found.start(), format) for format, mark in _WHOLE if (found := mark.search(beginning)) is not None]
+    return min(marks, key=itemgetter(0))[1] if marks else None
 
 
 def detect_log(beginning: bytes) -> str | None:

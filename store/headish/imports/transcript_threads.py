@@ -101,7 +101,9 @@ class ThreadImport:
                 error.add_note(f"the file is kept as a document: turn {self._keep_raw(file, name)}")
             raise
         beside = _beside(outlined)
-        first, tip = self._read(lambda connection: find_thread(connection, self._space, outlined.digests, beside, base))
+        find = bind(find_thread, space=self._space, digests=outlined.digests, beside=beside, base=base)
+        first, stored = self._read(find)
+        tip = None if stored is None else stored.place
         file.seek(0)
         added, total = 0, len(outlined.digests)
         new = drafts_from(file, outlined, first, self._limit_bytes, progress=half, **settings)
@@ -109,8 +111,8 @@ class ThreadImport:
         for portion in in_batches(new) if first < total else ():
             digests = outlined.digests[first : first + len(portion)]
             part = ThreadPortion(drafts=portion, digests=digests, first=first, before=tip, beside=beside)
-            tip, stored = self._store(bind(store_portion, space=self._space, part=part))
-            first, added = first + len(portion), added + stored
+            tip, count = self._store(bind(store_portion, space=self._space, part=part))
+            first, added = first + len(portion), added + count
         assert tip is not None
         if bookmark is None and continues is not None and continues.bookmark is not None:
             carried = continues.bookmark.encode()
@@ -222,18 +224,6 @@ def check_file(path: str | os.PathLike[str], format: str | None, *, keep_raw: bo
 
 
 def find_thread(
-    connection: Connection, space: int, digests: Sequence[bytes], beside: Beside, base: StoredTurn | None = None
-) -> tuple[int, Place | None]:
-    """Return how many messages of a thread are already stored after ``base``, from its first on, and the place of the
-    last one.
-
-    Cost: one statement for every 64 messages that are.
-    """
-    matched, tip = _match(connection, space, digests, beside, base)
-    return matched, None if tip is None else tip.place
-
-
-def _match(
     connection: Connection,
     space: int,
     digests: Sequence[bytes],
@@ -241,7 +231,11 @@ def _match(
     base: StoredTurn | None,
     first: int = 0,
 ) -> tuple[int, StoredTurn | None]:
-    """``match_stored`` for messages of a thread; ``first`` is the index of the first one in the thread."""
+    """Return how many messages of a thread, from that with the index ``first`` on, are already stored after ``base``,
+    and the last one of them.
+
+    Cost: one statement for every 64 messages that are.
+    """
 
     def fits(index: int, stored: StoredTurn) -> bool:
         return (stored.system, stored.inherited) == beside(first + index)
@@ -273,7 +267,7 @@ def store_portion(connection: Connection, mint: Mint, space: int, part: ThreadPo
     same time.
     """
     base = None if part.before is None else turn_at(connection, space, part.before)
-    matched, tip = _match(connection, space, part.digests, part.beside, base, part.first)
+    matched, tip = find_thread(connection, space, part.digests, part.beside, base, part.first)
     before = None if tip is None else tip.place
     new = part.drafts[matched:]
     linked = [

@@ -127,14 +127,11 @@ NOWHERE = -1
 """The chain of a turn that is counted, and not stored."""
 
 
-def preview_trees(
-    connection: Connection, space: int, trees: Sequence[ImportedTree], preview: Preview | None = None
-) -> Imported:
+def preview_trees(connection: Connection, space: int, trees: Sequence[ImportedTree], preview: Preview) -> Imported:
     """Count what ``store_trees`` would do after everything in a preview, storing nothing.
 
     A name counts if its conversation was not imported before.
     """
-    preview = Preview() if preview is None else preview
     met = _MetMessages(connection, space, trees, preview)
     tips = met.meet_all(trees)
     met.count_new(preview)
@@ -379,13 +376,10 @@ def in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree
             yield batch
             batch, turns, size_bytes = [], 0, 0
         batch.append(tree)
-        if tree.logged and tree.about is None:
-            yield batch
-            batch, turns, size_bytes = [], 0, 0
-            continue
         turns += len(tree.drafts)
         size_bytes += sum(draft.size_bytes for draft in tree.drafts)
-        if turns >= BATCH_TURNS or size_bytes >= BATCH_BYTES:
+        is_portion = tree.logged and tree.about is None
+        if is_portion or turns >= BATCH_TURNS or size_bytes >= BATCH_BYTES:
             yield batch
             batch, turns, size_bytes = [], 0, 0
     if batch:

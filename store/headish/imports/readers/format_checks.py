@@ -11,7 +11,7 @@ from typing import Final
 
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES, ZIP
-from headish.imports.cleaning import NotJson, decode
+from headish.imports.cleaning import is_json
 from headish.imports.detection import PARQUET, SQLITE, detect_beginning, marks_of
 from headish.imports.reader import ImportSource
 from headish.imports.unpacking import peek
@@ -56,7 +56,8 @@ def check_fits(given: ImportSource, format: str) -> None:
             return
     if format in _CONTAINERS[1][2][:3]:
         return  # their readers refuse what is not a database
-    if beginning.strip() and not _JSON_LINE.search(beginning) and not _is_json(beginning):
+    # The first line may be other JSON, such as a number.
+    if beginning.strip() and not _JSON_LINE.search(beginning) and not is_json(beginning.strip().split(b"\n", 1)[0]):
         raise InvalidImport(given.name, None, f"it is not JSON, as a file of {format} is")
     marks = marks_of(beginning)
     # Rows may hold anything, marks of other formats too; and their own marks (``messages``) are in many files.
@@ -79,15 +80,6 @@ def refuse_nothing(given: ImportSource, format: str) -> None:
     if seen != format:
         hint = f"; it looks like a file of {seen}" if seen else ""
         raise InvalidImport(given.name, None, f"it holds nothing of {format}{hint}")
-
-
-def _is_json(beginning: bytes) -> bool:
-    """Whether the first line is JSON, such as a number."""
-    try:
-        decode(beginning.strip().split(b"\n", 1)[0])
-    except NotJson:
-        return False
-    return True
 
 
 def _beginning(given: ImportSource) -> bytes:

@@ -10,10 +10,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 from headish.content.strictjson import is_sound
 from headish.imports.archives import CHUNK_BYTES
-from headish.imports.cleaning import NotJson, decode
+from headish.imports.cleaning import NotJson, decode, is_json
 from headish.imports.reader import ImportSource
 from headish.imports.readers.shared.json_arrays import read_items
-from headish.imports.source_files import LONG_LINE, read_lines
+from headish.imports.source_files import BOM, LONG_LINE, read_lines
 from headish.values.limits import IMPORT_LINE_BYTES
 
 
@@ -95,21 +95,15 @@ def _is_lines(given: ImportSource) -> bool:
     if not first.endswith(b"\n") or not rest.strip():
         return False
     goes_on = first.rstrip().endswith((b"[", b"{", b",", b":"))
-    return _is_json(first, object) or (not goes_on and _is_json(second, dict))
-
-
-def _is_json(line: bytes, kind: type) -> bool:
-    try:
-        return isinstance(decode(line)[0], kind)
-    except NotJson:
-        return False
+    return is_json(first) or (not goes_on and is_json(second, dict))
 
 
 def _first_line(file: BinaryIO) -> bytes:
     """Return the first line that is not blank, up to the longest line allowed."""
     while line := file.readline(IMPORT_LINE_BYTES + 1):
-        if line.removeprefix(b"\xef\xbb\xbf").strip():
-            return line.removeprefix(b"\xef\xbb\xbf")
+        line = line.removeprefix(BOM)
+        if line.strip():
+            return line
     return b""
 
 

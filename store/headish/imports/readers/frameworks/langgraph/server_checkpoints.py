@@ -37,21 +37,14 @@ _COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 _TOO_LARGE = "a value is too large"
 
 
-def is_langgraph(foreign: ForeignServer) -> bool:
-    """Whether a database holds LangGraph's tables."""
-    return all(foreign.has(table, *columns) for table, columns in _COLUMNS.items())
-
-
 class ServerCheckpoints:
     """The checkpoints of a PostgreSQL database."""
 
     def __init__(self, foreign: ForeignServer, name: str) -> None:
         """Raises: InvalidImport for a database without them."""
-        if not is_langgraph(foreign):
-            tables = ", ".join(_COLUMNS)
-            raise InvalidImport(
-                name, None, f"it holds no checkpoints of LangGraph (tables {tables}, which its URL sees)"
-            )
+        if not all(foreign.has(table, *columns) for table, columns in _COLUMNS.items()):
+            tables = f"tables {', '.join(_COLUMNS)}, which its URL sees"
+            raise InvalidImport(name, None, f"it holds no checkpoints of LangGraph ({tables})")
         for table, columns in _COLUMNS.items():
             for column, kinds in columns.items():
                 if foreign.tables[table][column] not in kinds:
