@@ -14,6 +14,7 @@ from typing import Any
 
 from headish.transcripts.openchatml.forms import FORMS
 from headish.transcripts.openchatml.namespaces import write_namespace
+from headish.transcripts.shared.jsontext import quote
 from headish.transcripts.shared.transcript import make_message
 from headish.values.blocks import ContentBlock, Text, ToolDefinitions
 from headish.values.messages import Message
@@ -86,7 +87,7 @@ def _write_list(functions: Sequence[Mapping[str, Any]]) -> tuple[str, ContentBlo
 
 
 def _write_schemas(functions: Sequence[Mapping[str, Any]]) -> tuple[str, ContentBlock]:
-    lines = "\n".join(json.dumps(function, ensure_ascii=False) for function in functions)
+    lines = "\n".join(map(quote, functions))
     return "developer", Text(f"# Tools\n\n## functions\n\n{lines}")
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from headish.content.forms.calls import BlockKeys
 from headish.errors import InvalidInterchange, Unmappable
-from headish.transcripts.shared.jsontext import read_json, refuse_keys, string
+from headish.transcripts.shared.jsontext import quote, read_json, refuse_keys, string
 from headish.transcripts.shared.pairs import only_block, pair_replies
 from headish.transcripts.shared.transcript import Transcript, arguments_of, make_call, make_message, stop_of, usual_stop
 from headish.values.blocks import Text, Thinking, ToolResult, ToolUse
@@ -105,7 +105,7 @@ def arguments_text(value: Any, target: str, path: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False)
+        return quote(value)
     raise InvalidInterchange(target, "arguments are text or an object", path)
 
 
@@ -115,7 +115,7 @@ def as_object(raw: str) -> Any:
         # An API takes the object, so a repeated key would come back once.
         value = json.loads(raw, object_pairs_hook=_unique)
         if "\\u" in raw:
-            json.dumps(value, ensure_ascii=False).encode()  # half a character has no UTF-8
+            quote(value).encode()  # half a character has no UTF-8
     except (ValueError, RecursionError):
         return UNSET
     return value if isinstance(value, dict) and read_json(raw) is not UNSET else UNSET

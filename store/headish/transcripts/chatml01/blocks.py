@@ -10,7 +10,6 @@ the other closing tags, so a token after a payload closes it, unless a payload f
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headish.transcripts.shared.jsontext import read_json, read_members, scan_value, skip_blanks
+from headish.transcripts.shared.jsontext import quote, read_json, read_members, scan_value, skip_blanks
 from headish.transcripts.shared.source import BLANKS
 from headish.transcripts.shared.transcript import arguments_of, make_call
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse, join_texts
@@ -175,26 +174,22 @@ def _without(text: str, line_break: str, *, at_start: bool) -> str:
 
 
 def _write_call_json(call: ToolUse) -> str:
-    call_id = "" if call.id is None else f', "id": {_quote(call.id)}'
-    return f'{{"arguments": {arguments_of(call)}, "name": {_quote(call.name)}{call_id}}}'
+    call_id = "" if call.id is None else f', "id": {quote(call.id)}'
+    return f'{{"arguments": {arguments_of(call)}, "name": {quote(call.name)}{call_id}}}'
 
 
 def _write_output_json(result: ToolResult) -> str:
     text = join_texts(result.content)
     # A tool's JSON is written as JSON, not as a string of JSON: reading makes the same text of both.
-    value = text if _is_json_structure(text) else _quote(text)
-    members = [f'"name": {_quote(result.name or "")}', f'"content": {value}']
-    members += [] if result.tool_use_id is None else [f'"id": {_quote(result.tool_use_id)}']
+    value = text if _is_json_structure(text) else quote(text)
+    members = [f'"name": {quote(result.name or "")}', f'"content": {value}']
+    members += [] if result.tool_use_id is None else [f'"id": {quote(result.tool_use_id)}']
     members += ['"is_error": true'] if result.is_error else []
     return "{\n  " + ",\n  ".join(members) + "\n}"
 
 
 def _is_json_structure(text: str) -> bool:
     return text[:1] in ("{", "[") and text[-1:] in ("}", "]") and isinstance(read_json(text), dict | list)
-
-
-def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _write_call(call: ToolUse) -> str:

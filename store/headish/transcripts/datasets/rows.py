@@ -15,7 +15,6 @@ read on 2026-11-22; LLaMA-Factory's src/llamafactory/data/converter.py, formatte
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
@@ -26,6 +25,7 @@ from headish.content.forms.chat import CHAT
 from headish.content.forms.writing import write_thread
 from headish.errors import InvalidContent, Unmappable
 from headish.transcripts.datasets.trainers import WEIGHT
+from headish.transcripts.shared.jsontext import quote
 from headish.values import shapes
 from headish.values.results.threads import TranscriptMessage
 
@@ -107,7 +107,7 @@ def _write_sharegpt(entries: Sequence[Entry], tools: Sequence[Row], drop: Collec
         if media.get(key) and marks != len(media[key]):
             raise Unmappable("sharegpt", f"a text that holds {mark} beside media")
     functions = [tool["function"] for tool in tools]
-    return {"conversations": turns} | media | ({"tools": _json(functions)} if functions else {})
+    return {"conversations": turns} | media | ({"tools": quote(functions)} if functions else {})
 
 
 def _sharegpt_turn(entry: Entry, media: dict[str, list[str]], drop: Collection[str]) -> Row:
@@ -122,7 +122,7 @@ def _sharegpt_turn(entry: Entry, media: dict[str, list[str]], drop: Collection[s
     said = f"<think>\n{thought}\n</think>\n\n" if thought else ""
     if not calls:
         return {"from": _SAYERS[str(entry.get("role"))], "value": said + text, **weight}
-    made = _json(calls[0] if len(calls) == 1 else calls)
+    made = quote(calls[0] if len(calls) == 1 else calls)
     if "<tool_call>" in text + made or "</tool_call>" in text + made:
         raise Unmappable("sharegpt", "a text or an argument that holds a tag of calls beside calls")
     # LLaMA-Factory skips a row where a text and its calls are two turns, and finds calls beside a text by these tags.
@@ -135,7 +135,7 @@ def _joined(turns: Sequence[Row]) -> list[Row]:
     joined: list[Row] = []
     for (is_result, _), group in groupby(turns, key=lambda turn: (turn["from"] == _OBSERVED, turn.get(WEIGHT))):
         many = list(group)
-        one = {**many[0], "value": _json([each["value"] for each in many])}
+        one = {**many[0], "value": quote([each["value"] for each in many])}
         joined += [one] if is_result and len(many) > 1 else many
     return joined
 
@@ -168,7 +168,7 @@ def _calls(entry: Entry) -> list[Entry]:
 def _as_function(call: Entry) -> Row:
     """A call of a tool with its own grammar as a call of a function: its text becomes the argument ``input``."""
     custom = call.get("custom", {})
-    function = {"name": custom.get("name", ""), "arguments": _json({"input": custom.get("input", "")})}
+    function = {"name": custom.get("name", ""), "arguments": quote({"input": custom.get("input", "")})}
     return {**({"id": call["id"]} if "id" in call else {}), "type": "function", "function": function}
 
 
@@ -192,16 +192,12 @@ def _function(tool: Mapping[str, Any]) -> Row:
     return {"type": "function", "function": {key: value for key, value in facts.items() if value is not None}}
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 _BREAKS = re.compile("[\x85\u2028\u2029]")
 
 
 def as_line(value: Any) -> str:
     """JSON as one line, even for readers that end lines at U+0085, U+2028 or U+2029."""
-    return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", _json(value)) + "\n"
+    return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", quote(value)) + "\n"
 
 
 ROWS: dict[str, Callable[[Sequence[Entry], Sequence[Row], Collection[str]], Row]] = {

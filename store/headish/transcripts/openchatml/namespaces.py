@@ -16,9 +16,10 @@ Source: Harmony's docs/format.md, "Function calling", and src/encoding.rs.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from headish.transcripts.shared.jsontext import quote
 
 _TYPES = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
 _DEEPEST = 32
@@ -47,7 +48,7 @@ def _write_type(schema: Any, depth: int) -> str:
     if isinstance(choices, list):
         return " | ".join(_write_type(choice, depth + 1) for choice in choices)
     if isinstance(schema.get("enum"), list):
-        return " | ".join(_quote(value) for value in schema["enum"])
+        return " | ".join(quote(value) for value in schema["enum"])
     kind = schema.get("type")
     if isinstance(kind, list):
         return " | ".join(_write_type({**schema, "type": each}, depth + 1) for each in kind)
@@ -81,14 +82,10 @@ def _default(schema: Mapping[str, Any]) -> str:
     value = schema["default"]
     # Harmony's renderer writes the default of an enum without quotes. A line break would end the comment.
     bare = isinstance(value, str) and "enum" in schema and "\n" not in value
-    return f" // default: {value if bare else _quote(value)}"
+    return f" // default: {value if bare else quote(value)}"
 
 
 def _comment(text: Any) -> Iterator[str]:
     """A description as comment lines."""
     for line in str(text).splitlines() if text else ():
         yield f"// {line}"
-
-
-def _quote(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

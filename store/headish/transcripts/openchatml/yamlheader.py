@@ -9,12 +9,12 @@ Source: OpenChatML 2.2 §2, 2.0 §2; YAML 1.2.2 §10.3.2.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from headish.transcripts.shared.jsontext import quote
 from headish.transcripts.shared.source import BLANKS
 from headish.values.limits import MESSAGE_HEADER_LIMIT
 
@@ -201,8 +201,7 @@ def _write_key(key: str) -> str:
 
 
 def _write_json(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", quote(value))
 
 
 _PLAIN: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (

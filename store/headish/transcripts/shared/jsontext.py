@@ -35,6 +35,11 @@ def read_json(text: str) -> Any:
         return UNSET
 
 
+def quote(value: Any) -> str:
+    """A value as JSON text, in which every character beyond ASCII stands as it is."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 def is_object(text: str) -> bool:
     """Whether a text is a JSON object."""
     return text.lstrip(" \t\r\n")[:1] == "{" and isinstance(read_json(text), dict)
