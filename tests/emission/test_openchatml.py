@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from headish import ContextWindow, Message, emit
 from headish.errors import InvalidArgument, Unrepresentable
 from headish.transcripts import parse
-from headish.transcripts.openchatml.flatten import DROPPABLE, flatten
+from headish.transcripts.openchatml.flatten import flatten
+from headish.transcripts.shared.native import DROPPABLE
 from headish.transcripts.shared.transcript import is_header_value, stop_of, usual_stop
 from headish.values.blocks import Text, ToolResult, ToolUse
 from headish.values.messages import Attributes
@@ -60,7 +61,7 @@ def test_any_window_is_a_transcript_that_reads_or_is_refused(window: ContextWind
         assert error.code in ("E-EMIT-UNREPRESENTABLE", "E-EMIT-HEADER-VALUE")
         assert error.drop not in drop
         return
-    flat = tuple(replace(message, turn=None, cache=False) for message in flatten(window, drop))
+    flat = tuple(replace(message, turn=None, cache=False) for message in flatten(window.messages, "2.2", drop, {}))
     assert parse(text, partial=True).messages == tuple(_plain(message) for message in flat)
     if flat and stop_of(flat[-1]) == "none":
         text += "<|end|>\n"

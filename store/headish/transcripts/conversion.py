@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from headish.errors import ConversionLoss, Unrepresentable
 from headish.transcripts.drops import give_up, merge_texts, name_all
 from headish.transcripts.formats import known_format, write
-from headish.transcripts.heads import make_header
+from headish.transcripts.heads import header_in, make_header
 from headish.transcripts.openchatml.forms import FORMS, FUNCTIONS, is_builtin, qualified
 from headish.transcripts.plain import plain_name
 from headish.transcripts.shared.jsontext import is_object, says_error, says_more
@@ -107,11 +107,7 @@ def _convert(transcript: Transcript, source: str, target: str) -> Transcript:
     # Formats with frames say the same things in them, and so do those without.
     if (source in FORMS) != (target in FORMS):
         messages = list(_into_frames(messages, target) if target in FORMS else _out_of_frames(messages))
-    header = transcript.header
-    if header is not None and target in FORMS and FORMS[target].has_header:
-        header = {**header, "version": target}
-    elif header is not None and header.keys() == {"version"}:
-        header = None  # it says which format this was, and nothing of the conversation
+    header = None if transcript.header is None else header_in(target, transcript.header)
     return replace(transcript, messages=tuple(messages), header=header, header_raw=None, bos=False, eos=False)
 
 

@@ -46,9 +46,17 @@ def read_options(header: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {"params": params} if params else None
 
 
+def header_in(format: str, header: dict[str, Any]) -> dict[str, Any] | None:
+    """The header of a text in another format. None if it says only which format that was, and this one has no headers:
+    then it says nothing of the conversation."""
+    if _has_header(format):
+        return {**header, "version": format}
+    return None if header.keys() == {"version"} else header
+
+
 def make_header(format: str, options: Mapping[str, Any]) -> dict[str, Any] | None:
     """Make the header of a text from the options of its thread; None for a format without headers."""
-    if format not in FORMS or not FORMS[format].has_header:
+    if not _has_header(format):
         return None
     header: dict[str, Any] = {"version": format}
     params = options.get("params")
@@ -60,6 +68,10 @@ def make_header(format: str, options: Mapping[str, Any]) -> dict[str, Any] | Non
                 place = place.setdefault(key, {})
             place[path[-1]] = value
     return header
+
+
+def _has_header(format: str) -> bool:
+    return format in FORMS and FORMS[format].has_header
 
 
 def define_tools(format: str, definitions: Sequence[Mapping[str, Any]]) -> Message | None:

@@ -28,7 +28,7 @@ from headish.transcripts.conversion import convert_messages
 from headish.transcripts.drops import DROPPABLE as DROPPABLE
 from headish.transcripts.drops import give_up, merge_texts, name_all
 from headish.transcripts.formats import ALIASES, FORMATS, known_format, write
-from headish.transcripts.heads import define_tools, make_header
+from headish.transcripts.heads import define_tools, header_in, make_header
 from headish.transcripts.interchange.neutral import from_json
 from headish.transcripts.openchatml.flatten import flatten
 from headish.transcripts.openchatml.forms import FORMS
@@ -38,7 +38,7 @@ from headish.transcripts.shared.native import note_calls
 from headish.transcripts.shared.transcript import UNREAD, Transcript, tightened
 from headish.transcripts.views import for_completion, for_training, may_be_seen, visible_text
 from headish.values.blocks import Mark, Text, erased_in
-from headish.values.messages import NO_ATTRIBUTES, Attributes, ContextWindow, Message
+from headish.values.messages import NO_ATTRIBUTES, Attributes, Message
 from headish.values.results.threads import TranscriptMessage
 
 APIS: dict[str, Callable[[Transcript], Any]] = {
@@ -123,11 +123,7 @@ def read_thread(
     is_own = bool(own)
     header, raw = around.header, around.header_raw
     if not is_own:
-        raw = None
-        if target in FORMS and FORMS[target].has_header:
-            header = make_header(target, options) if header is None else {**header, "version": target}
-        elif header is not None and header.keys() == {"version"}:
-            header = None  # it says which format this was, and nothing of the conversation
+        header, raw = make_header(target, options) if header is None else header_in(target, header), None
     return replace(
         around, messages=tuple(messages), header=header, header_raw=raw, bos=around.bos and is_own,
         eos=around.eos and is_own and messages[-1].attributes.stop != "none",
@@ -153,7 +149,7 @@ def _messages(
         elif format is not None:
             made = convert_messages(messages, format, target, drop)
         elif target in FORMS:
-            made = flatten(ContextWindow(tuple(messages), {}), drop, target, call_names)
+            made = flatten(messages, target, drop, call_names)
         else:
             made = write_plain(messages, target, drop, call_names)
         yield from ((message, format == target) for message in made)

@@ -13,10 +13,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.content.forms.calls import chat_call
-from headish.errors import InvalidInterchange, Unmappable, Unrepresentable
-from headish.transcripts.interchange.version22 import read_around, write_around
+from headish.errors import InvalidInterchange, Unmappable
+from headish.transcripts.interchange.version22 import read_around, write_around, write_frame
 from headish.transcripts.openchatml.forms import FORMS, TERMINATORS
-from headish.transcripts.openchatml.frames import read_message, write_message
+from headish.transcripts.openchatml.frames import read_message
 from headish.transcripts.shared.jsontext import list_of, optional_list, refuse_keys, string
 from headish.transcripts.shared.pairs import only_block, pair_replies
 from headish.transcripts.shared.transcript import UNREAD, Header, Transcript, stop_of, usual_stop
@@ -189,11 +189,7 @@ class _EnvelopeReader:
 
 
 def _body(message: Message) -> str:
-    try:
-        _, texts, _ = write_message(message, _FORM)
-    except Unrepresentable as error:
-        raise Unmappable(TARGET, error.what, turn=message.turn, drop=error.drop) from None
-    return "".join(text.text for text in texts)
+    return write_frame(message, _FORM, TARGET)[1]
 
 
 def _check(message: Message, allowed: Attributes) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.errors import InvalidInterchange, Unmappable, Unrepresentable
-from headish.transcripts.openchatml.forms import CHANNELS, FORMS, ROLES, TERMINATORS
+from headish.transcripts.openchatml.forms import CHANNELS, FORMS, ROLES, TERMINATORS, FrameForm
 from headish.transcripts.openchatml.frames import is_call, open_header, open_message, read_message, write_message
 from headish.transcripts.shared.jsontext import list_of, refuse_keys, string
 from headish.transcripts.shared.transcript import UNREAD, Header, Transcript, usual_stop
@@ -78,12 +78,17 @@ def read_around(data: Mapping[str, Any], messages: list[Message], target: str) -
     return Transcript(messages=tuple(messages), header=header, pending=opened)
 
 
-def _write(message: Message) -> dict[str, Any]:
+def write_frame(message: Message, form: FrameForm, target: str) -> tuple[Header, str, str]:
+    """The header, the text and the stop of a message. Raises: Unmappable."""
     try:
-        header, texts, stop = write_message(message, _FORM)
+        header, texts, stop = write_message(message, form)
     except Unrepresentable as error:
-        raise Unmappable(TARGET, error.what, turn=message.turn, drop=error.drop) from None
-    body = "".join(text.text for text in texts)
+        raise Unmappable(target, error.what, turn=message.turn, drop=error.drop) from None
+    return header, "".join(text.text for text in texts), stop
+
+
+def _write(message: Message) -> dict[str, Any]:
+    header, body, stop = write_frame(message, _FORM, TARGET)
     ended = {} if stop == usual_stop(message) else {"stop": stop}
     if not is_call(header):
         return {**_write_header(header), "content": body, **ended}

@@ -15,11 +15,10 @@ from msgspec.structs import replace
 
 from headish.transcripts.openchatml.forms import FORMS, PEOPLE, FrameForm, qualified
 from headish.transcripts.shared.jsontext import is_object, says_error
-from headish.transcripts.shared.native import DROPPABLE as DROPPABLE
 from headish.transcripts.shared.native import BlockStep, Run, Taker, note_calls, take_runs
 from headish.transcripts.shared.transcript import KINDS, MARKERS, arguments_of, make_call, make_message
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse, join_texts
-from headish.values.messages import ContextWindow, Message
+from headish.values.messages import Message
 
 _TAKERS = {name: Taker(form.title) for name, form in FORMS.items()}
 
@@ -33,17 +32,16 @@ class FrameContext(Struct, frozen=True):
 
 
 def flatten(
-    window: ContextWindow, drop: Collection[str] = (), form: str = "2.2", call_names: dict[str, str] | None = None
+    messages: Sequence[Message], form: str, drop: Collection[str], call_names: dict[str, str]
 ) -> Iterator[Message]:
-    """The messages of a window, in order, each as one frame of a form carries it.
+    """The messages, in order, each as one frame of a form carries it.
 
     ``call_names`` are the tools of calls that came before, by id.
     Raises: Unrepresentable if a block does not fit a frame.
     """
-    known = {} if call_names is None else call_names
-    for message in window.messages:
-        yield from _flatten_message(BlockStep(message, _TAKERS[form], drop, known), FORMS[form])
-        note_calls(message, known)
+    for message in messages:
+        yield from _flatten_message(BlockStep(message, _TAKERS[form], drop, call_names), FORMS[form])
+        note_calls(message, call_names)
 
 
 def _flatten_message(step: BlockStep, form: FrameForm) -> Iterator[Message]:
