@@ -8,6 +8,7 @@ Source: OpenChatML 2.2 §9, 2.0 §9.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -68,15 +69,7 @@ def _read(event: Event | Mapping[str, Any]) -> tuple[str, int | None, str, str |
     return kind, number, text or "", stop
 
 
-def _add(told: dict[int, _Open], number: int, text: str, _stop: str | None) -> None:
-    _append(told, number, text, "text")
-
-
-def _think(told: dict[int, _Open], number: int, text: str, _stop: str | None) -> None:
-    _append(told, number, text, "thinking")
-
-
-def _append(told: dict[int, _Open], number: int, text: str, kind: str) -> None:
+def _append(kind: str, told: dict[int, _Open], number: int, text: str, _stop: str | None) -> None:
     message = told.setdefault(number, _Open(kind, []))
     if message.stop is not None or message.kind != kind:
         raise InvalidInterchange(TARGET, f"text of message {number} behind its end")
@@ -106,8 +99,8 @@ def _close(message: _Open) -> Message:
 
 
 _HANDLERS: dict[str, Callable[[dict[int, _Open], int, str, str | None], None]] = {
-    DELTA: _add,
-    REASONING: _think,
+    DELTA: partial(_append, "text"),
+    REASONING: partial(_append, "thinking"),
     DONE: _end,
     REASONING_DONE: _nothing,
     CANCEL: _cancel,

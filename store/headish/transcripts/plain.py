@@ -22,8 +22,6 @@ TAKERS = {
     "v0.1": Taker("OpenChatML 0.1", keeps=(Mark, ToolDefinitions), thoughts=KINDS),
     "rwkv": Taker("the RWKV template", thoughts=()),
 }
-_GROUPS = {"v0.1"}
-"""The formats whose messages may hold several blocks."""
 
 
 def write_plain(
@@ -35,7 +33,8 @@ def write_plain(
     """
     for message in messages:
         step = BlockStep(message, TAKERS[target], drop, call_names)
-        plain = [_message(group, step) for group in _grouped(take_runs(step), target in _GROUPS)]
+        # Only a message of OpenChatML 0.1 may hold several blocks.
+        plain = [_message(group, step) for group in _grouped(take_runs(step), target == "v0.1")]
         # A message without content is written as well, with an empty body.
         if not message.content:
             plain = [_message([()], step)]

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
+from headish.content.encoding import read_block
 from headish.content.forms.reading import asked_cache
 from headish.transcripts.frameworks.langchain.facts import Fields, plain_kind, reply_of, role_of, speaker_of
 from headish.transcripts.frameworks.langchain.own import PROVIDER, of_kind, read_call
-from headish.transcripts.frameworks.langchain.parts import NEUTRAL, read_parts, read_text, write_part
+from headish.transcripts.frameworks.langchain.parts import NEUTRAL, read_parts, write_part
 from headish.values import shapes
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse, join_texts, to_mapping
 from headish.values.caches import Cache
@@ -94,7 +95,7 @@ def _inputs_of(fields: Fields) -> dict[str, Any]:
 def _split_content(content: Any, inputs: Mapping[str, Any], beside: Beside) -> list[ContentBlock]:
     """The blocks of content. For a list, its length and the places of its parts by spelling are put into ``beside``."""
     if isinstance(content, str):
-        return [read_text(content)] if content else []
+        return [read_block(content)] if content else []
     if not isinstance(content, list | tuple):
         return []
     parts = read_parts(content, inputs)
@@ -172,7 +173,7 @@ def _split_answer(held: Beside, said: list[ContentBlock], beside: Beside) -> lis
         if _is_text(thought) and not any(isinstance(block, Thinking) for block in said):
             said, kwargs["reasoning_content"], beside["reasoning"] = [_thinking(thought), *said], None, True
         if _is_text(refusal) and not any(isinstance(block, Text) and block.text for block in said):
-            said, kwargs["refusal"], beside["refusal"] = [*said, read_text(refusal)], None, True
+            said, kwargs["refusal"], beside["refusal"] = [*said, read_block(refusal)], None, True
     known = [block for block in said if isinstance(block, ToolUse)]
     return [*said, *_split_calls(held, known, beside), *_split_invalid(held, known, beside)]
 
@@ -182,7 +183,7 @@ def _is_text(value: Any) -> TypeGuard[str]:
 
 
 def _thinking(text: str) -> Thinking:
-    read_text(text)  # refuses what no database can hold
+    read_block(text)  # refuses what no database can hold
     return Thinking(text, provider=PROVIDER)
 
 

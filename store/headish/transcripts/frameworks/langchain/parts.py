@@ -67,14 +67,9 @@ def write_part(block: ContentBlock, spelling: str, layout: Part | None = None) -
     return part if layout is None else apply(layout, part)
 
 
-def read_text(text: str) -> ContentBlock:
-    """A text as a block. Raises: InvalidContent."""
-    return read_block(text)
-
-
 def _read_part(part: Any, told: str | None, inputs: Mapping[str, Any]) -> ReadPart:
     if isinstance(part, str):
-        return ReadPart(read_text(part), TEXTS)
+        return ReadPart(read_block(part), TEXTS)
     if not isinstance(part, Mapping):
         return _keep({"type": "unknown", "value": part})
     first: ReadPart | None = None
