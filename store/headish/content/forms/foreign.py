@@ -117,15 +117,15 @@ def _open_call(item: Entry) -> ForeignMessage | None:
     """Open a call of a custom tool, whose input is any text."""
     if not isinstance(item.get("name"), str) or not isinstance(item.get("input"), str):
         return None
-    call = {"type": "function_call", "name": item["name"], "arguments": item["input"], **_named("call_id", item)}
+    call = {"type": "function_call", "name": item["name"], "arguments": item["input"], "call_id": _call_id(item)}
     return _as(FORMS["responses"].read(call), item, ("type", "name", "input", "call_id"))
 
 
 def _open_shell(item: Entry) -> ForeignMessage | None:
-    action, id = item.get("action"), item.get("call_id") or item.get("id")
+    action = item.get("action")
     if not isinstance(action, Mapping):
         return None
-    call = ToolUse("local_shell", id if isinstance(id, str) else None, dict(action))
+    call = ToolUse("local_shell", _call_id(item), dict(action))
     return _as(NeutralEntry("assistant", (call,)), item, ("type", "action", "call_id"))
 
 
@@ -137,11 +137,11 @@ def _open_result(item: Entry) -> ForeignMessage | None:
     content = output.get("content") if isinstance(output, Mapping) else output
     if not isinstance(content, str | list) or (item.get("type") == "function_call_output" and not is_object):
         return None
-    parts = {"role": "user", "content": content if isinstance(content, list) else [_text(content)]}
-    result = ToolResult(_named("call_id", item).get("call_id"), content=_read(FORMS["responses"], parts).blocks)
+    parts = content if isinstance(content, list) else [{"type": "input_text", "text": content}]
+    blocks = _read(FORMS["responses"], {"role": "user", "content": parts}).blocks
     succeeded = output.get("success") if isinstance(output, Mapping) else None
-    if isinstance(succeeded, bool):
-        result = ToolResult(result.tool_use_id, content=result.content, is_error=not succeeded)
+    failed = not succeeded if isinstance(succeeded, bool) else None
+    result = ToolResult(_call_id(item), content=blocks, is_error=failed)
     return _as(NeutralEntry("tool", (result,)), item, ("type", "call_id", "output"))
 
 
@@ -154,20 +154,14 @@ def _open_routed(item: Entry) -> ForeignMessage | None:
     return _as(NeutralEntry("user", blocks), item, ("type", "content"))
 
 
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "input_text", "text": text}
-
-
-def _named(key: str, item: Entry) -> dict[str, str]:
+def _call_id(item: Entry) -> str | None:
     call_id = item.get("call_id") or item.get("id")
-    return {key: call_id} if isinstance(call_id, str) else {}
+    return call_id if isinstance(call_id, str) else None
 
 
 def _as(said: NeutralEntry, item: Entry, own: tuple[str, ...]) -> ForeignMessage:
     rest = {key: value for key, value in without(item, own).items() if value is not None}
-    return ForeignMessage(
-        said.role, said.blocks, rest={**rest, "type": item["type"]} if rest else {"type": item["type"]}
-    )
+    return ForeignMessage(said.role, said.blocks, rest={**rest, "type": item["type"]})
 
 
 _ITEMS: dict[str, Callable[[Entry], ForeignMessage | None]] = {

@@ -33,6 +33,7 @@ from headish.content.forms.parts import (
     NeutralEntry,
     Part,
     arguments_of,
+    content_of,
     joined,
     keep,
     make_call,
@@ -253,8 +254,7 @@ def _write_item(block: ContentBlock, losses: Losses) -> Part:
     parts = [_output_part(each) for each in losses.inside(block.content)]
     if block.is_error:  # the API has no flag for errors
         parts.insert(0, {"type": "input_text", "text": "Error:"})
-    plain = len(parts) == 1 and parts[0].keys() == {"type", "text"}
-    output = parts[0]["text"] if plain else parts or ""
+    output = content_of(parts)
     return joined(responses_output(block.tool_use_id, output, custom=own.get("type") == OUTPUT), own)
 
 
