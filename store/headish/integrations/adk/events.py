@@ -61,17 +61,12 @@ def make_event_draft(event: Event, limit_bytes: int) -> Draft:
 
 def _with_reply(draft: Draft, given: Mapping[str, Any]) -> Draft:
     """Return the draft with the facts of a model's answer: the model, its stop reason, and the usage."""
-    counts, facts = (
-        given.get("usage_metadata"),
-        {"model": given.get("model_version"), "stop": given.get("finish_reason")},
-    )
-    replied = {key: value for key, value in facts.items() if isinstance(value, str)}
+    facts = {"model": given.get("model_version"), "stop": given.get("finish_reason")}
+    replied: dict[str, Any] = {key: value for key, value in facts.items() if isinstance(value, str)}
+    counts = given.get("usage_metadata")
     usage = _usage_of(counts) if isinstance(counts, Mapping) else {}
-    return (
-        with_reply(draft, {"provider": OWN, **replied, **({"usage": usage} if usage else {})})
-        if replied or usage
-        else draft
-    )
+    replied |= {"usage": usage} if usage else {}
+    return with_reply(draft, {"provider": OWN, **replied}) if replied else draft
 
 
 def _usage_of(counts: Mapping[str, Any]) -> dict[str, int]:

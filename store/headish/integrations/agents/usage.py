@@ -3,7 +3,6 @@ which stays when the bookmark is renamed. Without a key, and for what was stored
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -74,18 +73,18 @@ def total_of(listed: list[dict[str, Any]]) -> dict[str, int] | None:
 
 def forget_usage(store: Store, session: NamedSession) -> None:
     """Remove the stored usage of the runs of a session, also of a removed one."""
-    store.write(partial(_forget, session))
 
+    def work(write: WriteTransaction) -> None:
+        names = _names(write, session, removed=True)
+        # After a rename another conversation may have the old name: the usage of its turns stays.
+        others = {turn.id for name in names[1:] for turn in write.thread(name)}
+        for each in _stored(write, names):
+            turn = msgspec.json.decode(each.data)["turn"]
+            if turn not in others:
+                write.remove(KIND, each.key)
+                write.remove(USAGE, turn)
 
-def _forget(session: NamedSession, write: WriteTransaction) -> None:
-    names = _names(write, session, removed=True)
-    # After a rename another conversation may have the old name: the usage of its turns stays.
-    others = {turn.id for name in names[1:] for turn in write.thread(name)}
-    for each in _stored(write, names):
-        turn = msgspec.json.decode(each.data)["turn"]
-        if turn not in others:
-            write.remove(KIND, each.key)
-            write.remove(USAGE, turn)
+    store.write(work)
 
 
 def _names(read: ReadTransaction, session: NamedSession, *, removed: bool = False) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from langchain_core.chat_history import BaseChatMessageHistory
@@ -52,7 +53,7 @@ class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
 
     def clear(self) -> None:
         """Take out all messages. ``erase=True`` also erases those that were cleared before."""
-        self._run(_clear, erases(self._erase, "HeadishChatMessageHistory", "clear"))
+        self._run(partial(sessions.drop, erase=erases(self._erase, "HeadishChatMessageHistory", "clear")))
 
     async def aget_messages(self) -> list[BaseMessage]:
         """``messages``, without blocking the loop."""
@@ -64,7 +65,8 @@ class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
 
     async def aclear(self) -> None:
         """``clear``, without blocking the loop."""
-        await finish(self._run, _clear, erases(self._erase, "HeadishChatMessageHistory", "clear"))
+        erase = erases(self._erase, "HeadishChatMessageHistory", "clear")
+        await finish(self._run, partial(sessions.drop, erase=erase))
 
     def close(self) -> None:
         """Release the database. Other objects on its file are not affected; a second call does nothing."""
@@ -77,10 +79,6 @@ class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
 
 def _add(store: Store, session: NamedSession, messages: Sequence[BaseMessage]) -> None:
     sessions.add(store, session, [make_message_draft(each, store.payload_limit_bytes) for each in messages])
-
-
-def _clear(store: Store, session: NamedSession, erase: bool) -> None:
-    sessions.drop(store, session, erase=erase)
 
 
 def _read(store: Store, session: NamedSession) -> list[BaseMessage]:
