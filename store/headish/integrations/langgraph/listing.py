@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -62,44 +63,37 @@ class CheckpointLister:
 
     def _of_lane(self, lane: ThreadLane) -> Iterator[CheckpointTuple]:
         before = None if self._query.before is None else lane.checkpoint(self._query.before)
-        while True:
-            page = self._page(lane.prefix, before)
-            for _, record in page:
-                if self._fits(record):
-                    loaded = self._load(lane, record.id)
-                    if loaded is not None:  # else it was deleted after the page was read
-                        yield loaded
-            if len(page) < PAGE:
-                return
-            before = page[-1][0]
+        for record in self._matching(lane.prefix, before):
+            loaded = self._load(lane, record.id)
+            if loaded is not None:  # else it was deleted after its page was read
+                yield loaded
 
     def _of_all(self) -> Iterator[CheckpointTuple]:
         """List several namespaces: first their ids, because their checkpoints are not stored side by side."""
         thread = self._query.thread
         prefix = "" if thread is None else f"{records.part(thread)}/"
-        matching: list[tuple[str, ThreadLane]] = []
-        before: str | None = None
-        while True:
-            page = self._page(prefix, before)
-            matching += [(each.id, ThreadLane(each.thread, each.ns)) for _, each in page if self._fits(each)]
-            if len(page) < PAGE:
-                break
-            before = page[-1][0]
+        matching = [(each.id, ThreadLane(each.thread, each.ns)) for each in self._matching(prefix)]
         # By id across all threads: LangGraph's ids (uuid6) grow with time.
         for id, lane in sorted(matching, reverse=True):
             loaded = self._load(lane, id)
             if loaded is not None:
                 yield loaded
 
+    def _matching(self, prefix: str, before: str | None = None) -> Iterator[CheckpointObject]:
+        """The checkpoints whose keys have this prefix and are before ``before``, if they match the query."""
+        while True:
+            with self._held.use() as store:
+                page = store.read(partial(list_checkpoints, prefix=prefix, before=before, limit=PAGE))
+            yield from (record for _, record in page if self._fits(record))
+            if len(page) < PAGE:
+                return
+            before = page[-1][0]
+
     def _fits(self, record: CheckpointObject) -> bool:
         query = self._query
         if (query.id is not None and record.id != query.id) or (query.before is not None and record.id >= query.before):
             return False
         return matches(record, query.filter, self._serde)
-
-    def _page(self, prefix: str, before: str | None) -> list[tuple[str, CheckpointObject]]:
-        with self._held.use() as store:
-            return store.read(lambda read: list_checkpoints(read, prefix, before, PAGE))
 
     def _load(self, lane: ThreadLane, id: str) -> CheckpointTuple | None:
         def work(read: ReadTransaction) -> CheckpointTuple | None:
