@@ -109,11 +109,8 @@ def plan_checkpoint(
         else:
             lists = [] if known is None else known.lists(channel)
             new[channel] = planned = _plan_value(value, lists, serde, limit_bytes)
-            check_size(
-                f"the value of the channel {shown(channel)}",
-                len(planned.data) if isinstance(planned, PlainValue) else 0,
-                limit_bytes,
-            )
+            if isinstance(planned, PlainValue):
+                check_size(f"the value of the channel {shown(channel)}", len(planned.data), limit_bytes)
     return CheckpointPlan(lane, record, new, None if known is None else known.revision)
 
 
