@@ -34,19 +34,17 @@ class Outline(Struct, frozen=True):
 
     def system(self, index: int) -> dict[str, Any]:
         """Return headish's own keys of a turn."""
-        around = to_json(self.around)
         if self.format in API_READERS:
             return {}
         keys = (*(FIRST if index == 0 else ()), *(LAST if index == len(self.digests) - 1 else ()))
+        # Only the first and the last keep parts of the transcript, so all other turns do without ``to_json``.
+        around = to_json(self.around) if keys else {}
         return {"format": self.format, **{key: around[key] for key in keys if key in around}}
 
     def draft(self, index: int, message: Message, limit_bytes: int) -> Draft:
         """Make the draft of the message at an index."""
         inherited = read_options(self.around.header) if index == 0 else None
-        # Only these keep parts of the transcript, so all other turns do without ``to_json``.
-        ends = index in (0, len(self.digests) - 1)
-        system = self.system(index) if ends or self.format in API_READERS else {"format": self.format}
-        return make_message_draft(message, limit_bytes, system=system, inherited=inherited)
+        return make_message_draft(message, limit_bytes, system=self.system(index), inherited=inherited)
 
 
 def outline(
