@@ -27,9 +27,9 @@ from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.frameworks.langgraph.channel_messages import as_message, holds_messages, make_node
 from headish.imports.readers.frameworks.langgraph.checkpoint_values import Unreadable, plain
-from headish.imports.readers.frameworks.langgraph.checkpoints import TABLE, Checkpoints, FileCheckpoints, PendingWrite
+from headish.imports.readers.frameworks.langgraph.checkpoints import TABLE, CheckpointsAt, FileCheckpoints, PendingWrite
 from headish.imports.readers.frameworks.langgraph.delta_channels import DeltaChannels
-from headish.imports.readers.frameworks.langgraph.server_checkpoints import ServerCheckpoints
+from headish.imports.readers.frameworks.langgraph.server_checkpoints import ServerCheckpoints, list_places
 from headish.imports.readers.shared import make, servers
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
 from headish.imports.readers.shared.databases import TooLargeValue, opened
@@ -48,25 +48,26 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
 
     Raises: InvalidImport for another database, and a damaged one.
     """
-    with _opened(given) as checkpoints:
-        for thread, namespace in checkpoints.places():
+    with _opened(given) as (places, checkpoints_at):
+        for thread, namespace in places:
             if isinstance(thread, str) and isinstance(namespace, str):
-                yield from _GraphThread(given, checkpoints, thread, namespace).conversations()
+                yield from _GraphThread(given, checkpoints_at, thread, namespace).conversations()
             else:
                 given.notes.break_off(f"thread {thread!r:.80}", "its id is not text")
 
 
 @contextmanager
-def _opened(given: ImportSource) -> Iterator[Checkpoints]:
+def _opened(given: ImportSource) -> Iterator[tuple[Iterator[tuple[Any, ...]], CheckpointsAt]]:
+    """Open a database: its threads, each with each of its namespaces, and what reads the checkpoints of one."""
     if given.server is not None:
-        with servers.opened(given.server) as at:
-            yield ServerCheckpoints(at, given.name)
+        with servers.opened(given.server) as server:
+            yield list_places(server, given.name), bind(ServerCheckpoints, server)
         return
     with opened(given.path, given.name) as foreign:
         table = foreign.find(*TABLE)
         if table is None:
             raise InvalidImport(given.name, None, "it is a SQLite database, but holds no checkpoints of LangGraph")
-        yield FileCheckpoints(foreign, table)
+        yield foreign.keys(table, "thread_id", "checkpoint_ns"), bind(FileCheckpoints, foreign, table)
 
 
 def _part(name: str) -> str:
@@ -76,9 +77,9 @@ def _part(name: str) -> str:
 class _GraphThread:
     """One namespace of a thread. Its checkpoints are read one by one, oldest first."""
 
-    def __init__(self, given: ImportSource, checkpoints: Checkpoints, thread: str, namespace: str) -> None:
+    def __init__(self, given: ImportSource, checkpoints_at: CheckpointsAt, thread: str, namespace: str) -> None:
         self._given, self._thread, self._namespace, self._notes = given, thread, namespace, given.notes
-        self._saved = checkpoints.at(thread, namespace, self._break)
+        self._saved = checkpoints_at(thread, namespace, self._break)
         self._channels: dict[str, _MessageChannel] = {}
         self._values: Mapping[Any, Any] = {}
         self._pending: list[PendingWrite] = []

@@ -7,7 +7,7 @@ Source: langgraph-checkpoint 4.3.2 and langgraph-checkpoint-sqlite 3.1.2, read a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from headish.imports.cleaning import NotJson, decode
@@ -55,16 +55,8 @@ class ThreadCheckpoints(Protocol):
         ...
 
 
-class Checkpoints(Protocol):
-    """The checkpoints of a database."""
-
-    def places(self) -> Iterator[tuple[Any, Any]]:
-        """Yield each thread with each of its namespaces, in order."""
-        ...
-
-    def at(self, thread: str, namespace: str, broken: Broken) -> ThreadCheckpoints:
-        """Return the checkpoints of a place."""
-        ...
+CheckpointsAt: TypeAlias = Callable[[str, str, Broken], ThreadCheckpoints]
+"""Returns the checkpoints of a thread and a namespace."""
 
 
 def read_step(value: Any, metadata: Any) -> CheckpointState:
@@ -112,21 +104,11 @@ _WRITES = ("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx", "cha
 
 
 class FileCheckpoints:
-    """The checkpoints of a SQLite database."""
+    """The checkpoints of one place in a SQLite database."""
 
-    def __init__(self, foreign: ForeignFile, table: str) -> None:
-        self._foreign, self._table = foreign, table
-
-    def places(self) -> Iterator[tuple[Any, Any]]:
-        yield from ((key[0], key[1]) for key in self._foreign.keys(self._table, "thread_id", "checkpoint_ns"))
-
-    def at(self, thread: str, namespace: str, broken: Broken) -> ThreadCheckpoints:
-        return _InFile(self._foreign, self._table, {"thread_id": thread, "checkpoint_ns": namespace}, broken)
-
-
-class _InFile:
-    def __init__(self, foreign: ForeignFile, table: str, place: Mapping[str, str], broken: Broken) -> None:
-        self._foreign, self._table, self._place, self._broken = foreign, table, place, broken
+    def __init__(self, foreign: ForeignFile, table: str, thread: str, namespace: str, broken: Broken) -> None:
+        self._foreign, self._table, self._broken = foreign, table, broken
+        self._place = {"thread_id": thread, "checkpoint_ns": namespace}
         self._reader = CheckpointDecoder()
         self._has_parents = foreign.has(table, "parent_checkpoint_id")
         self._has_metadata = foreign.has(table, "metadata")

@@ -17,7 +17,6 @@ from headish.imports.readers.frameworks.langgraph.checkpoints import (
     Broken,
     CheckpointState,
     PendingWrite,
-    ThreadCheckpoints,
     deltas_of,
     read_writes,
 )
@@ -37,34 +36,24 @@ _COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 _TOO_LARGE = "a value is too large"
 
 
+def list_places(foreign: ForeignServer, name: str) -> Iterator[tuple[Any, ...]]:
+    """Yield each thread with each of its namespaces, in order. Raises: InvalidImport for a database without them."""
+    if not all(foreign.has(table, *columns) for table, columns in _COLUMNS.items()):
+        tables = f"tables {', '.join(_COLUMNS)}, which its URL sees"
+        raise InvalidImport(name, None, f"it holds no checkpoints of LangGraph ({tables})")
+    for table, columns in _COLUMNS.items():
+        for column, kinds in columns.items():
+            if foreign.tables[table][column] not in kinds:
+                raise InvalidImport(name, None, f"{table}.{column} is not {kinds[0]}, as LangGraph makes it")
+    yield from foreign.stream(CHECKPOINTS, "DISTINCT thread_id, checkpoint_ns", order="1, 2")
+
+
 class ServerCheckpoints:
-    """The checkpoints of a PostgreSQL database."""
-
-    def __init__(self, foreign: ForeignServer, name: str) -> None:
-        """Raises: InvalidImport for a database without them."""
-        if not all(foreign.has(table, *columns) for table, columns in _COLUMNS.items()):
-            tables = f"tables {', '.join(_COLUMNS)}, which its URL sees"
-            raise InvalidImport(name, None, f"it holds no checkpoints of LangGraph ({tables})")
-        for table, columns in _COLUMNS.items():
-            for column, kinds in columns.items():
-                if foreign.tables[table][column] not in kinds:
-                    raise InvalidImport(name, None, f"{table}.{column} is not {kinds[0]}, as LangGraph makes it")
-        self._foreign = foreign
-
-    def places(self) -> Iterator[tuple[Any, Any]]:
-        columns = "DISTINCT thread_id, checkpoint_ns"
-        yield from ((row[0], row[1]) for row in self._foreign.stream(CHECKPOINTS, columns, order="1, 2"))
-
-    def at(self, thread: str, namespace: str, broken: Broken) -> ThreadCheckpoints:
-        return _OnServer(self._foreign, (thread, namespace), broken)
-
-
-class _OnServer:
     """The checkpoints of one place. The values of the last step are kept, because the next one has most of them,
     too."""
 
-    def __init__(self, foreign: ForeignServer, place: tuple[str, str], broken: Broken) -> None:
-        self._foreign, self._place, self._broken = foreign, place, broken
+    def __init__(self, foreign: ForeignServer, thread: str, namespace: str, broken: Broken) -> None:
+        self._foreign, self._place, self._broken = foreign, (thread, namespace), broken
         self._reader = CheckpointDecoder()
         self._held: dict[str, tuple[str, Any]] = {}
         self._is_shallow = not foreign.has(BLOBS, "version")
