@@ -218,10 +218,8 @@ def _without_unpaired(messages: Sequence[Message], note: Callable[[str, str | No
             or (isinstance(block, ToolUse) and block.id not in answered and message is not messages[-1] and block.id)
         ]
         for block in gone:
-            note(
-                "a result without its call" if isinstance(block, ToolResult) else "a call without a result",
-                message.turn,
-            )
+            what = "a result without its call" if isinstance(block, ToolResult) else "a call without a result"
+            note(what, message.turn)
         content = tuple(block for block in message.content if not any(block is each for each in gone))
         if any(not isinstance(block, ProviderBlock) for block in content):
             yield message if not gone else replace(message, content=content)

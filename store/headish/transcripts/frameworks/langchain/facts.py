@@ -75,10 +75,8 @@ def reply_of(fields: Fields) -> dict[str, Any]:
 
 def _usage(counts: Fields) -> dict[str, int]:
     """The counts of tokens. LangChain's input includes what came from a cache, which ``token_counts`` takes away."""
-    inside, outside = (
-        shapes.record(counts.get("input_token_details")),
-        shapes.record(counts.get("output_token_details")),
-    )
+    inside = shapes.record(counts.get("input_token_details"))
+    outside = shapes.record(counts.get("output_token_details"))
     usage = {
         "input_tokens": counts.get("input_tokens"), "output_tokens": counts.get("output_tokens"),
         "cache_creation_input_tokens": inside.get("cache_creation"),
