@@ -20,7 +20,7 @@ of TRL; read 2026-11-22, TRL's types of data sets again 2026-11-28.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from blake3 import blake3
@@ -33,7 +33,7 @@ from headish.imports.drafting import read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.keeping.storing import digests_of
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.datasets.request_logs import LOG, answers_of, asked_of
+from headish.imports.readers.datasets.request_logs import LOG, RowThread, read_logged
 from headish.imports.readers.datasets.sharegpt import is_sharegpt, read_said, results_apart
 from headish.imports.readers.datasets.tables import read_rows
 from headish.imports.readers.shared.json_records import milliseconds
@@ -46,15 +46,6 @@ _PAIRS = (("chosen", "rejected"), ("preferred_output", "non_preferred_output"))
 Message = Mapping[str, Any]
 
 
-class RowThread(NamedTuple):
-    """The messages of a branch, and what a provider said beside the last one; ``time`` is when, as the log has
-    it."""
-
-    messages: Sequence[Any]
-    reply: Mapping[str, Any] | None = None
-    time: object = None
-
-
 _NO_ROW = "it is not a row of a data set: it has no messages, conversations, prompt with an answer, or call"
 
 _MESSAGE = "it is a message, not a row: --from chat (format= in Python) reads a list of messages as one conversation"
@@ -63,11 +54,12 @@ _MESSAGE = "it is a message, not a row: --from chat (format= in Python) reads a 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
     """Yield the conversations of a file, one at a time. Raises: InvalidImport for a file without rows."""
     for where, row in read_rows(given):
-        threads = _call_of(row) or _threads_of(row)
+        logged = read_logged(row)
+        threads = logged or _threads_of(row)
         if not threads:
             given.notes.break_off(where, _MESSAGE if "role" in row and "content" in row else _NO_ROW)
             continue
-        tree = _DatasetRow(row, threads, where, given).tree()
+        tree = _DatasetRow(row, threads, where, given, is_log=bool(logged)).tree()
         if tree is not None:
             yield tree
 
@@ -95,15 +87,6 @@ def _answer_keys(row: Mapping[str, Any]) -> list[str]:
     return ["completion"] if completes and row.get("completion") else pairs
 
 
-def _call_of(row: Mapping[str, Any]) -> list[RowThread]:
-    """Return what a call asked, with each of its answers."""
-    asked, answers = asked_of(row), answers_of(row)
-    if asked is None and not answers:
-        return []
-    listed = asked or []
-    return [RowThread([*listed, each.message], each.reply, each.time) for each in answers] or [RowThread(listed)]
-
-
 def _listed(value: Any, role: str) -> list[Any]:
     """Return messages as a list: a single one as a list of one, a text as a message of ``role``."""
     if isinstance(value, str):
@@ -118,9 +101,10 @@ def _system(prompt: Sequence[Any], text: str) -> dict[str, str]:
 class _DatasetRow:
     """A row. Its threads are one tree as far as they say the same."""
 
-    def __init__(self, row: Mapping[str, Any], threads: Sequence[RowThread], where: str, given: ImportSource) -> None:
-        self._row, self._threads, self._where, self._given = row, threads, where, given
-        self._is_log = bool(_call_of(row))
+    def __init__(
+        self, row: Mapping[str, Any], threads: Sequence[RowThread], where: str, given: ImportSource, *, is_log: bool
+    ) -> None:
+        self._row, self._threads, self._where, self._given, self._is_log = row, threads, where, given, is_log
         # Equal rows are one, whatever the order of their keys.
         self._hash = blake3(msgspec.json.encode(row, order="deterministic")).hexdigest(16)
         self._nodes: list[SourceMessage] = []

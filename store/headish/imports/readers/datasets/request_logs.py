@@ -6,7 +6,7 @@ keep both (``{request, response}``, or the body of a request with a ``response``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headish.imports.readers.shared import make
@@ -16,15 +16,29 @@ LOG = "openai-log"
 Row = Mapping[str, Any]
 
 
-class LoggedAnswer(NamedTuple):
-    """A choice of an answer, what its provider said beside it, and when, as the log has it."""
+class RowThread(NamedTuple):
+    """The messages of a branch, and what a provider said beside the last one; ``time`` is when, as the log has
+    it."""
 
-    message: Mapping[str, Any]
-    reply: Mapping[str, Any]
-    time: object
+    messages: Sequence[Any]
+    reply: Mapping[str, Any] | None = None
+    time: object = None
 
 
-def asked_of(row: Row) -> list[Any] | None:
+def read_logged(row: Row) -> list[RowThread]:
+    """Return what a call asked, with each of its answers in order; nothing for a row that is not a call."""
+    asked, response = _asked_of(row), _response_of(row) or {}
+    listed = shapes.listed(response.get("choices"))
+    choices = [each for each in listed if isinstance(shapes.record(each).get("message"), Mapping)]
+    if asked is None and not choices:
+        return []
+    return [
+        RowThread([*(asked or []), each["message"]], _reply(response, each, counts=place == 0), response.get("created"))
+        for place, each in enumerate(choices)
+    ] or [RowThread(asked or [])]
+
+
+def _asked_of(row: Row) -> list[Any] | None:
     """Return the messages of a call; None for a row that is not a call."""
     for key in ("body", "request"):
         held = _body_of(row.get(key))
@@ -33,17 +47,6 @@ def asked_of(row: Row) -> list[Any] | None:
     if isinstance(row.get("messages"), list) and _response_of(row) is not None:
         return list(row["messages"])
     return None
-
-
-def answers_of(row: Row) -> list[LoggedAnswer]:
-    """Return the choices of a call's answer, in order."""
-    response = _response_of(row)
-    choices = response.get("choices") if response is not None else None
-    listed = [each for each in shapes.listed(choices) if isinstance(shapes.record(each).get("message"), Mapping)]
-    return [
-        LoggedAnswer(each["message"], _reply(response or {}, each, counts=place == 0), (response or {}).get("created"))
-        for place, each in enumerate(listed)
-    ]
 
 
 def _body_of(held: Any) -> Row | None:
