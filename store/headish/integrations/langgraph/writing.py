@@ -42,12 +42,6 @@ class StaleThread(Exception):
     """Another writer changed the thread on which a plan builds, by a deletion for example. Nothing was stored."""
 
 
-class PlainValue(NamedTuple):
-    """A value as the serializer's bytes."""
-
-    data: bytes
-
-
 class GrownList(NamedTuple):
     """A list of messages: the thread of ``base`` without its last ``back`` turns, then ``drafts``."""
 
@@ -59,7 +53,8 @@ class GrownList(NamedTuple):
 
 
 class CheckpointPlan(NamedTuple):
-    """A checkpoint to store. ``new`` are the values that may not be stored yet, by channel.
+    """A checkpoint to store. ``new`` are the values that may not be stored yet, by channel: lists of messages, and the
+    serializer's bytes of any other value.
 
     ``record`` has the numbers of the values that are; ``revision`` is that of the thread's record on which the plan
     builds.
@@ -67,7 +62,7 @@ class CheckpointPlan(NamedTuple):
 
     lane: ThreadLane
     record: CheckpointObject
-    new: dict[str, PlainValue | GrownList]
+    new: dict[str, bytes | GrownList]
     revision: int | None
 
 
@@ -100,7 +95,7 @@ def plan_checkpoint(
         lane.thread, lane.ns, checkpoint["id"], parent, versions, {}, serde.dump(rest), serde.dump(metadata), delta
     )
     check_size("the checkpoint without its values", len(record.body[1]) + len(record.metadata[1]), limit_bytes)
-    new: dict[str, PlainValue | GrownList] = {}
+    new: dict[str, bytes | GrownList] = {}
     for channel, value in values.items():
         had = before.get(channel)
         # The version is that of the checkpoint before, so the value is the same and is not stored again.
@@ -109,8 +104,8 @@ def plan_checkpoint(
         else:
             lists = [] if known is None else known.lists(channel)
             new[channel] = planned = _plan_value(value, lists, serde, limit_bytes)
-            if isinstance(planned, PlainValue):
-                check_size(f"the value of the channel {shown(channel)}", len(planned.data), limit_bytes)
+            if isinstance(planned, bytes):
+                check_size(f"the value of the channel {shown(channel)}", len(planned), limit_bytes)
     return CheckpointPlan(lane, record, new, None if known is None else known.revision)
 
 
@@ -120,14 +115,14 @@ def check_size(what: str, size: int, limit_bytes: int) -> None:
         raise TooLarge(what, size, limit_bytes)
 
 
-def _plan_value(value: Any, lists: Sequence[KnownList], serde: SaverSerde, limit_bytes: int) -> PlainValue | GrownList:
+def _plan_value(value: Any, lists: Sequence[KnownList], serde: SaverSerde, limit_bytes: int) -> bytes | GrownList:
     kind, said = records.MESSAGES, value
     if isinstance(value, _DeltaSnapshot):
         kind, said = records.DELTA, value.value
     prints = messages.fingerprints(said, serde.dump) if serde.is_own else None
     if prints is not None:
         return _plan_messages(kind, said, prints, lists, serde, limit_bytes)
-    return PlainValue(records.encode(serde.dump(value)))
+    return records.encode(serde.dump(value))
 
 
 def _plan_messages(
@@ -172,7 +167,7 @@ def store_checkpoint(write: WriteTransaction, plan: CheckpointPlan) -> StoredChe
     lists: list[tuple[str, str, KnownList]] = []
     numbers = dict(record.values)
     for channel, value in plan.new.items():
-        data = value.data if isinstance(value, PlainValue) else _encode_list(value, tips[channel])
+        data = value if isinstance(value, bytes) else _encode_list(value, tips[channel])
         number = _store_value(write, lane, channel, record.version(channel), data)
         numbers[channel] = number
         if isinstance(value, GrownList):
