@@ -45,11 +45,8 @@ def visible_text(message: Message) -> str:
         return ""
     if message.role == "user":
         return join_texts(message.content)
-    return cut_reasoning("".join(_unmarked(message.content)))
-
-
-def cut_reasoning(text: str) -> str:
-    """The text without what is between a start marker and its end marker, or the end of the text."""
+    text = "".join(_unmarked(message.content))
+    # What is between a start marker and its end marker, or the end of the text.
     return _SPAN.sub("", text) if "<|start_" in text else text
 
 

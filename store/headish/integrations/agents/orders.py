@@ -17,11 +17,11 @@ def order_of(made: Any, given: Any) -> Order | None:
     """The order of the keys of ``given``, an equal value of ``made``, where it differs; None if it is the same."""
     if isinstance(given, Mapping):
         own_order: Order = {} if list(made) == list(given) else {"o": list(given)}
-        inner = {key: order for key, value in given.items() if (order := _inside(made[key], value)) is not None}
+        inner = {key: order for key, value in given.items() if (order := order_of(made[key], value)) is not None}
         return (own_order | {"k": inner} if inner else own_order) or None
     if isinstance(given, list):
         pairs = enumerate(zip(made, given, strict=True))
-        listed = {str(at): order for at, (one, other) in pairs if (order := _inside(one, other)) is not None}
+        listed = {str(at): order for at, (one, other) in pairs if (order := order_of(one, other)) is not None}
         return {"i": listed} if listed else None
     return None
 
@@ -40,7 +40,3 @@ def reorder(order: Order | None, value: Any) -> Any:
     elif isinstance(value, list):
         value = [reorder(order.get("i", {}).get(str(at)), each) for at, each in enumerate(value)]
     return value
-
-
-def _inside(made: Any, given: Any) -> Order | None:
-    return order_of(made, given) if isinstance(given, Mapping | list) else None
