@@ -317,18 +317,15 @@ class _MetMessages:
 
     def _by_its_key(self, draft: Draft, key: bytes, digest: bytes) -> StoredTurn | int:
         first = self._by_key.get(key)
-        versions = [] if first is None else self._versions(key, first, draft)
+        if first is None:
+            return self._by_its_digest(draft, digest)
+        if said_by(first) == draft.said:  # nearly always, so that other versions need not be looked for
+            return first
+        versions = self._all_versions(key, first)
         for version in versions:
             if said_by(version) == draft.said or self._is_older(version, draft):
                 return version
-        if versions:
-            draft = self._as_version(draft, key, versions[-1], ())
-        return self._by_its_digest(draft, digest)
-
-    def _versions(self, key: bytes, first: StoredTurn, draft: Draft) -> list[StoredTurn]:
-        """Return the versions to compare. Nearly every message is unchanged, so the others are looked for only if the
-        first differs."""
-        return [first] if said_by(first) == draft.said else self._all_versions(key, first)
+        return self._by_its_digest(self._as_version(draft, key, versions[-1], ()), digest)
 
     def _all_versions(self, key: bytes, first: StoredTurn) -> list[StoredTurn]:
         stored = [] if first.chain == NOWHERE else versions_of(self._connection, self._space, key, first)
