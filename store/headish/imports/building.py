@@ -33,9 +33,9 @@ def build_tree(
     covers: dict[int, tuple[int | bytes, ...]] = {}
     untimed = 0
     for index in _ordered(parents):
-        node = listed[index]
+        node, above = listed[index], parents[index]
         # A parent that this file lacks may be in another file, where its key finds it.
-        before = _joined([built.get(parent) for parent in parents[index]]) if parents[index] else _elsewhere(talk, node)
+        before = _joined([built.get(parent) for parent in above]) if above else _key_of(talk, node.parent)
         draft = draft_node(talk.format, node, notes, limit_bytes, is_sound=is_sound)
         built[index] = before if draft is None else len(drafts)
         if draft is not None:
@@ -54,14 +54,14 @@ def build_tree(
         tuple(links),
         named=named,
         untimed=untimed,
-        about=about_of(talk, notes),
+        about=about_of(talk),
         logged=talk.logged,
         edits=talk.edits,
         covers=covers,
     )
 
 
-def about_of(talk: SourceConversation, notes: ImportNotes) -> ImportedConversation:
+def about_of(talk: SourceConversation) -> ImportedConversation:
     """Describe a conversation, with the candidates for the name of its tip, the first choice first."""
     title = " ".join((talk.title or "").split())[:TITLE_LIMIT]
     # The id of a part of a conversation, such as a sub-agent, ends with what tells it from the other parts.
@@ -108,12 +108,8 @@ def _joined(links: Sequence[Link]) -> Link:
     return parents if len(parents) > 1 else parents[0] if parents else None
 
 
-def _elsewhere(talk: SourceConversation, node: SourceMessage) -> bytes | None:
-    """The key of a parent that may be in another file."""
-    return None if node.parent is None else _key_of(talk, node.parent)
-
-
-def _key_of(talk: SourceConversation, id: str) -> bytes | None:
+def _key_of(talk: SourceConversation, id: str | None) -> bytes | None:
+    """The key of a message that may be in another file."""
     key = make_key(talk.format, id) if talk.logged else None
     return None if key is None else key.encode()
 

@@ -24,7 +24,6 @@ from headish.content.facts import plausible_time
 from headish.errors import HeadishError
 from headish.imports.building import about_of
 from headish.imports.imported import ImportedTree, make_key
-from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation
 from headish.imports.readers.shared import make
 from headish.imports.source_files import LONG_LINE, read_lines
@@ -48,7 +47,7 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
             given.notes.break_off(f"line {number}", LONG_LINE)
         elif line.strip():
             try:
-                tree = _read_tree(strictjson.decode(line, "the line"), given.notes)
+                tree = _read_tree(strictjson.decode(line, "the line"))
             except (_Malformed, HeadishError) as error:
                 given.notes.break_off(f"line {number}", str(error))
                 continue
@@ -59,7 +58,7 @@ class _Malformed(Exception):
     pass
 
 
-def _read_tree(record: Any, notes: ImportNotes) -> ImportedTree:
+def _read_tree(record: Any) -> ImportedTree:
     if not isinstance(record, dict) or not isinstance(record.get("prompt"), dict):
         raise _Malformed("a tree is an object whose `prompt` is its root message")
     name = record.get("message_tree_id")
@@ -87,7 +86,7 @@ def _read_tree(record: Any, notes: ImportNotes) -> ImportedTree:
     if _UUID.fullmatch(str(name)) is None:
         return ImportedTree(turns, links, name, untimed=untimed)
     title = make.title(record["prompt"]["text"])
-    about = about_of(SourceConversation(format=FORMAT, id=name, title=title), notes)
+    about = about_of(SourceConversation(format=FORMAT, id=name, title=title))
     return ImportedTree(turns, links, named=best, untimed=untimed, about=about)
 
 

@@ -148,7 +148,7 @@ class _FrameExport:
 
     def _about(self, name: str) -> ImportedConversation | None:
         """Describe the conversation of a name, which is kept unchanged if a bookmark may have it."""
-        about = about_of(SourceConversation(format=FORMAT, id=name, title=name, tags=[FORMAT]), self._notes)
+        about = about_of(SourceConversation(format=FORMAT, id=name, title=name, tags=[FORMAT]))
         return replace(about, names=(name, *about.names)) if new_refusal(name) is None else about
 
     def _draft(self, id: str, frame: Mapping[str, Any], meta: Mapping[str, Any], where: str) -> Draft | None:
