@@ -12,6 +12,8 @@ Source: the README of QuixiAI/OpenChatML at git 48037ee, §2–§9.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from headish.errors import InvalidTranscript
 from headish.transcripts.chatml01.blocks import ANY_TOKEN, IM_END, IM_START, is_framed, read_body
 from headish.transcripts.shared.parser import MessageOpened, Parser
@@ -156,22 +158,16 @@ class ChatMLParser(Parser):
             if ANY_TOKEN.search(line):
                 self._read_line(line)
             # A `<` may begin a token that was cut off.
-            if "<" not in line and self._is_line(line):
-                role, name = self._read_line(line)
-                return make_message(role, (), speaker=name)
+            if "<" not in line:
+                with suppress(InvalidTranscript):
+                    role, name = self._read_line(line)
+                    return make_message(role, (), speaker=name)
         elif self._state == self._read_body:
             if not "".join(self._parts) and source.at == len(source.text):
                 return make_message(self._role, (), speaker=self._name)
         elif source.at == len(source.text):
             return None
         raise source.error("E-STREAM-TRUNCATED", "the text ends before its last message does", len(source.text))
-
-    def _is_line(self, line: str) -> bool:
-        try:
-            self._read_line(line)
-        except InvalidTranscript:
-            return False
-        return True
 
     def _finish_bare(self) -> None:
         """Read a text without message tokens: one message without a role, or nothing if the text is blank."""

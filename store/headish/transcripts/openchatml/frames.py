@@ -117,8 +117,10 @@ def write_message(message: Message, form: FrameForm) -> tuple[Header, tuple[Text
     Raises: Unrepresentable for a message that does not fit one frame; HeaderValue for a tool named like a role.
     """
     given, content = message.attributes, message.content
+    if message.role not in ROLES:
+        raise _refused(message, form, f"the role {message.role!r}")
     header = Header(
-        role=_role(message, form), name=given.speaker, to=given.recipient, call_id=given.call_id, intent=given.intent,
+        role=message.role, name=given.speaker, to=given.recipient, call_id=given.call_id, intent=given.intent,
         content_type=given.content_type, channel=given.channel, constrain=given.constrain, extra=given.extra,
     )  # fmt: skip
     stop = stop_of(message)
@@ -137,12 +139,6 @@ def write_message(message: Message, form: FrameForm) -> tuple[Header, tuple[Text
     if isinstance(block, Thinking):
         return header, (Text(_thinking_body(block, message, header, form)),), stop
     raise _refused(message, form, f"a block of type {type(block).__struct_config__.tag or 'unknown'!r}")
-
-
-def _role(message: Message, form: FrameForm) -> str:
-    if message.role not in ROLES:
-        raise _refused(message, form, f"the role {message.role!r}")
-    return message.role
 
 
 def _check_texts(message: Message, header: Header, form: FrameForm) -> None:
