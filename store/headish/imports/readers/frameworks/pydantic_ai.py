@@ -76,27 +76,18 @@ class _History:
         return SourceConversation(format=FORMAT, id=id, title=self._title, tags=[FORMAT], messages=self._nodes)
 
     def _take(self, message: Part, parts: Sequence[Any], where: str) -> None:
-        is_answer = message["kind"] == "response"
         meta = shapes.rest(message, _MESSAGE)
-        for role, run in _runs(parts, is_answer):
-            blocks = [block for part in run for block in self._blocks(part, where)]
-            time = next((part["timestamp"] for part in run if part.get("timestamp")), message.get("timestamp"))
-            self._say(role, blocks, time, meta, _reply(message) if is_answer else None, run, where)
+        for role, run in _runs(parts, message["kind"] == "response"):
+            self._say(role, run, message, meta, where)
             # What a message says of itself is kept once, with its first turn.
             meta = {}
         if meta:
             self._notes.leave_out(where, "message without parts")
 
-    def _say(
-        self,
-        role: str,
-        blocks: list[Block],
-        time: Any,
-        meta: Block,
-        reply: Block | None,
-        run: Sequence[Part],
-        where: str,
-    ) -> None:
+    def _say(self, role: str, run: Sequence[Part], message: Part, meta: Block, where: str) -> None:
+        """Make the turn of the parts that one role says in a row."""
+        blocks = [block for part in run for block in self._blocks(part, where)]
+        time = next((part["timestamp"] for part in run if part.get("timestamp")), message.get("timestamp"))
         rest = [kept for part in run if (kept := _part_rest(part))]
         if role == "user" and self._title is None:
             texts = (block["text"] for block in blocks if block["type"] == "text")
@@ -105,8 +96,8 @@ class _History:
         self._nodes.append(
             SourceMessage(
                 id=str(number), parent=str(number - 1) if number else None, role=role, content=blocks or None,
-                said_at=time, meta=meta | ({"parts": rest} if rest else {}), reply=reply, where=where,
-                cache=longest(_asked_cache(part) for part in run),
+                said_at=time, meta=meta | ({"parts": rest} if rest else {}), where=where,
+                reply=_reply(message) if role == "assistant" else None, cache=longest(map(_asked_cache, run)),
             )
         )  # fmt: skip
 
