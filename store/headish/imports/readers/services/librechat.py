@@ -122,14 +122,11 @@ class _LibreChatConversation:
     def _part(self, part: Any, where: str) -> Sequence[Block | Aside]:
         kind = shapes.record(part).get("type")
         held = part.get(kind) if isinstance(kind, str) else None
-        if kind == "text":
-            value = held.get("value") if isinstance(held, Mapping) else held
-            if isinstance(value, str | None):
-                return make.texts(value)
-        if kind == "think":
-            value = held.get("value") if isinstance(held, Mapping) else held
-            if isinstance(value, str):
-                return [make.thinking(value, FORMAT)] if value else []
+        value = held.get("value") if isinstance(held, Mapping) else held
+        if kind == "text" and isinstance(value, str | None):
+            return make.texts(value)
+        if kind == "think" and isinstance(value, str):
+            return [make.thinking(value, FORMAT)] if value else []
         if kind == "steer" and isinstance(held, str):
             rest = {key: value for key, value in part.items() if key not in ("type", "steer") and value}
             return [Aside([{**make.text(held), **({"opaque": {FORMAT: rest}} if rest else {})}])]
