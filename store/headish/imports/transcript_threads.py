@@ -84,7 +84,7 @@ class ThreadImport:
 
         Raises: InvalidTranscript, InvalidImport, InvalidName, BookmarkTaken; UnknownTurn.
         """
-        bookmark, force, continues = names
+        bookmark, _, continues = names
         encoded = None if continues else _name_of(name)
         encoded = check_name(bookmark, is_new=True) if bookmark is not None else encoded
         base = None
@@ -118,40 +118,30 @@ class ThreadImport:
             carried = continues.bookmark.encode()
             self._store(lambda connection, _: _carry(connection, self._space, carried, base, tip))
         # Names come last: until all of the thread is stored, no bookmark shows a part of it.
-        name_tip = bind(
-            self._name_tip, tip=tip, name=encoded, explicit=bookmark is not None, force=force, done=(total, added)
-        )
-        done: Imported = self._store(name_tip)
-        return done
+        name_tip = bind(self._name_tip, tip=tip, name=encoded, names=names, is_new=added > 0)
+        end, is_named = self._store(name_tip)
+        return Imported(trees=1, messages=total, added=added, bookmarks=int(is_named), tips=(end,))
 
     def _name_tip(
-        self,
-        connection: Connection,
-        _mint: Mint,
-        tip: Place,
-        name: bytes | None,
-        explicit: bool,
-        force: bool,
-        done: tuple[int, int],
-    ) -> Imported:
+        self, connection: Connection, _mint: Mint, tip: Place, name: bytes | None, names: ThreadNaming, is_new: bool
+    ) -> tuple[TurnId, bool]:
         """Set or move the bookmark that the caller asked for; one made of the file's name only if it is free (rule R2,
-        one name moves)."""
+        one name moves). Returns the turn of the tip, and whether the bookmark was set."""
         stored = turn_at(connection, self._space, tip)
         assert stored is not None
-        messages, added = done
-        if name is not None and explicit:
+        if name is not None and names.bookmark is not None:
             before = find_bookmark(connection, self._space, name)
             is_named = before != tip
-            if before is not None and not force and not leads_to(connection, self._space, before, tip):
+            if before is not None and not names.force and not leads_to(connection, self._space, before, tip):
                 held = turn_at(connection, self._space, before)
                 raise BookmarkTaken(stored_name(name), "" if held is None else held.id)
         elif name is None or stored.erased is not None:
             is_named = False  # a name that went with an erased thread does not come back
         else:
-            is_named = may_name(connection, self._space, name, None if added else stored)
+            is_named = may_name(connection, self._space, name, None if is_new else stored)
         if name is not None and is_named:
             set_bookmark(connection, self._space, name, stored)
-        return Imported(trees=1, messages=messages, added=added, bookmarks=int(is_named), tips=(stored.id,))
+        return stored.id, is_named
 
     def _keep_raw(self, file: BinaryIO, name: str) -> TurnId:
         """Store a file that does not parse as a document, unless it is stored. Returns the document's turn."""
