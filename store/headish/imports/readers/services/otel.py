@@ -23,7 +23,7 @@ from headish.content.facts import plausible_time
 from headish.imports.archives import SPOOLED_BYTES
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
-from headish.imports.readers.services.otel_messages import SpanMessage, attributes_of, read_span
+from headish.imports.readers.services.otel_messages import SpanMessage, SpanReading, attributes_of, read_span
 from headish.imports.readers.shared import make
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
 from headish.imports.readers.shared.json_records import milliseconds, read_values
@@ -166,8 +166,7 @@ class _TracedConversation:
         last: str | None = None
         for message in reading.asked:
             last = self._say(message, last, began, where)
-        for number, message in enumerate(reading.answered):
-            self._answer(message, last, number, span, reading.reply, ended, where)
+        self._take_answers(reading, last, span, ended, where)
         for name in (resource.get("service.name"), attributes.get("gen_ai.agent.name")):
             if isinstance(name, str) and name:
                 self._tags[name] = None
@@ -181,28 +180,22 @@ class _TracedConversation:
         )
         return self._paths.follow(before, fingerprint([said.role, said.blocks]), lambda: [node])
 
-    def _answer(
-        self,
-        said: SpanMessage,
-        before: str | None,
-        number: int,
-        span: Mapping[str, Any],
-        reply: dict[str, Any],
-        time: Any,
-        where: str,
+    def _take_answers(
+        self, reading: SpanReading, before: str | None, span: Mapping[str, Any], time: Any, where: str
     ) -> None:
-        id = _id(span, "span")
-        key = make_key(FORMAT, _id(span, "trace"), f"{id}/{number + 1}" if number else id)
-        # The counts are those of all answers together, so only the first has them.
-        reply = {**reply, **said.reply}
-        if number > 0:
-            reply.pop("usage", None)
-        id = self._say(said, before, time, where, key=key, reply=reply if said.role == "assistant" else None)
-        # Of spans that began at the same time, one that repeats this answer may have come first.
-        if id is not None and said.role == "assistant" and not self._paths.at(id).reply:
-            self._paths.change(id, reply=reply)
-        if id is not None and number == 0:
-            self._tip = id
+        own, trace = _id(span, "span"), _id(span, "trace")
+        for number, said in enumerate(reading.answered):
+            key = make_key(FORMAT, trace, f"{own}/{number + 1}" if number else own)
+            # The counts are those of all answers together, so only the first has them.
+            reply = {**reading.reply, **said.reply}
+            if number > 0:
+                reply.pop("usage", None)
+            id = self._say(said, before, time, where, key=key, reply=reply if said.role == "assistant" else None)
+            # Of spans that began at the same time, one that repeats this answer may have come first.
+            if id is not None and said.role == "assistant" and not self._paths.at(id).reply:
+                self._paths.change(id, reply=reply)
+            if id is not None and number == 0:
+                self._tip = id
 
 
 def _nanoseconds(span: Mapping[str, Any], *names: str) -> int:
