@@ -30,6 +30,7 @@ from headish.values.blocks import Text
 
 FORMAT = "codex"
 Blocks = Sequence[Any]
+Fields = Mapping[str, Any]
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENVELOPE = ("timestamp", "type", "payload")
 _FACTS = ("cwd", "originator", "cli_version", "source", "model_provider", "git", "forked_from_id")
@@ -54,8 +55,8 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
 class _Rollout:
     def __init__(self, given: ImportSource) -> None:
         self._given, self._notes = given, given.notes
-        self._meta: Mapping[str, Any] = {}
-        self._context: Mapping[str, Any] = {}
+        self._meta: Fields = {}
+        self._context: Fields = {}
         self._title: str | None = None
         self._words: str | None = None
         self._path: list[int] = []
@@ -76,14 +77,14 @@ class _Rollout:
         else:
             take(self, line, payload)
 
-    def _take_meta(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
+    def _take_meta(self, line: RecordLine, payload: Fields) -> None:
         """Keep the session's facts. A resumed session writes them again; the first ones count."""
         self._meta = self._meta or payload
 
-    def _take_context(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
+    def _take_context(self, line: RecordLine, payload: Fields) -> None:
         self._context = payload
 
-    def _take_item(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
+    def _take_item(self, line: RecordLine, payload: Fields) -> None:
         item = _item(payload)
         message = read_native("responses", item, self._notes, line.where) if item else None
         if message is None:
@@ -95,7 +96,7 @@ class _Rollout:
             line, message.role, message.blocks, {"item": dict(message.rest)} if message.rest else {}, message.form
         )
 
-    def _take_summary(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
+    def _take_summary(self, line: RecordLine, payload: Fields) -> None:
         history = payload.get("replacement_history")
         kept_texts = [_told(each) for each in history] if isinstance(history, list) else None
         text = payload.get("message") or (kept_texts[-1] if kept_texts else None)
@@ -113,14 +114,7 @@ class _Rollout:
         self._say(line, "user", (Text(text),), {"compacted": rest or True})
         self.nodes[-1] = replace(self.nodes[-1], covers=covers)
 
-    def _say(
-        self,
-        line: RecordLine,
-        role: str,
-        blocks: Blocks,
-        meta: Mapping[str, Any],
-        form: Mapping[str, Any] | None = None,
-    ) -> None:
+    def _say(self, line: RecordLine, role: str, blocks: Blocks, meta: Fields, form: Fields | None = None) -> None:
         parent = self.nodes[self._path[-1]].id if self._path else None
         outside = {key: value for key, value in line.record.items() if key not in _ENVELOPE and value is not None}
         outside = outside if "payload" in line.record else {}
@@ -134,7 +128,7 @@ class _Rollout:
             )
         )  # fmt: skip
 
-    def _take_event(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
+    def _take_event(self, line: RecordLine, payload: Fields) -> None:
         kind = payload.get("type")
         if kind == "thread_rolled_back":
             self._roll_back(payload.get("num_turns"))
@@ -210,7 +204,7 @@ class _Rollout:
         )  # fmt: skip
 
 
-def _item(payload: Mapping[str, Any]) -> dict[str, Any]:
+def _item(payload: Fields) -> dict[str, Any]:
     """Return an item without its empty texts; {} for a message that has no others."""
     item = dict(payload)
     if kind_of_item(item) == "message" and item.get("role") not in ROLES:
@@ -245,7 +239,7 @@ def _text_of(blocks: Blocks | str) -> str:
     return first.text if isinstance(first, Text) else ""
 
 
-_TAKERS: dict[str, Callable[[_Rollout, RecordLine, Mapping[str, Any]], None]] = {
+_TAKERS: dict[str, Callable[[_Rollout, RecordLine, Fields], None]] = {
     "session_meta": _Rollout._take_meta,
     "turn_context": _Rollout._take_context,
     "response_item": _Rollout._take_item,
