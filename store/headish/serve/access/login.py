@@ -15,7 +15,6 @@ from starlette.routing import BaseRoute, Route
 from headish.serve.access.logins import LOGIN_PATH, SESSION_SECONDS
 from headish.serve.access.plain_pages import plain_page
 from headish.serve.access.problems import problem
-from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import state_of
 
 
@@ -57,7 +56,7 @@ async def log_out(request: Request) -> Response:
     return page
 
 
-def login_routes(settings: WebSettings) -> list[BaseRoute]:
+def login_routes() -> list[BaseRoute]:
     """``GET /login?code=…`` and ``POST /logout``. A HEAD, which previews of links send, uses up no code."""
     get = Route(LOGIN_PATH, log_in, methods=["GET"])
     assert get.methods is not None

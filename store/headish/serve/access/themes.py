@@ -10,7 +10,6 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
 from headish.errors import InvalidArgument
-from headish.serve.access.settings import WebSettings
 from headish.values.access.hosts import values_of
 
 SYSTEM, LIGHT, DARK = "system", "light", "dark"
@@ -44,6 +43,6 @@ def _own_path(to: str) -> str:
     return to if is_own and to.isprintable() else "/"
 
 
-def theme_routes(settings: WebSettings) -> list[BaseRoute]:
+def theme_routes() -> list[BaseRoute]:
     """``GET /theme?theme=…&to=PATH``."""
     return [Route("/theme", set_theme)]

@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from headish.serve.access.settings import WebSettings
 from headish.serve.api.calling import call
 from headish.serve.api.openapi import document
 from headish.serve.api.streaming import ask, follow
@@ -24,7 +23,7 @@ _HANDLERS: dict[BodyForm, Callable[[Request, ApiVerb], Awaitable[Response]]] = {
 }
 
 
-def api_routes(settings: WebSettings) -> list[BaseRoute]:
+def api_routes() -> list[BaseRoute]:
     """The routes of all verbs, and ``/api/v1/openapi.json``."""
     routes = [
         Route(verb.path, _endpoint(verb), methods=[verb.method], name=verb.name, include_in_schema=False)

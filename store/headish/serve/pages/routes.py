@@ -8,7 +8,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import enter
 from headish.serve.pages.changing import do_action, show_erasure
 from headish.serve.pages.comparing import show_diff
@@ -49,7 +48,7 @@ class _NumberConvertor(IntegerConvertor):
 register_url_convertor("number", _NumberConvertor())
 
 
-def page_routes(settings: WebSettings) -> list[BaseRoute]:
+def page_routes() -> list[BaseRoute]:
     """The routes of the views, the actions, the stream of events, and the assets."""
     return [
         Route("/", show_list),

@@ -27,7 +27,6 @@ from headish.calls.posting import MEDIA_TYPE, PATH
 from headish.errors import HeadishError
 from headish.serve.access.callers import Caller
 from headish.serve.access.problems import problem
-from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import caller_of, enter, state_of
 from headish.values.limits import SYNC_LIMIT_BYTES
 
@@ -46,15 +45,11 @@ _CHUNK_BYTES = 256 * 1024
 
 
 class SyncEndpoint:
-    """The route, and the count of requests under way."""
+    """Answers requests, and counts those that are under way."""
 
     def __init__(self) -> None:
         self._working = asyncio.Semaphore(AT_ONCE)
         self._under_way: Counter[tuple[str | None, str]] = Counter()
-
-    def routes(self) -> list[BaseRoute]:
-        """The route of the endpoint."""
-        return [Route(PATH, self.answer, methods=["POST"])]
 
     async def answer(self, request: Request) -> Response:
         """Answer a request. Raises: UnknownSpace, RightMissing, TooLarge, DatabaseError."""
@@ -172,6 +167,6 @@ async def _take(request: Request, file: BinaryIO) -> None:
                 remaining -= len(piece)
 
 
-def sync_routes(settings: WebSettings) -> list[BaseRoute]:
+def sync_routes() -> list[BaseRoute]:
     """``POST /sync``."""
-    return SyncEndpoint().routes()
+    return [Route(PATH, SyncEndpoint().answer, methods=["POST"])]

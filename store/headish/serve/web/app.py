@@ -1,10 +1,10 @@
 """The application: the layers that every request passes, and the mounted routes.
 
-To mount routes, write a function that takes the settings and returns routes, and add it to ``MOUNTED``. A route gets a
-request that was admitted: ``await enter(request, "read")`` gives the ``AsyncStore`` of the space that it names, if the
-caller has that right there, and ``caller_of(request)`` the caller (both in ``serve.access.state``). An error that a
-route raises becomes the answer (``serve.access.problems``). Paths under ``/assets/`` need no login, so they must show
-nothing of anybody's.
+To mount routes, write a function that returns them, and call it in ``build_app``. A route gets a request that was
+admitted: ``await enter(request, "read")`` gives the ``AsyncStore`` of the space that it names, if the caller has that
+right there, and ``caller_of(request)`` the caller (both in ``serve.access.state``). An error that a route raises
+becomes the answer (``serve.access.problems``). Paths under ``/assets/`` need no login, so they must show nothing of
+anybody's.
 
 Layers, from the outside: ``Guard`` (host, target, peer, headers of answers), ``Admission`` (caller, cross-site),
 ``BodyLimit``.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,6 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from headish.aio import AsyncDatabase
@@ -44,15 +43,6 @@ from headish.serve.web.telling import keep_telling
 from headish.values.access.trying import WrongTries
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
-MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (
-    login_routes,
-    theme_routes,
-    api_routes,
-    sync_routes,
-    page_routes,
-)
-"""The functions that give the routes, in the order in which routes are tried."""
-
 
 def build_app(settings: WebSettings, database: AsyncDatabase) -> ASGIApp:
     """Build the application that serves an open database. Raises: InvalidArgument, InvalidAddress for bad settings."""
@@ -60,7 +50,8 @@ def build_app(settings: WebSettings, database: AsyncDatabase) -> ASGIApp:
     mcp = McpEndpoint(settings)
     logins, tokens, tries = Logins(Path(settings.folder), time.time), TokenBook(database), WrongTries()
     app = Starlette(
-        routes=[*(route for mounted in MOUNTED for route in mounted(settings)), *mcp.routes()],
+        # In the order in which they are tried.
+        routes=[*login_routes(), *theme_routes(), *api_routes(), *sync_routes(), *page_routes(), *mcp.routes()],
         lifespan=partial(_running, mcp),
         exception_handlers={HeadishError: answer_error, HTTPException: answer_error, Exception: answer_error},
         middleware=[
