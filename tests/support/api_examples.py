@@ -15,7 +15,7 @@ from unittest.mock import patch
 import httpx2 as httpx
 
 from headish import Store
-from headish.serve.api.examples import FILE
+from headish.serve.api.openapi import FILE
 from headish.serve.api.table import VERBS, BodyForm
 from headish.serve.recorder.recording import CallRecorder
 from support.loopback import Loopback, event_stream

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from headish.serve.api.examples import examples
-from headish.serve.api.openapi import document
+from headish.serve.api.openapi import document, examples
 from headish.serve.api.table import VERBS
 from support.api_examples import collect
 from support.over_http.schemas import problems_of

@@ -8,7 +8,7 @@ import httpx2 as httpx
 import pytest
 
 from headish import Database
-from headish.serve.api.examples import examples
+from headish.serve.api.openapi import examples
 from headish.serve.api.table import VERBS, ApiVerb, BodyForm
 from headish.values.access.tokens import RIGHTS
 from support.loops import failing

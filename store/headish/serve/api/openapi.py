@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from importlib.resources import files
 from inspect import cleandoc
 from typing import Any
 
@@ -23,15 +24,23 @@ from msgspec.inspect import (
 from headish.aio import AsyncStore
 from headish.aio.verbs import parts as fronts
 from headish.serve.access.problems import phrase
-from headish.serve.api.examples import examples
 from headish.serve.api.failures import failures
 from headish.serve.api.shapes import ANSWERS, EVENTS, OPEN
 from headish.serve.api.table import KEYED, VERBS, ApiVerb, BodyForm
 from headish.values.limits import KEY_LIMIT_BYTES
 from headish.version import __version__
 
+FILE = "examples.json"
 _REF = "#/components/schemas/{name}"
 _BYTES: dict[str, Any] = {}
+
+
+@cache
+def examples() -> dict[str, dict[str, Any]]:
+    """The examples by the name of the verb: its ``query`` or ``request``, and its ``answer`` or ``events``. They are
+    from a real server; `make examples` records them."""
+    by_verb: dict[str, dict[str, Any]] = msgspec.json.decode(files("headish.serve.api").joinpath(FILE).read_bytes())
+    return by_verb
 
 
 class ProblemDetails(Struct, frozen=True):
