@@ -7,7 +7,6 @@ such proof.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
@@ -16,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headish.serve.access.callers import Caller, by_login, by_proxy, by_token
 from headish.serve.access.logins import LOGIN_PATH, Logins
-from headish.serve.access.problems import problem
+from headish.serve.access.problems import problem, refuse_guess
 from headish.serve.access.settings import WebSettings
 from headish.serve.access.watching import WatchedStream
 from headish.values.access.hosts import is_from, may_change, values_of
@@ -82,7 +81,9 @@ class Admission:
 
     def _refusal(self, scope: Scope, caller: Caller | None) -> ASGIApp | None:
         if caller is None and values_of(scope["headers"], b"authorization"):
-            return self._wrong(scope)
+            # Counted for wrong tokens alone: a program with an old one must not lock out the others of its machine.
+            wrong = problem(scope, 401, "WrongToken", "no such token", headers={"WWW-Authenticate": "Bearer"})
+            return refuse_guess(scope, self._tries, "tokens", wrong)
         if caller is None and scope["path"] != LOGIN_PATH and not scope["path"].startswith(ASSETS):
             reason = "log in with the address that 'headish serve' printed, or show a token (headish token add)"
             return problem(scope, 401, "NotAdmitted", reason, headers={"WWW-Authenticate": "Bearer"})
@@ -91,16 +92,6 @@ class Admission:
             reason = "a page of another site, or another port, sent this; nothing was changed"
             return problem(scope, 403, "CrossSite", reason)
         return None
-
-    def _wrong(self, scope: Scope) -> ASGIApp:
-        # Counted for wrong tokens alone: a program with an old one must not lock out the others of its machine.
-        peer, now = scope["client"][0], time.monotonic()
-        wait = self._tries.wait_seconds(peer, now)
-        if wait:
-            reason = "too many wrong tokens came from this address"
-            return problem(scope, 429, "TooManyTries", reason, headers={"Retry-After": str(int(wait) + 1)})
-        self._tries.add(peer, now)
-        return problem(scope, 401, "WrongToken", "no such token", headers={"WWW-Authenticate": "Bearer"})
 
 
 def _session_of(scope: Scope, cookie: str) -> str:

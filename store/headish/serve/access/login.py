@@ -6,15 +6,13 @@ page would not send a SameSite cookie with the redirected request.
 
 from __future__ import annotations
 
-import time
-
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from headish.serve.access.logins import LOGIN_PATH, SESSION_SECONDS
 from headish.serve.access.plain_pages import plain_page
-from headish.serve.access.problems import problem
+from headish.serve.access.problems import problem, refuse_guess
 from headish.serve.access.state import state_of
 
 
@@ -23,7 +21,8 @@ async def log_in(request: Request) -> Response:
     web = state_of(request)
     session = web.logins.redeem(request.query_params.get("code", ""))
     if session is None:
-        return _wrong(request)
+        reason = "this address was used, or is older than five minutes: start 'headish serve' again for a new one"
+        return refuse_guess(request.scope, web.tries, "codes", problem(request.scope, 403, "WrongCode", reason))
     page = HTMLResponse(
         plain_page("You are logged in", "This page goes on to your conversations.", home="/",
                    head_html='<meta http-equiv="refresh" content="0;url=/">\n'),
@@ -34,17 +33,6 @@ async def log_in(request: Request) -> Response:
         web.settings.cookie, session, max_age=SESSION_SECONDS, httponly=True, samesite="strict", secure=is_secure
     )
     return page
-
-
-def _wrong(request: Request) -> Response:
-    tries, peer, now = state_of(request).tries, request.scope["client"][0], time.monotonic()
-    wait = tries.wait_seconds(peer, now)
-    if wait:
-        reason = "too many wrong codes came from this address"
-        return problem(request.scope, 429, "TooManyTries", reason, headers={"Retry-After": str(int(wait) + 1)})
-    tries.add(peer, now)
-    reason = "this address was used, or is older than five minutes: start 'headish serve' again for a new one"
-    return problem(request.scope, 403, "WrongCode", reason)
 
 
 async def log_out(request: Request) -> Response:

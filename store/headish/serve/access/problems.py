@@ -7,6 +7,7 @@ server of this machine: it goes to the log, and the caller gets the class alone.
 from __future__ import annotations
 
 import logging
+import time
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -22,6 +23,7 @@ from headish import errors
 from headish.errors import DatabaseError, HeadishError
 from headish.serve.access.plain_pages import plain_page
 from headish.serve.access.themes import theme_of
+from headish.values.access.trying import WrongTries
 from headish.values.access.wording import words_for_callers, words_for_people
 from headish.values.results.plain import as_plain
 
@@ -83,6 +85,17 @@ def problem(
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail}
     body |= {"facts": facts} if facts else {}
     return Response(msgspec.json.encode(body), status, headers, PROBLEM)
+
+
+def refuse_guess(scope: Scope, tries: WrongTries, what: str, refusal: Response) -> Response:
+    """Count a wrong guess of a secret, and give its refusal; another one if too many came from the same peer."""
+    peer, now = scope["client"][0], time.monotonic()
+    wait = tries.wait_seconds(peer, now)
+    if wait:
+        reason = f"too many wrong {what} came from this address"
+        return problem(scope, 429, "TooManyTries", reason, headers={"Retry-After": str(int(wait) + 1)})
+    tries.add(peer, now)
+    return refusal
 
 
 def phrase(status: int) -> str:
