@@ -54,7 +54,8 @@ class WebSettings(Struct, frozen=True):
             )
         if self.user_header is not None and not self.behind_proxy:
             raise InvalidArgument("--user-header is believed from a proxy alone: say --behind-proxy CIDR")
-        if self.user_space.replace("{user}", "", 1) == self.user_space or set(self._rest) & set("{}"):
+        rest = self.user_space.replace("{user}", "", 1)
+        if rest == self.user_space or set(rest) & set("{}"):
             raise InvalidArgument(f"a template of spaces holds {{user}} once, not {shown(self.user_space)}")
         if self.user_space.startswith("{user}"):
             raise InvalidArgument(
@@ -66,10 +67,6 @@ class WebSettings(Struct, frozen=True):
     def read_prices(self) -> Prices | None:
         """Read the table of prices; None without one. Raises: InvalidPrices."""
         return None if self.prices is None else read_prices(self.prices)
-
-    @property
-    def _rest(self) -> str:
-        return self.user_space.replace("{user}", "", 1)
 
     def space_of(self, user: str) -> str | None:
         """The space of a proxy's user; None if it would be the server's own space, which belongs to no user."""

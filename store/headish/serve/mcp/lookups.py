@@ -15,7 +15,7 @@ from headish.history.conversations.saying import check_changes
 from headish.serve.mcp.budgets import ResultCursor, fit, read_cursor
 from headish.serve.mcp.quoting import about, mask, quote
 from headish.serve.mcp.scope import Scope
-from headish.serve.mcp.seeing import SEEN_ROLES, Eyes, LeadsTo, Seen
+from headish.serve.mcp.seeing import SEEN_ROLES, Eyes, Seen
 from headish.values.ids import TurnId
 from headish.values.names import ABSENT
 from headish.values.results.conversations import Entry
@@ -122,8 +122,7 @@ class Lookups:
 
     async def read_turn(self, headish: str, *, cursor: str | None = None) -> str:
         """Read one turn, with the results of tools in it."""
-        seen, place = await self._eyes.turn(headish)
-        await self._check(seen, place, headish)
+        seen = await self._turn(headish)
         return fit([quote(seen, with_results=True)], read_cursor(cursor), name="messages")
 
     async def compare(self, a: str, b: str, *, cursor: str | None = None) -> str:
@@ -157,8 +156,7 @@ class Lookups:
 
     async def fork(self, headish: str, name: str) -> str:
         """Give a turn a new name, so that continuing it moves no other name."""
-        seen, place = await self._eyes.turn(headish)
-        await self._check(seen, place, headish)
+        await self._turn(headish)
         if not self._scope.takes_name(name):  # a taken name would be refused otherwise, and so be known to exist
             raise InvalidArgument("this server shows no conversation of such a name: choose one like those it lists")
         if self._scope.tag is not None:  # no name has the tag before it is set, so any taken one may be hidden
@@ -173,10 +171,12 @@ class Lookups:
             raise UnknownTurn(headish)  # as for a turn that does not exist: an agent must not learn what is hidden
         return [each for each in seen if self._scope.takes_time(each.turn)]
 
-    async def _check(self, seen: Seen, place: LeadsTo, headish: str) -> None:
+    async def _turn(self, headish: str) -> Seen:
+        seen, place = await self._eyes.turn(headish)
         takes = await self._scope.takes_names(self._store, place.names, self._scope.without(None))
         if not takes or not self._scope.takes_time(seen.turn):
             raise UnknownTurn(headish)
+        return seen
 
     async def _takes(self, hit: Hit, without: tuple[str, ...]) -> bool:
         if hit.turn.meta.role not in SEEN_ROLES or not self._scope.takes_time(hit.turn):

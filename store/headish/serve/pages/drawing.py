@@ -67,8 +67,10 @@ class Links:
 
 async def draw(request: Request, template: str, status: int = 200, **values: Any) -> Response:
     """Draw a page, outside the event loop, because a long message takes time and other requests must not wait."""
+    caller = caller_of(request)
     common = {
-        "may": may_of(request), "link": links_of(request), "space": request.query_params.get("space", ""),
+        "may": {"write": caller.may("write"), "erase": caller.may("erase")}, "link": links_of(request),
+        "space": request.query_params.get("space", ""),
         "theme": theme_of(request.scope), "here": str(request.url.replace(scheme="", netloc="")),
     }  # fmt: skip
     page = await run_in_threadpool(fill, template, {**common, **values})
@@ -82,12 +84,6 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
 
 def links_of(request: Request) -> Links:
     return Links(request.query_params.get("space"))
-
-
-def may_of(request: Request) -> dict[str, bool]:
-    """The kinds of actions that the page offers to the caller."""
-    caller = caller_of(request)
-    return {"write": caller.may("write"), "erase": caller.may("erase")}
 
 
 @lru_cache(maxsize=1)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headish.aio import AsyncStore
+from headish.content.media import NotDecodable, decode_bytes
 from headish.errors import InvalidArgument, UnknownTurn
 from headish.renderings.marking import show_unseen
 from headish.serve.access.state import enter
@@ -62,7 +61,7 @@ async def read_document(store: AsyncStore, headish: str, number: int) -> tuple[b
     if not isinstance(block.source, Base64Source):
         raise InvalidArgument("the bytes of this document are not in the database")
     try:
-        data = base64.b64decode(block.source.data, validate=True)
-    except (binascii.Error, ValueError):
+        data = decode_bytes(block)
+    except NotDecodable:
         raise InvalidArgument("this document is not base64") from None
     return data, block.source.media_type.lower(), block.name or "document"

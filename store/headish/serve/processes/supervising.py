@@ -90,7 +90,8 @@ class Child:
             delay = FIRST_DELAY_SECONDS if time.monotonic() - started_at > LIVED_SECONDS else delay
             with suppress(OSError):  # nobody reads it, or the disk is full
                 self._say(f"headish serve: {self.name} {why}; it is started again in {delay:g} s")
-            await _wait(self._is_ending, delay)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._is_ending.wait(), delay)
             delay = min(2 * delay, LONGEST_DELAY_SECONDS)
 
     async def end(self) -> None:
@@ -316,10 +317,3 @@ def _held_back() -> Iterator[None]:
 
 def _meaning(code: int) -> str:
     return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-
-
-async def _wait(event: asyncio.Event, seconds: float) -> None:
-    try:
-        await asyncio.wait_for(event.wait(), seconds)
-    except TimeoutError:
-        pass

@@ -16,7 +16,6 @@ from headish.gateway.files import write_whole
 from headish.gateway.passing.access import ACCESS_FILE, RIGHT, Access, PointerPlace
 from headish.providers.pointers import Pointer
 from headish.serve.access.state import WebState
-from headish.values.access.tokens import Token
 
 LOG = logging.getLogger("headish.serve")
 TELL_SECONDS = 1.0
@@ -42,12 +41,8 @@ async def read_access(web: WebState) -> Access:
     Raises: DatabaseError."""
     tokens = tuple(each for each in await web.tokens.list(fresh=True) if RIGHT in each.rights)
     space = web.settings.space
-    pointers = {name: await _pointers(web, name) for name in sorted({space, *_spaces(tokens)})}
+    pointers = {name: await _pointers(web, name) for name in sorted({space, *(each.space for each in tokens)})}
     return Access(tokens, pointers, space)
-
-
-def _spaces(tokens: tuple[Token, ...]) -> set[str]:
-    return {each.space for each in tokens}
 
 
 async def _pointers(web: WebState, space: str) -> dict[str, PointerPlace]:
