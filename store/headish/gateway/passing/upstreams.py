@@ -71,28 +71,17 @@ def read_target(raw_path: str) -> CallTarget | None:
     return CallTarget(first, None, slash + rest, query, token) if first in UPSTREAMS else None
 
 
+_OWN: dict[Shape, str] = {
+    # The base URLs of the SDKs lack /v1 for Anthropic and Gemini: the SDKs add it to the path themselves.
+    "anthropic": "https://api.anthropic.com",
+    "openai": "https://api.openai.com",
+    "gemini": "https://generativelanguage.googleapis.com",
+}
+"""The addresses of the providers' own APIs."""
 UPSTREAMS: dict[str, Upstream] = {
-    upstream.api: upstream
-    for upstream in (
-        # The base URLs of the SDKs lack /v1 for Anthropic and Gemini: the SDKs add it to the path themselves.
-        Upstream(
-            api="anthropic",
-            shape="anthropic",
-            provider="anthropic",
-            base_url="https://api.anthropic.com",
-            is_own=True,
-        ),
-        Upstream(api="openai", shape="openai", provider="openai", base_url="https://api.openai.com", is_own=True),
-        Upstream(
-            api="gemini",
-            shape="gemini",
-            provider="gemini",
-            base_url="https://generativelanguage.googleapis.com",
-            is_own=True,
-        ),
-        # ollama 0.6.3, _client.py: OLLAMA_HOST, else this; read on 2026-11-25.
-        Upstream(api="ollama", shape="ollama", base_url="http://127.0.0.1:11434"),
-    )
+    **{api: Upstream(api=api, shape=api, provider=api, base_url=url, is_own=True) for api, url in _OWN.items()},
+    # ollama 0.6.3, _client.py: OLLAMA_HOST, else this; read on 2026-11-25.
+    "ollama": Upstream(api="ollama", shape="ollama", base_url="http://127.0.0.1:11434"),
 }
 SHAPES: dict[str, Shape] = {"anthropic": "anthropic", "gemini": "gemini"}
 """The shape of a provider's errors; all others follow OpenAI's."""

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from msgspec.structs import replace
+
 from headish.gateway.recording.bodies import RecordedBody
 from headish.gateway.recording.messages import HeldBytes
 from headish.gateway.spool import CallBegin, CallEnd, ResponseHead, SpoolFrame, SpoolKind, SpoolWriter, begin, end, head
@@ -202,18 +204,7 @@ class Recording:
         outcome = "unrecorded" if self._is_dropped or self._is_broken or is_cut else value.outcome
         if is_cut and not self._is_dropped:
             self._spooler.cut(f"a body is too large: {left_out}")
-        yield end(
-            self.call,
-            CallEnd(
-                outcome=outcome,
-                at=value.at,
-                first_byte_at=value.first_byte_at,
-                request_bytes=value.request_bytes,
-                response_bytes=value.response_bytes,
-                error=value.error,
-                left_out=left_out,
-            ),
-        )
+        yield end(self.call, replace(value, outcome=outcome, left_out=left_out))
 
     def _rest(self, kind: SpoolKind) -> list[SpoolFrame]:
         body = self._bodies.get(kind)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class SpoolWriter:
         """Make the folder, for its owner alone. Raises: OSError if that fails, or if the spool has another writer."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # The system frees it however the process ends, so readers can tell whether more may come (`is_written`).
-        self._lock = open(folder / _LOCK, "ab", opener=_open_private)  # noqa: SIM115
+        self._lock = open(folder / _LOCK, "ab", opener=partial(os.open, mode=0o600))  # noqa: SIM115
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.folder = folder
         self.unrecorded = 0
@@ -244,10 +245,6 @@ def is_written(folder: Path) -> bool:
     except BlockingIOError:
         return True
     return False
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def sum_of(folder: Path) -> int:
