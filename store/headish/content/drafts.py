@@ -126,9 +126,7 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
     if read is not None:
         return make_read_draft(read, turn, payload_limit_bytes, author)
     role = _plain_role(turn.get("role", "user"))
-    payload = encode_content(content, json=bool(turn.get("json")))
-    if len(payload) > payload_limit_bytes:
-        raise TooLarge("content", len(payload), payload_limit_bytes)
+    payload = _within(encode_content(content, json=bool(turn.get("json"))), "content", payload_limit_bytes)
     attributes = turn.get("attributes")
     encoded = None if attributes is None else encode_attributes(attributes)
     said = DigestFields(role=role, hash=hash_payload(payload), attributes=encoded)
@@ -160,9 +158,7 @@ def make_read_draft(read: Read, turn: Mapping[str, Any], payload_limit_bytes: in
 
     Raises: as ``make_draft``.
     """
-    payload = encode_content(read.blocks)
-    if len(payload) > payload_limit_bytes:
-        raise TooLarge("content", len(payload), payload_limit_bytes)
+    payload = _within(encode_content(read.blocks), "content", payload_limit_bytes)
     attributes = turn.get("attributes")
     if read.speaker is not None:
         plain = msgspec.to_builtins(attributes) if isinstance(attributes, Attributes) else attributes
@@ -231,7 +227,7 @@ def make_message_draft(
         payload=payload,
         said=said,
         inherited=encode_record(inherited, "inherited") if inherited else None,
-        system=strictjson.encode_mapping(system, "transcript", MAPPING_LIMIT_BYTES) if system else None,
+        system=strictjson.encode_mapping(system, "transcript") if system else None,
     )
 
 
@@ -285,9 +281,7 @@ def make_overlay_draft(
 
     Raises: TooLarge for the blocks, or for more turns than one overlay can cover; InvalidArgument.
     """
-    payload = encoding.encode_payload(blocks)
-    if len(payload) > payload_limit_bytes:
-        raise TooLarge("content", len(payload), payload_limit_bytes)
+    payload = _within(encoding.encode_payload(blocks), "content", payload_limit_bytes)
     attributes = _within(strictjson.encode(Attributes(overlay=overlay)), "turns of an overlay")
     said = DigestFields(role="system", hash=hash_payload(payload), type=OVERLAY, attributes=attributes)
     draft = _draft(payload, said, {"expect": expect}, read_facts({}, author), system)
@@ -421,7 +415,7 @@ def _check_media_type(given: str) -> None:
         raise InvalidArgument(f"content_type is a media type in printable ASCII, not {shown(given)}")
 
 
-def _within(encoded: bytes, what: str) -> bytes:
-    if len(encoded) > MAPPING_LIMIT_BYTES:
-        raise TooLarge(what, len(encoded), MAPPING_LIMIT_BYTES)
+def _within(encoded: bytes, what: str, limit_bytes: int = MAPPING_LIMIT_BYTES) -> bytes:
+    if len(encoded) > limit_bytes:
+        raise TooLarge(what, len(encoded), limit_bytes)
     return encoded

@@ -11,7 +11,6 @@ from typing import Any
 
 from headish.content import strictjson
 from headish.errors import InvalidContent
-from headish.values.limits import MAPPING_LIMIT_BYTES
 
 SHORTCUTS = ("provider_ptr", "servers", "search", "tool_mode")
 """Inherited options that have an argument of their own."""
@@ -84,7 +83,7 @@ def encode_record(given: Mapping[str, Any] | None, what: str) -> bytes | None:
     """A record as it is stored; None if it is empty. Raises: InvalidContent, TooLarge."""
     if given is None or given == {}:
         return None
-    return strictjson.encode_mapping(given, what, MAPPING_LIMIT_BYTES)
+    return strictjson.encode_mapping(given, what)
 
 
 def _listed(servers: Sequence[str]) -> list[str]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 
 from headish.errors import InvalidContent, TooDeep, TooLarge
-from headish.values.limits import NESTING_LIMIT
+from headish.values.limits import MAPPING_LIMIT_BYTES, NESTING_LIMIT
 
 if TYPE_CHECKING:
     import json
@@ -48,7 +48,7 @@ def encode(value: Any) -> bytes:
     return _encode(value)
 
 
-def encode_mapping(value: Mapping[str, Any], what: str, limit_bytes: int) -> bytes:
+def encode_mapping(value: Mapping[str, Any], what: str) -> bytes:
     """A checked mapping as JSON text.
 
     Raises: InvalidContent, TooDeep, TooLarge, all naming ``what``.
@@ -57,8 +57,8 @@ def encode_mapping(value: Mapping[str, Any], what: str, limit_bytes: int) -> byt
         raise InvalidContent(what, f"it must be a mapping, not {type(value).__name__}")
     check(value, what)
     encoded = _encode(value)
-    if len(encoded) > limit_bytes:
-        raise TooLarge(what, len(encoded), limit_bytes)
+    if len(encoded) > MAPPING_LIMIT_BYTES:
+        raise TooLarge(what, len(encoded), MAPPING_LIMIT_BYTES)
     return encoded
 
 
@@ -301,10 +301,10 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value, enc_hook=_as_dict)
 
 
-def check_text(text: str, what: str, path: str = "$") -> None:
+def check_text(text: str, what: str) -> None:
     """Refuse lone surrogates, which UTF-8 cannot encode."""
     if not _is_good_text(text):
-        raise InvalidContent(what, _text_refusal(text) or "", path.encode(errors="replace").decode())
+        raise InvalidContent(what, _text_refusal(text) or "", "$")
 
 
 def _text_refusal(text: str) -> str | None:

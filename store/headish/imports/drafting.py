@@ -136,7 +136,7 @@ def _encode_mapping(given: Mapping[str, Any], what: str, *, is_sound: bool = Fal
         return None
     encoded = strictjson.encode(given) if is_sound else strictjson.encode_read(given)
     if encoded is None or len(encoded) > MAPPING_LIMIT_BYTES:
-        return strictjson.encode_mapping(given, what, MAPPING_LIMIT_BYTES)
+        return strictjson.encode_mapping(given, what)
     return encoded
 
 

@@ -22,7 +22,6 @@ from headish.providers.clouds import Cloud, cloud_of_host, make_cloud
 from headish.providers.dialects.choosing import PROVIDER, Spoken, check_dialect, choose_dialect, known_dialect
 from headish.values.checks.addresses import parse_address
 from headish.values.checks.headers import check_kept_headers
-from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.results.plain import PlainResult
 
 AZURE = "azure"
@@ -145,7 +144,7 @@ def make_pointer(
         dialect=dialect,
         timeouts=_read_timeouts(timeouts),
     )
-    strictjson.encode_mapping(pointer.params, "the parameters of a pointer", MAPPING_LIMIT_BYTES)
+    strictjson.encode_mapping(pointer.params, "the parameters of a pointer")
     # Over the whole pointer: a key may sit in a URL or a header as well as in the parameters.
     secret = find_secret(pointer.to_dict(), "pointer")
     if secret is not None:

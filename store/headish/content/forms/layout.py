@@ -72,7 +72,12 @@ def apply(patch: Mapping[str, Any] | None, value: Any) -> Any:
     try:
         return _apply(patch, value)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        raise InvalidContent("a message", "how it was written does not fit what it says") from None
+        raise misfit() from None
+
+
+def misfit() -> InvalidContent:
+    """The error for a way of writing that does not fit what it was kept with."""
+    return InvalidContent("a message", "how it was written does not fit what it says")
 
 
 def is_same(one: Any, other: Any) -> bool:

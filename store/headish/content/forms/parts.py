@@ -202,7 +202,7 @@ def parts_at(content: Any, path: str, read: Callable[[Any, str], ContentBlock], 
     return [read(part, f"{path}[{at}]") for at, part in enumerate(list_at(content, path))]
 
 
-def content_of(parts: list[Part], empty: str | None = "") -> Any:
+def content_of(parts: list[Part], empty: Any = "") -> Any:
     """One plain text as a string, anything else as parts."""
     if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
         return parts[0]["text"]

@@ -229,8 +229,7 @@ def _write_message(blocks: list[ContentBlock], role: str) -> Part:
             parts += [block.data["part"]] if "part" in block.data else []
         else:
             parts.append(_write_part(block, kind))
-    plain = len(parts) == 1 and parts[0].keys() == {"type", "text"}
-    return {**entry, "content": parts[0]["text"] if plain else parts}
+    return {**entry, "content": content_of(parts, empty=[])}
 
 
 def _write_part(block: ContentBlock, kind: str) -> Part:

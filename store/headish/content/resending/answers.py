@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from blake3 import blake3
 
-from headish.content.forms.layout import apply, find_difference
+from headish.content.forms.layout import apply, find_difference, misfit
 from headish.content.forms.parts import Form, Losses, NeutralEntry, content_of, without_form
 from headish.content.resending.cuts import REST, Cuts, cut, find_cuts
 from headish.content.resending.joins import Joins, find_joins, join
@@ -114,7 +114,7 @@ def _with_refusal(written: Mapping[str, Any]) -> dict[str, Any]:
         *texts, refusal = written["content"]
         return {**written, "content": content_of(texts), "refusal": refusal["text"]}
     except (KeyError, TypeError, ValueError):
-        raise InvalidContent("a message", "how it was written does not fit what it says") from None
+        raise misfit() from None
 
 
 def _pieces(written: list[Any], cuts: Cuts | None, joins: Joins | None, *, refuses: bool) -> list[Any]:

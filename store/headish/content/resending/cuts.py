@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from headish.errors import InvalidContent
+from headish.content.forms.layout import misfit
 
 Cuts = list[list[int]]
 REST = -1
@@ -37,7 +37,7 @@ def cut(content: Mapping[str, Any], cuts: Cuts) -> list[Any]:
     try:
         return [{**content, "parts": list(islice(pieces, len(numbers)))} for numbers in cuts]
     except (KeyError, IndexError, TypeError, ValueError):
-        raise InvalidContent("a message", "how it was written does not fit what it says") from None
+        raise misfit() from None
 
 
 class _Cutting:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headish.content.forms.layout import TEXT_KEYS
-from headish.errors import InvalidContent
+from headish.content.forms.layout import TEXT_KEYS, misfit
 
 Joins = list[list[int] | None]
 
@@ -30,9 +29,9 @@ def join(written: Sequence[Any], joins: Joins) -> list[Any]:
             for counts in joins
         ]
     except (StopIteration, KeyError, TypeError):
-        raise _misfit() from None
+        raise misfit() from None
     if next(items, None) is not None:
-        raise _misfit()
+        raise misfit()
     return joined
 
 
@@ -50,7 +49,3 @@ def _count(item: Any) -> list[int] | None:
 def _part(items: Iterator[Any], count: int) -> Any:
     content = next(items)["content"] if count else ""
     return {"type": "output_text", "text": content} if isinstance(content, str) else content[0]
-
-
-def _misfit() -> InvalidContent:
-    return InvalidContent("a message", "how it was written does not fit what it says")

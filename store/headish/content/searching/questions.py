@@ -69,14 +69,14 @@ def parse_question(text: str) -> Question:
         question = _together([_phrase(each) for each in text.split()])
     if question is None:
         raise InvalidArgument(f"there is no word to search for in {shown(text)}")
-    if sum(len(phrase.words) for phrase in _phrases(question)) > QUESTION_WORDS_LIMIT:
+    if sum(len(phrase.words) for phrase in _phrases(question, after_not=True)) > QUESTION_WORDS_LIMIT:
         raise InvalidArgument(f"a search takes at most {QUESTION_WORDS_LIMIT} words")
     return question
 
 
 def phrases_of(question: Question) -> list[Phrase]:
     """The phrases that a turn should contain: all except those after NOT, each once."""
-    return list(dict.fromkeys(_wanted(question)))
+    return list(dict.fromkeys(_phrases(question, after_not=False)))
 
 
 def as_match(question: Question, beginnings: Sequence[str]) -> str:
@@ -88,9 +88,9 @@ def as_match(question: Question, beginnings: Sequence[str]) -> str:
     if isinstance(question, Without):
         return as_match(question.kept, beginnings)
     if isinstance(question, Phrase):
-        return _one_of([_all_of(_words(question, beginning)) for beginning in beginnings])
+        return _joined("OR", [_joined("AND", _words(question, beginning)) for beginning in beginnings])
     parts = [as_match(part, beginnings) for part in question.parts]
-    return _all_of(parts) if isinstance(question, All) else _one_of(parts)
+    return _joined("AND" if isinstance(question, All) else "OR", parts)
 
 
 def _words(phrase: Phrase, beginning: str) -> list[str]:
@@ -98,35 +98,26 @@ def _words(phrase: Phrase, beginning: str) -> list[str]:
     return [*quoted[:-1], f"{quoted[-1]} *"] if phrase.open else quoted
 
 
-def _all_of(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"({' AND '.join(parts)})"
+def _joined(operator: str, parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"({f' {operator} '.join(parts)})"
 
 
-def _one_of(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
-
-
-def _phrases(question: Question) -> Iterator[Phrase]:
-    if isinstance(question, Phrase):
-        yield question
-        return
-    for part in question if isinstance(question, Without) else question.parts:
-        yield from _phrases(part)
-
-
-def _wanted(question: Question) -> Iterator[Phrase]:
+def _phrases(question: Question, *, after_not: bool) -> Iterator[Phrase]:
+    """All phrases, or all except those ``after_not``."""
     if isinstance(question, Phrase):
         yield question
     elif isinstance(question, Without):
-        yield from _wanted(question.kept)
+        yield from _phrases(question.kept, after_not=after_not)
+        if after_not:
+            yield from _phrases(question.left, after_not=after_not)
     else:
         for part in question.parts:
-            yield from _wanted(part)
+            yield from _phrases(part, after_not=after_not)
 
 
-def _together(parts: Sequence[Question | None]) -> Question | None:
+def _together(parts: Sequence[Question | None], kind: type[All | Any] = All) -> Question | None:
     kept = tuple(part for part in parts if part is not None)
-    return None if not kept else kept[0] if len(kept) == 1 else All(kept)
+    return None if not kept else kept[0] if len(kept) == 1 else kind(kept)
 
 
 def _phrase(text: str, open: bool = False) -> Phrase | None:
@@ -155,8 +146,7 @@ class _QuestionReader:
         parts = [self._read_all()]
         while self._takes("OR"):
             parts.append(self._read_all())
-        kept = tuple(part for part in parts if part is not None)
-        return kept[0] if len(kept) == 1 else Any(kept) if kept else None
+        return _together(parts, Any)
 
     def _read_all(self) -> Question | None:
         question = self._read_part()

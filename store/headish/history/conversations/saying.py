@@ -10,7 +10,7 @@ from msgspec import UnsetType
 
 from headish.content import strictjson
 from headish.errors import InvalidArgument, shown
-from headish.values.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES, TAGS_LIMIT, TITLE_LIMIT
+from headish.values.limits import KEY_LIMIT_BYTES, TAGS_LIMIT, TITLE_LIMIT
 
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -53,7 +53,7 @@ def _check_app(given: object) -> Mapping[str, Any]:
     if given is not None and not isinstance(given, Mapping):
         raise InvalidArgument(f"app is a mapping, not {type(given).__name__}")
     # Encoded and decoded: callers may change the mapping that they gave, and JSON may turn a tuple into a list.
-    return _decode_mapping(strictjson.encode_mapping(given or {}, "app", MAPPING_LIMIT_BYTES))
+    return _decode_mapping(strictjson.encode_mapping(given or {}, "app"))
 
 
 def _check_text(what: str, given: object, limit: int) -> str:

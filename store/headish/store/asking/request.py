@@ -37,7 +37,6 @@ from headish.store.space import Headishes, Space
 from headish.values.checks.doors import TEXT, door
 from headish.values.grammar import parse_headishes
 from headish.values.ids import TurnId
-from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.messages import ContextWindow, Note
 from headish.values.names import check_name
 from headish.values.places import Place
@@ -334,7 +333,7 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     if not isinstance(params, Mapping):
         raise InvalidArgument(f"params is a mapping of parameters, not {shown(params)}")
-    strictjson.encode_mapping(params, "params", MAPPING_LIMIT_BYTES)
+    strictjson.encode_mapping(params, "params")
     secret = find_secret(params, "params")
     if secret is not None:
         raise InvalidArgument(f"{secret}: {LOOKS_LIKE_A_KEY}")
