@@ -28,6 +28,13 @@ def test_records_without_times_travel_alone() -> None:
     assert pack_times(RECORDS[1:]) == unpack_times(RECORDS[1:]) == RECORDS[1:]
 
 
+def test_the_bytes_of_times_stay_as_they_are() -> None:
+    assert pack_times(RECORDS)[-1].data.hex() == (
+        "81c410e726318bbc3fd75ac8733a7e030cc35b82a66669656c647381a57469746c6507a47461677381b0"
+        "3030313132323333616162626363646409"
+    )
+
+
 def test_no_name_is_in_the_times() -> None:
     assert b"main" not in pack_times(RECORDS)[-1].data
 
