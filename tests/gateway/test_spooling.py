@@ -110,6 +110,16 @@ def test_a_disk_that_hangs_delays_no_call_and_calls_beyond_the_bound_are_counted
     assert outcomes == ["ok", "ok", "unrecorded"]
 
 
+async def test_a_disk_that_hangs_holds_up_the_end_no_longer_than_is_allowed(tmp_path: Path) -> None:
+    writer = HangingWriter(tmp_path)
+    spooler = Spooler(writer)
+    begin(spooler).end(CallEnd(outcome="ok", at=1))
+    await spooler.close(0.05)
+    assert list(SpoolReader(tmp_path).read()) == [], "it waited for the disk"
+    writer.goes_on.set()
+    await wait_for(lambda: complete(SpoolReader(tmp_path)))
+
+
 def test_an_unexpected_error_in_one_call_takes_nothing_from_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
