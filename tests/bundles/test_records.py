@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -96,6 +97,22 @@ def test_a_signature_of_a_head_covers_all_else_that_it_says() -> None:
                "serial": 4, "place": "q"}  # fmt: skip
     assert {*changes, "signature"} == {*LogHead.__struct_fields__}
     assert len({signed.message, *(replace(signed, **{each: changes[each]}).message for each in changes)}) == 15
+
+
+def test_the_bytes_of_a_head_and_what_its_signature_covers_stay_as_they_are() -> None:
+    names, records = (SentName(b"main", FIRST, b"d" * 32),), (SentRecord(b"main", 1, 2, b"{}"),)
+    head = LogHead(
+        "0a1b", "desk", "age1x", 2, 3, b"h" * 32, "03haya", 5, names, records, ("e",), ("0c",), 7, "place", b"sig"
+    )  # fmt: skip
+    assert msgspec.msgpack.encode(head).hex() == (
+        "8fa6646576696365a430613162a56c6162656ca46465736ba9726563697069656e74a56167653178aa67656e65726174696f6e02"
+        "a66e756d62657203a468617368c420" + "68" * 32 + "a6637572736f72a6303368617961a76d6164655f617405"
+        "a56e616d65739193c4046d61696eb930336861796130303030303030303030303030303030303061c420" + "64" * 32 +
+        "a77265636f7264739194c4046d61696e0102c4027b7da665726173656491a165a77265766f6b656491a23063a673657269616c07"
+        "a5706c616365a5706c616365a97369676e6174757265c403736967"
+    )  # fmt: skip
+    unsigned = msgspec.msgpack.encode(replace(head, signature=None))
+    assert head.message == f"headish-sign-1\nhead\n{hash_payload(unsigned).hex()}\n".encode()
 
 
 def test_a_head_comes_back_and_is_no_bundle() -> None:

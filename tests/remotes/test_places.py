@@ -79,6 +79,28 @@ def test_a_folder_holds_objects(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a folder #1", "another", "file"]
 
 
+def test_an_object_is_read_up_to_the_largest_that_is_allowed(tmp_path: Path) -> None:
+    place = ObjectPlace(tmp_path.as_uri())
+    for name, size in (("large", 3 * 2**20), ("larger", 512 * 2**20 + 1)):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(size)
+    assert place.get("large") == bytes(3 * 2**20)
+    with pytest.raises(RemoteUnavailable, match="larger has more than 536,870,912 bytes"):
+        place.get("larger")
+
+
+@pytest.mark.parametrize(("said", "reason"), [("no route\nDebug { at: 3 }", "no route"), ("", "OSError")])
+def test_a_place_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, reason: str) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(said)
+
+    place = ObjectPlace(tmp_path.as_uri())
+    monkeypatch.setattr("obstore.get", fail)
+    with pytest.raises(RemoteUnavailable) as caught:
+        place.get("a")
+    assert str(caught.value).endswith(reason), str(caught.value)
+
+
 def test_what_others_put_in_a_folder_is_no_object_and_hides_none(tmp_path: Path) -> None:
     place = ObjectPlace(tmp_path.as_uri())
     for path in ("v1/a/1.hb", "v1/a/head", "v1/a/head (Ida's conflicted copy)", "v1/.DS_Store"):
@@ -151,6 +173,13 @@ def test_only_who_has_the_key_reads_and_nobody_else_is_taken_for_a_device() -> N
             key.open(data, "x")
     assert (len(key.sums), len(key.fingerprint)) == (32, 32)
     assert len({key.sums, other.sums, key.fingerprint, other.fingerprint}) == 4
+
+
+def test_what_is_derived_from_a_key_stays_as_it_is() -> None:
+    """Else no remote that exists could be read, and two people would compare other digits."""
+    key = RemoteKey("a secret")
+    assert key.sums.hex() == "c6150d573b0a7d68c054a6dbbcfaf0bcfed5468114f69258e44540e23c3a5012"
+    assert key.fingerprint == "fe7443d3ed962391a495c70ab5215fd8"
 
 
 def test_a_key_is_wrapped_for_one_machine() -> None:

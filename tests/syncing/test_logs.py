@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +16,9 @@ from headish.bundles.pages import read_page
 from headish.bundles.records import BundleKind
 from headish.bundles.streams import BundleReader
 from headish.errors import RemoteUnavailable
+from headish.syncing.logs import folder_of, machine_of
 from support.growing import texts
-from support.machines import CutOff, Machine, Pair, bundles, state, url_of
+from support.machines import CutOff, Machine, Pair, bundles, objects, state, url_of
 
 
 def _stop(*_: object) -> None:
@@ -27,6 +29,19 @@ def payloads_in(path: Path) -> list[bytes | None]:
     with open(path, "rb") as file:
         parts = [*BundleReader(file, "a").parts()]
     return [data for kind, page in parts if kind is BundleKind.PAGE for data in read_page(page, "a").payloads]
+
+
+def test_paths_at_a_remote_stay_as_they_are(machine: Any, tmp_path: Path) -> None:
+    assert (folder_of("main"), machine_of("age1x")) == ("v1/362123056cfe3ce4", "bab7090a30c319b3")
+    desk = machine("desk")
+    desk.add(url_of(tmp_path / "box"))
+    desk.store.add_turn("q", bookmark="main")
+    desk.sync()
+    folder = folder_of(desk.store.space)
+    [device] = [path.split("/")[2] for path in objects(tmp_path / "box") if path.endswith("/head")]
+    assert re.fullmatch("[0-9a-f]{16}", device)
+    behind = {"keys/first", f"keys/{device}.age", f"{device}/g0001/000001.hb", f"{device}/head"}
+    assert set(objects(tmp_path / "box")) == {f"{folder}/{path}" for path in behind}
 
 
 class TestLogs:
