@@ -67,8 +67,6 @@ class ChatWriter(RequestWriter):
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
-        self.flags = 0
-        """The number of messages that are to be cached."""
         self._speaks = False
         """Whether the message goes back as the id of its recording."""
         self.mend: Callable[[Part], Part] | None = None
@@ -102,10 +100,6 @@ class ChatWriter(RequestWriter):
         # Null without any text, not empty: some servers show the model an empty text as one that it wrote.
         answer: Part = {**beside, "role": "assistant", "content": _said(texts) if texts else None}
         return {**answer, "tool_calls": calls} if calls else answer
-
-    def write_marks(self) -> None:
-        """Write the cache flags, or note that they are not sent."""
-        self.note_flags(self.flags)
 
     def check(self, placed: Part, tools: Sequence[ToolDefinition]) -> None:
         """Refuse parameters that the API refuses."""

@@ -60,8 +60,6 @@ class GeminiWriter(RequestWriter):
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
         self.names = GeminiNames(self.tool_name, self.tool_name_limit)
-        self.flags = 0
-        """The number of messages that are to be cached."""
         self.ids: dict[str | None, str] = {}
         """The ids that go out, by the ids of the ledger."""
         self._given: set[str] = set()
@@ -171,7 +169,7 @@ class GeminiWriter(RequestWriter):
     def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         sign_calls(self, self.messages, model)
         self._check_effort()
-        self.note_flags(self.flags)
+        self.write_marks()
         body: Part = {"systemInstruction": {"parts": self.system}} if self.system else {}
         body |= {"contents": self.messages, **self._write_tools(tools, placed)}
         return self._beside_cache({**body, **placed})

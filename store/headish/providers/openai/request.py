@@ -43,6 +43,7 @@ class OpenAIWriter(OpenAIShapedWriter):
     """A request of OpenAI's Chat Completions API."""
 
     provider = "openai"
+    takes_breakpoints = True
     efforts = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
@@ -54,8 +55,6 @@ class OpenAIWriter(OpenAIShapedWriter):
         # With ``fills``, even an answer that is one text needs the key for reasoning, so it takes the long way.
         self.plain_roles = ("user",) if self.dialect.fills else ("user", "assistant")
         self.mend = None if self.dialect.lists else join_lists
-        self.marked: list[Part] = []
-        """The last part of each message that is to be cached."""
 
     def keeps_name(self, media_type: str) -> bool:
         return media_type in (PDF, "")  # a file that the provider keeps has no media type, and may have a name
@@ -177,11 +176,3 @@ class OpenAIWriter(OpenAIShapedWriter):
         if lost:
             self.left_out(f"{what} {', '.join(lost)[:200]}", message)
         return kept
-
-    # Cache flags.
-
-    def write_marks(self) -> None:
-        if self.settings.cache_breakpoints:
-            self.mark_cached(self.marked, self.flags, {"prompt_cache_breakpoint": {"mode": "explicit"}})
-        else:
-            super().write_marks()

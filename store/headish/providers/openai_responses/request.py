@@ -47,15 +47,12 @@ class OpenAIResponsesWriter(RequestWriter):
 
     provider = "openai_responses"
     list_name = "input"
+    takes_breakpoints = True
     search_tool = {"type": SEARCH}
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
         self.stores = _stores(self.options)
-        self.flags = 0
-        """The number of messages that are to be cached."""
-        self.marked: list[Part] = []
-        """The last part of each of these messages that can be marked."""
         self._callers: dict[str | None, Any] = {}
         """The program that made a call, by the call's id: the output has to name it, too."""
         self._customs: set[str | None] = set()
@@ -192,18 +189,12 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         self._drop_compacted()
-        self._write_marks()
+        self.write_marks()
         self._check(placed)
         placed.pop(OPTION, None)  # the store applies it later: only it knows what the server has seen
         body: Part = {"model": model} if model else {}
         body |= {"stream": self.settings.stream, "store": False, "include": list(INCLUDE), "input": self.messages}
         return {**body, **self._write_tools(tools, placed), **placed}
-
-    def _write_marks(self) -> None:
-        if self.settings.cache_breakpoints:
-            self.mark_cached(self.marked, self.flags, {"prompt_cache_breakpoint": {"mode": "explicit"}})
-        else:
-            self.note_flags(self.flags)
 
     def _check(self, placed: Part) -> None:
         """Refuse parameters that the API refuses; leave out those that belong to a stream if the answer is none."""

@@ -45,6 +45,8 @@ class RequestWriter(BlockMapper):
 
     plain_roles: Collection[str] = ("user", "assistant")
     """The roles whose messages go to ``add_text`` if they hold one text and nothing else."""
+    takes_breakpoints: ClassVar[bool] = False
+    """Whether a part may be marked as the end of what is to be cached, with ``prompt_cache_breakpoint``."""
     search_tool: ClassVar[Mapping[str, Any] | None] = None
     """The provider's own tool for the option ``search``."""
 
@@ -57,6 +59,10 @@ class RequestWriter(BlockMapper):
         self.system: list[Part] = []
         """The parts of the head, for an API that has one."""
         self.hoisted: list[Origin] = []
+        self.flags = 0
+        """The number of messages that are to be cached."""
+        self.marked: list[Part] = []
+        """The last part of each of these messages, if it takes a breakpoint."""
         self.strict = False
         """Whether the API enforces the schemas of tools, as far as it can."""
         self._settled: Sequence[Message] = ()
@@ -271,14 +277,15 @@ class RequestWriter(BlockMapper):
             tools.append(self.search_tool)
         return {each for tool in tools for each in (*self.names_of(tool), *self.kinds_of(tool)) if each in names}
 
-    def mark_cached(self, parts: Sequence[Part], flags: int, mark: Part) -> None:
-        """Put a mark on the last of these parts, as many as fit. Each part ends a message that is to be cached.
-
-        ``flags`` is the number of such messages: some have no part that can be marked.
-        """
-        for part in parts[-CACHE_MARKS:]:
-            part |= {key: dict(value) for key, value in mark.items()}  # a copy for each part
-        self.note_marks(len(parts), flags)
+    def write_marks(self) -> None:
+        """Write the cache flags as breakpoints, as many as fit, or note that the provider caches by itself."""
+        if self.takes_breakpoints and self.settings.cache_breakpoints:
+            for part in self.marked[-CACHE_MARKS:]:
+                part["prompt_cache_breakpoint"] = {"mode": "explicit"}
+            self.note_marks(len(self.marked), self.flags)
+        elif self.flags:
+            verb = "is" if self.flags == 1 else "are"
+            self.note(f"{counted(self.flags, 'cache flag')} {verb} not sent: {self.provider} caches by itself")
 
     def note_marks(self, marked: int, flags: int) -> None:
         """Note the flags without a place, and the marks that are more than fit."""
@@ -286,12 +293,6 @@ class RequestWriter(BlockMapper):
             self.note(f"{counted(flags - marked, 'cache flag')} left out: nothing of the message can be marked")
         if marked > CACHE_MARKS:
             self.note(f"the first {marked - CACHE_MARKS} of {marked} cache flags are left out: {CACHE_MARKS} fit")
-
-    def note_flags(self, flags: int) -> None:
-        """Note that cache flags are not sent because the provider caches by itself."""
-        if flags:
-            verb = "is" if flags == 1 else "are"
-            self.note(f"{counted(flags, 'cache flag')} {verb} not sent: {self.provider} caches by itself")
 
     def _check_messages(self) -> None:
         self.check_media()
