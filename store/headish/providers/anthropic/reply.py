@@ -237,9 +237,6 @@ class AnthropicReader(ReplyReader):
     def _error(self, event: Mapping[str, Any]) -> list[Delta]:
         return self.fail(event.get("error"))
 
-    def _ignore(self, event: Mapping[str, Any]) -> list[Delta]:
-        return []
-
     def _count(self, holder: Mapping[str, Any]) -> None:
         """Take the token counts. Anthropic's are disjoint, and those of a later event include the earlier ones."""
         usage = record(holder.get("usage"))
@@ -273,7 +270,7 @@ _HANDLERS = {
     "message_delta": AnthropicReader._end,
     "message_stop": AnthropicReader._stop,
     "error": AnthropicReader._error,
-    "ping": AnthropicReader._ignore,
+    "ping": AnthropicReader.ignore,
 }
 _OPENERS = {
     "text": AnthropicReader._open_text,

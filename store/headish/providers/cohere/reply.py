@@ -207,9 +207,6 @@ class CohereReader(ReplyReader):
         self.details |= present(prompt=event.get("prompt"))
         return []
 
-    def _ignore(self, event: Mapping[str, Any]) -> list[Delta]:
-        return []
-
 
 def _singly(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Split an event with a list of objects, as some servers send them, into one event each; empty without one."""
@@ -249,7 +246,7 @@ _EVENTS = {
     "tool-call-delta": CohereReader._grow_call,
     "tool-call-end": CohereReader._close_call_at,
     "citation-start": CohereReader._cite,
-    "citation-end": CohereReader._ignore,
+    "citation-end": CohereReader.ignore,
     "message-end": CohereReader._end,
     "debug": CohereReader._debug,
 }

@@ -112,9 +112,6 @@ class OpenAIResponsesReader(ItemReader):
         details = {key: event.get(key) for key in ("message", "param")}
         return self.fail({"type": event.get("code"), **details} if error is None else error)
 
-    def _ignore(self, event: Mapping[str, Any]) -> list[Delta]:
-        return []
-
     def _count(self, usage: Mapping[str, Any]) -> None:
         """Take the token counts."""
         # OpenAI counts cache reads and writes as input; ours are disjoint.
@@ -224,7 +221,7 @@ _REPEATED = (
 )  # fmt: skip
 """Events that the finished item repeats, so they are ignored."""
 _EVENTS = {
-    **{f"response.{name}": OpenAIResponsesReader._ignore for name in _REPEATED},
+    **{f"response.{name}": OpenAIResponsesReader.ignore for name in _REPEATED},
     **dict.fromkeys(_OWN, OpenAIResponsesReader._add_own),
     "response.created": OpenAIResponsesReader._read_response,
     "response.queued": OpenAIResponsesReader._read_response,
@@ -234,7 +231,7 @@ _EVENTS = {
     "response.failed": OpenAIResponsesReader._end_failed,
     "response.cancelled": OpenAIResponsesReader._end_cancelled,
     "error": OpenAIResponsesReader._fail,
-    "keepalive": OpenAIResponsesReader._ignore,
+    "keepalive": OpenAIResponsesReader.ignore,
     "response.output_item.added": OpenAIResponsesReader._begin_item,
     "response.output_item.done": OpenAIResponsesReader._end_item,
     "response.content_part.added": OpenAIResponsesReader._read_part,
@@ -248,7 +245,7 @@ _EVENTS = {
     "response.function_call_arguments.done": OpenAIResponsesReader._end_arguments,
     "response.custom_tool_call_input.delta": OpenAIResponsesReader._add_input,
     "response.custom_tool_call_input.done": OpenAIResponsesReader._end_input,
-    "response.reasoning_summary_part.added": OpenAIResponsesReader._ignore,
+    "response.reasoning_summary_part.added": OpenAIResponsesReader.ignore,
     "response.reasoning_summary_part.done": OpenAIResponsesReader._end_thought,
     "response.reasoning_summary_text.delta": OpenAIResponsesReader._add_thought,
     "response.reasoning_summary_text.done": OpenAIResponsesReader._end_thought,

@@ -176,6 +176,10 @@ class ReplyReader(ABC):
         block.id = block.id or self._made_id(block.index)
         return block, [Delta("tool_use", name=block.name, id=block.id, index=block.index)]
 
+    def ignore(self, event: Mapping[str, Any]) -> list[Delta]:
+        """Take an event that says nothing new; nothing to show."""
+        return []
+
     def keep_unknown(self, event: Mapping[str, Any], what: str) -> list[Delta]:
         """Keep an unknown event, with a note; nothing to show."""
         if self._keep_event(event):
