@@ -267,7 +267,8 @@ class ChatWriter(RequestWriter):
         kinds = [_KINDS.get(str(part["type"]), str(part["type"])) for part in parts if part["type"] != MESSAGE]
         turned = {(one, other) for one, other in pairwise(kinds) if self.order[other] < self.order[one]}
         for before, behind in sorted(turned):
-            self.note(f"{_word(behind)} behind {_word(before)} is sent in front of it", message)
+            moved, passed = _WORDS.get(behind, behind), _WORDS.get(before, before)
+            self.note(f"{moved} behind {passed} is sent in front of it", message)
 
     # The body.
 
@@ -358,7 +359,3 @@ def _said(parts: list[Part]) -> Any:
     if any(part["type"] == PART for part in parts):
         return [part.get(PART, part) for part in parts]
     return "\n".join(part["text"] for part in parts)
-
-
-def _word(kind: str) -> str:
-    return _WORDS.get(kind, kind)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headish.content.forms.gemini import response_of
+from headish.content.forms.layout import camel
 from headish.content.forms.media import write_gemini_media
 from headish.content.forms.parts import joined, without
 from headish.content.inherited import merge
@@ -41,9 +42,6 @@ _OURS = frozenset(
      "codeExecutionResult", "toolCall", "toolResponse")
 )  # fmt: skip
 """Keys of a part that come from the block itself, never from its opaque data: a part has one kind of data."""
-
-
-_CAMEL = re.compile(r"_([a-z])")
 
 
 class GeminiWriter(RequestWriter):
@@ -213,7 +211,7 @@ class GeminiWriter(RequestWriter):
 
     def kinds_of(self, tool: Mapping[str, Any]) -> list[str]:
         # Function declarations do not count as a kind of own tools. A client may spell the key with either f or F.
-        return [_CAMEL.sub(lambda match: match[1].upper(), kind) for kind in tool if "unction" not in kind]
+        return [camel(kind) for kind in tool if "unction" not in kind]
 
     def _define(self, tool: ToolDefinition) -> Part:
         called, description, schema = self.as_function(tool)
