@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from headish.content.forms.calls import anthropic_call, anthropic_result
 from headish.content.forms.media import write_anthropic_media, write_anthropic_text
 from headish.content.forms.parts import joined
-from headish.content.media import media_type_of
 from headish.providers.shared.copies import owned
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import CACHE_MARKS, SYSTEM, RequestWriter, counted
@@ -113,14 +112,9 @@ class AnthropicWriter(RequestWriter):
         return call | {key: own[key] for key in ("caller", "toolset_name") if own.get(key) is not None}
 
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
-        content = [self._result_piece(piece) for piece in pieces]
+        content = [self.piece_part(piece, "text") for piece in pieces]
         result = anthropic_result(block.tool_use_id, content or None, block.is_error or None)
         return joined(result, block.opaque.get(self.provider)) if block.opaque else result
-
-    def _result_piece(self, piece: Piece) -> Part:
-        if isinstance(piece, str):
-            return {"type": "text", "text": piece}
-        return self.media_part(media_type_of(piece), piece) if isinstance(piece, Document) else piece
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
         if record(block.opaque.get(self.provider)).get("partial") is True:

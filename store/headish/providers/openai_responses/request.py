@@ -16,7 +16,6 @@ from headish.content.forms.calls import responses_call, responses_output
 from headish.content.forms.customs import RESPONSES, is_custom
 from headish.content.forms.media import write_responses_media
 from headish.content.forms.parts import joined
-from headish.content.media import media_type_of
 from headish.providers.openai_responses.particulars import FILES, OPTION, OUTPUTS, Pairs, file_name
 from headish.providers.shared.copies import arguments_text, custom_text
 from headish.providers.shared.mapping import Part, Piece
@@ -124,15 +123,10 @@ class OpenAIResponsesWriter(RequestWriter):
         texts = [piece for piece in sent_pieces if isinstance(piece, str)]
         output: str | list[Part] = "\n".join(texts)
         if len(texts) < len(sent_pieces):
-            output = [self._output_piece(piece) for piece in sent_pieces]
+            output = [self.piece_part(piece, "input_text") for piece in sent_pieces]
         result = responses_output(block.tool_use_id, output, custom=block.tool_use_id in self._customs)
         result |= present(caller=self._callers.get(block.tool_use_id))
         return joined(result, block.opaque.get(self.provider)) if block.opaque else result
-
-    def _output_piece(self, piece: Piece) -> Part:
-        if isinstance(piece, str):
-            return {"type": "input_text", "text": piece}
-        return self.media_part(media_type_of(piece), piece) if isinstance(piece, Document) else piece
 
     def result_piece(self, block: ProviderBlock, message: Message) -> Part | None:
         return dict(record(record(block.data).get("part")))

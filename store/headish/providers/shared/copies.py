@@ -1,19 +1,16 @@
 """Copies of the window's values for a body. Each value is copied, and proved to be JSON, where it enters.
 
-So the body shares nothing with the window, and messages that hold only text need no copy at all. The module also turns
-the arguments of calls into what providers want, an object, while the thread keeps what was written.
+So the body shares nothing with the window, and messages that hold only text need no copy at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import msgspec
-from msgspec import UNSET
 
 from headish.content import strictjson
-from headish.content.forms.customs import INPUT, is_custom
 from headish.errors import InvalidContent
 from headish.values.blocks import ToolUse
 
@@ -54,22 +51,6 @@ def _read_back(value: Any) -> tuple[bytes, Any]:
 def _refuse(error: Exception) -> NoReturn:
     is_half = isinstance(error, UnicodeEncodeError)
     raise InvalidContent(WHAT, "a lone surrogate has no UTF-8" if is_half else str(error)) from None
-
-
-class Arguments(NamedTuple):
-    """Arguments as an object; ``fits`` if they were one before."""
-
-    object: Mapping[str, Any]
-    fits: bool
-
-
-def arguments_object(call: ToolUse) -> Arguments:
-    """The arguments of a call; a value that is not a JSON object is wrapped in one."""
-    if is_custom(call):
-        return Arguments({INPUT: custom_text(call)}, True)
-    if isinstance(call.input, Mapping):
-        return Arguments(call.input, True)
-    return Arguments({"invalid_json": call.raw} if call.input is UNSET else {"value": call.input}, False)
 
 
 def custom_text(call: ToolUse) -> str:

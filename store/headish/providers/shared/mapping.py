@@ -14,15 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any, ClassVar, TypeVar
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
-from headish.content.forms.customs import kind_kept
+from headish.content.forms.customs import INPUT, is_custom, kind_kept
 from headish.content.forms.limits import MEDIA, refusal
 from headish.content.forms.media import kind_of_media
 from headish.content.forms.parts import FORM
 from headish.content.media import NotDecodable, decode_bytes, decode_text, is_text, media_type_of
 from headish.errors import Unsupported
-from headish.providers.shared.copies import arguments_object, owned
+from headish.providers.shared.copies import custom_text, owned
 from headish.providers.shared.tools import ToolNames
 from headish.values.blocks import (
     Base64Source,
@@ -183,10 +184,12 @@ class BlockMapper(ABC):
 
     def arguments(self, block: ToolUse, message: Message) -> Mapping[str, Any]:
         """The arguments of a call as an object. Any other value is wrapped in one, with a note."""
-        arguments, fits = arguments_object(block)
-        if not fits:
-            self.note(f"the arguments of {block.name[:80]} are not a JSON object: wrapped in one", message)
-        return arguments
+        if is_custom(block):
+            return {INPUT: custom_text(block)}
+        if isinstance(block.input, Mapping):
+            return block.input
+        self.note(f"the arguments of {block.name[:80]} are not a JSON object: wrapped in one", message)
+        return {"invalid_json": block.raw} if block.input is UNSET else {"value": block.input}
 
     def result(self, block: ToolResult, message: Message) -> Part | None:
         if message.role != "tool":  # it was inside a result that answers no call, which goes out as text
@@ -212,12 +215,16 @@ class BlockMapper(ABC):
         piece = self._read_document(self._owned(block) if block.opaque else block, message)
         if isinstance(piece, str):
             return self._said(piece, None, message)
-        if piece is None or not isinstance(piece, Document):
-            return piece
-        return self.media_part(media_type_of(piece), piece)
+        return self.media_part(media_type_of(piece), piece) if isinstance(piece, Document) else piece
 
     def unknown(self, block: ContentBlock, message: Message) -> Part | None:
         return self.refuse(f"a block of type {kind_of(block)!r}", message)
+
+    def piece_part(self, piece: Piece, text_type: str) -> Part:
+        """A piece of a result as a part."""
+        if isinstance(piece, str):
+            return {"type": text_type, "text": piece}
+        return self.media_part(media_type_of(piece), piece) if isinstance(piece, Document) else piece
 
     def _said(self, text: str, block: Text | None, message: Message) -> Part | None:
         blank = not text or text.isspace()
@@ -238,24 +245,20 @@ class BlockMapper(ABC):
 
     def _read_document(self, block: Document, message: Message) -> Piece | None:
         """A text document as its text, under its name; any other document unchanged, if the provider takes it."""
-        media_type = media_type_of(block)
+        media_type, is_held = media_type_of(block), isinstance(block.source, Base64Source)
         try:
-            if isinstance(block.source, Base64Source) and is_text(block):
+            if is_held and is_text(block):
                 return self._read_text(block, message)
-            if not isinstance(block.source, Base64Source):
-                refused = refusal(self.provider, block)
-            elif media_type in MEDIA[self.provider].types:
-                refused = self._measure(block, media_type)
-            else:
-                refused = refusal(self.provider, block)
+            is_measured = is_held and media_type in MEDIA[self.provider].types
+            refused = self._measure(block, media_type) if is_measured else refusal(self.provider, block)
         except NotDecodable as error:
             refused = str(error)
         if refused is not None:
             self.refuse(refused, message)
             return None
         self.images += kind_of_media(block) == "image"
-        if not self.keeps_name(media_type):
-            self._note_name(block, "document", message)
+        if block.name is not None and not self.keeps_name(media_type):
+            self.note(f"the name of the document {block.name[:80]!r} has no place", message)
         return block
 
     def _measure(self, block: Document, media_type: str) -> str | None:
@@ -283,10 +286,6 @@ class BlockMapper(ABC):
             self.refuse(f"{self.images} images: {limits.image_limit} fit")
         if limits.total_bytes is not None and self.media_bytes > limits.total_bytes:
             self.refuse(f"documents of {self.media_bytes:,} bytes: {limits.total_bytes:,} fit")
-
-    def _note_name(self, block: Document, kind: str, message: Message) -> None:
-        if block.name is not None:
-            self.note(f"the name of the {kind} {block.name[:80]!r} has no place", message)
 
     def _owned(self, block: Beside) -> Beside:
         """A block with a copy of this provider's opaque data. That of other providers is counted and left out."""

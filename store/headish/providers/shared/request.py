@@ -151,13 +151,10 @@ class RequestWriter(BlockMapper):
                     add_text(role, text, () if turn is None else (turn,))
                     continue
             self._at = at
-            self._place(message, turns.get(at) or (() if turn is None else (turn,)))
-
-    def _place(self, message: Message, turns: tuple[TurnId, ...]) -> None:
-        parts = self.parts(message)
-        if parts and message.role not in ROLES:
-            self.refuse(f"a message of role {message.role!r}", message)
-        self.place(message, turns, parts)
+            parts = self.parts(message)
+            if parts and message.role not in ROLES:
+                self.refuse(f"a message of role {message.role!r}", message)
+            self.place(message, turns.get(at) or (() if turn is None else (turn,)), parts)
 
     @property
     def follower(self) -> str | None:
