@@ -14,7 +14,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store, Turn
-from headish.content.hashes import DigestFields, digest_turn, seal_call, seal_entry, seal_object, seal_record, seal_turn
+from headish.content.hashes import (
+    DEFINITION_LOG,
+    MOVE_LOG,
+    SPACE_LOG,
+    DigestFields,
+    digest_turn,
+    mark_name,
+    run_on,
+    seal_arrival,
+    seal_call,
+    seal_entry,
+    seal_notice,
+    seal_object,
+    seal_record,
+    seal_remote,
+    seal_remote_bookmark,
+    seal_signature,
+    seal_turn,
+    witness,
+)
 from support.dags import dags
 from support.places import Place
 from support.shared import OASST, needs_shared
@@ -68,7 +87,33 @@ class TestVectors:
         assert seal_entry(int(change), int(seq), subject.encode(), int(milliseconds)).hex() == seal
         (id, milliseconds, *fields, data), seal = rows.pop("call")
         assert seal_call(id, int(milliseconds), [each.encode() for each in fields], data.encode()).hex() == seal
+        (first, last, kind, remote, device, by, milliseconds), seal = rows.pop("where turns came from")
+        origin = (kind, remote.encode() or None, device or None, by.encode() or None)
+        assert seal_arrival(int(first), int(last), *origin, int(milliseconds)).hex() == seal
+        (*texts, milliseconds), seal = rows.pop("remote")
+        assert seal_remote(*map(str.encode, texts), int(milliseconds)).hex() == seal
+        (remote, device, name, turn, record, milliseconds), seal = rows.pop("name at a remote")
+        there = (remote.encode(), device.encode(), name.encode(), turn or None, record.encode() or None)
+        assert seal_remote_bookmark(*there, int(milliseconds)).hex() == seal
+        (id, remote, device, receipt, state, milliseconds), seal = rows.pop("notice of an erasure")
+        sent = (id, remote.encode(), device.encode(), receipt.encode())
+        assert seal_notice(*sent, state, int(milliseconds)).hex() == seal
+        (number, turn, kind, signer, data, milliseconds, remote), seal = rows.pop("signature")
+        signed = (int(number), turn, kind, signer, data.encode())
+        assert seal_signature(*signed, int(milliseconds), remote.encode()).hex() == seal
         assert not rows
+
+    @pytest.mark.parametrize("row", table("Running hashes"), ids=lambda row: row["word"])
+    def test_a_running_hash_is_what_the_page_says(self, row: dict[str, str]) -> None:
+        before, logged = bytes.fromhex(row["before"]), row["logged"].encode()
+        found = run_on(row["word"].encode(), before, int(row["number"]), logged, int(row["milliseconds"]))
+        assert found.hex() == row["running hash"]
+        assert {MOVE_LOG, DEFINITION_LOG, SPACE_LOG} == {each["word"].encode() for each in table("Running hashes")}
+
+    def test_the_mark_of_an_erased_name_and_the_witness_of_a_cursor_stay_as_they_are(self) -> None:
+        mark = mark_name(b"main", b"\1" * 32)
+        assert mark.hex() == "a4da70fb335f539badfe0d37266cbc83ed4d319b3cfe4b9ec8aa243c0bae8523"
+        assert witness(b"\2" * 32, b"\1" * 32) == "c920a7af"
 
     def test_there_are_vectors_for_every_field(self) -> None:
         for heading in ("Digests", "Seals"):
