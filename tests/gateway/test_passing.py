@@ -327,6 +327,34 @@ def test_an_upstream_out_of_reach_is_told_in_the_words_of_its_api(tmp_path: Path
         assert [call.end.outcome for call in gateway.calls(4) if call.end] == ["unreachable"] * 4
 
 
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+def test_what_an_upstream_out_of_reach_was_asked_is_recorded(tmp_path: Path, encoding: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    asked = json.dumps({"messages": ["word " * 100_000]}).encode()
+    body = gzip.compress(asked) if encoding else asked
+    with running(tmp_path, address) as gateway:
+        pieces = (body[at : at + 50_000] for at in range(0, len(body), 50_000))
+        for sent in (body, pieces):  # with its length, and in chunks
+            assert gateway.ask(PATH, sent, {"Content-Encoding": encoding} if encoding else {})[0] == 502
+        for call in gateway.calls(2):
+            assert (call.is_sent, call.request) == (True, asked)
+            assert call.end is not None
+            assert (call.end.outcome, call.end.request_bytes) == ("unreachable", len(body))
+
+
+def test_a_client_that_goes_before_its_question_is_whole_is_not_waited_for(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    with running(tmp_path, address) as gateway:
+        with socket.create_connection(("127.0.0.1", gateway.port)) as client:
+            client.sendall(f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{gateway.port}\r\nContent-Length: 99\r\n\r\n{{".encode())
+            time.sleep(0.1)
+        [call] = gateway.calls(1)
+        assert call.end is not None
+        assert (call.is_sent, call.end.outcome, gateway.health()["open"]) == (False, "client gone", 0)
+
+
 def test_an_upstream_that_closes_within_the_head_of_its_answer_is_told_without_the_headers_that_came(
     upstream: Upstream, gateway: Running
 ) -> None:

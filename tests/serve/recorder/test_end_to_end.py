@@ -81,6 +81,22 @@ def test_a_conversation_through_the_gateway_is_in_the_list_and_goes_on(tmp_path:
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
 
+def test_what_a_provider_out_of_reach_was_asked_is_in_the_history_once(tmp_path: Path) -> None:
+    with Upstream(answer_by_turns) as gone:
+        pass
+    headers, body = {**CLAUDE_CODE, "content-type": "application/json"}, anthropic_body([user("Hi")])
+    with served(tmp_path, gone) as server:
+        for number in (1, 2):  # a client tries again
+            assert server.ask("/anthropic/v1/messages", json.dumps(body).encode(), headers)[0] == 502
+            wait_for(server, number)
+        with Store.open(server.database, read_only=True) as store:
+            calls = store.calls.list()
+            assert [(call.facts.outcome, call.facts.status) for call in calls] == [("unreachable", None)] * 2
+            assert [call.facts.error for call in calls] == ["Connection refused"] * 2
+            [question] = {call.tip for call in calls}
+            assert (store.text(question), store.text("claude-code/097ac8")) == ("Hi", "Hi")
+
+
 def stream_of_gemini(asked: Asked) -> Iterator[Step]:
     """A thought in two chunks, words in two, a signed call for the first question, and an empty chunk."""
     contents = json.loads(asked.body)["contents"]

@@ -155,11 +155,11 @@ class _Exchange:
         self._recording, self._keys = recording, keys
         self._counts = _Counts()
         self._response: Passed | None = None
-        self._is_over = False
+        self._is_taken = self._is_over = False
 
     async def run(self) -> web.StreamResponse:
         try:
-            await self._pass()
+            failure = await self._try()
         except asyncio.CancelledError:
             if self._proxy.stopping.is_set():
                 self._end("broken", "the gateway was stopped")
@@ -168,15 +168,27 @@ class _Exchange:
             raise
         except _ClientGone:
             self._end("client gone")
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            return self._break_off(error)
         except Exception as error:  # the server's log tells it; the record must not wait for the end of this call
             self._end("broken", unforeseen(error))
             raise
         else:
+            if failure is not None:
+                return self._break_off(failure)
             self._end("ok")
         assert self._response is not None
         return self._response
+
+    async def _try(self) -> Exception | None:
+        """Pass the call. Returns the error of its upstream, once the request is recorded; None if there was none."""
+        try:
+            await self._pass()
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            # A connection that was refused has taken nothing, but a person may have asked something.
+            if self._request.body_exists and not self._is_taken:
+                async for _ in self._send():
+                    pass
+            return error
+        return None
 
     async def _pass(self) -> None:
         request = self._request
@@ -235,6 +247,7 @@ class _Exchange:
 
     async def _send(self) -> AsyncIterator[bytes]:
         """Yield the body of the request. Each chunk is recorded once the upstream's connection has taken it."""
+        self._is_taken = True
         headers = self._request.headers
         self._recording.expect(SpoolKind.REQUEST, headers.get("Content-Type", ""), headers.get("Content-Encoding", ""))
         async for chunk in self._request.content.iter_any():
