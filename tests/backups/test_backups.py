@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -29,6 +31,7 @@ from headish.errors import (
 )
 from headish.store.backups.frames import BACKUP, FrameKind
 from headish.store.backups.restoring import restore_file
+from support.command import HEADISH
 from support.insides import dump, on_connections
 from support.places import FilePlace, Place
 
@@ -187,6 +190,33 @@ class TestItsFile:
             grow(store)
             made = store.backup(tmp_path / "a.hbackup", verify="quick")
         assert restore(made.path, "~/chat.db", only="default", to="again").spaces == ("again",)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("words", [
+        ("backup", "there/a.db"), ("backup", "there/a.hbackup"), ("restore", "whole.hbackup", "there/a.db"),
+        ("restore", "whole.db", "there/a.db"),
+    ], ids=" ".join)  # fmt: skip
+    def test_a_disk_that_is_full_is_named_as_the_place_that_it_is(self, tmp_path: Path, words: tuple[str, ...]) -> None:
+        """The largest file that the process may write stands for the disk."""
+        with Database.open(tmp_path / "from.db") as database:
+            database.store("default").add_turns({"content": str(os.urandom(20_000))} for _ in range(20))
+            database.backup(tmp_path / "whole.hbackup")
+            database.backup(tmp_path / "whole.db")
+        (tmp_path / "there").mkdir()
+        code = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_001,) * 2)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+        told = subprocess.run(
+            [sys.executable, "-c", code, HEADISH, "--db", "from.db", *words],
+            cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path / "there")}, capture_output=True, text=True,
+            timeout=120, check=False,
+        )  # fmt: skip
+        assert (told.returncode, told.stderr.count("\n")) == (1, 1), told.stderr
+        place = told.stderr.removeprefix("headish: ").partition(": ")[0]
+        assert place in {"there/a.db", "there/a.hbackup", *(str(tmp_path / each) for each in ("there", "there/a.db"))}
+        assert list((tmp_path / "there").iterdir()) == []
 
     def test_its_sum_is_that_of_the_file(self, grown: Store, tmp_path: Path) -> None:
         from blake3 import blake3

@@ -348,7 +348,9 @@ def test_a_client_that_goes_before_its_question_is_whole_is_not_waited_for(tmp_p
         address = f"http://127.0.0.1:{closed.getsockname()[1]}"
     with running(tmp_path, address) as gateway:
         with socket.create_connection(("127.0.0.1", gateway.port)) as client:
-            client.sendall(f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{gateway.port}\r\nContent-Length: 99\r\n\r\n{{".encode())
+            client.sendall(
+                f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{gateway.port}\r\nContent-Length: 99\r\n\r\n{{".encode()
+            )
             time.sleep(0.1)
         [call] = gateway.calls(1)
         assert call.end is not None

@@ -361,15 +361,25 @@ class SQLiteBackend:
     def copy_into(self, path: str) -> bool:
         """Copy by VACUUM INTO, without deleted content and the tables of ``NEVER_COPIED``, and with epochs of its own.
         Writers go on meanwhile."""
+        from headish.database.file.failures import is_of_writing, translate
+
         with self._reading, FORKS.transaction():
             driver = self._take_connection()
             try:
                 self._wait(lambda: driver.execute("VACUUM INTO ?", [path]))
+            except DatabaseError as error:
+                # The copy is all that it writes.
+                raise (
+                    type(error)(path, error.reason) if is_of_writing(error.__cause__) else error
+                ) from error.__cause__
             finally:
                 self._give_back(driver)
         from headish.database.file.upkeep import set_apart
 
-        set_apart(path, NEVER_COPIED)
+        try:
+            set_apart(path, NEVER_COPIED)
+        except sqlite3.Error as error:
+            raise translate(path, error, 0) from error
         return True
 
     def check_integrity(self) -> list[str]:

@@ -36,6 +36,12 @@ def is_busy(error: sqlite3.Error) -> bool:
     return _primary_code(error) in _BUSY
 
 
+def is_of_writing(error: BaseException | None) -> bool:
+    """Whether a file could not be written, as on a full disk."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+
+
 def translate(target: str, error: Exception, wait_seconds: float) -> DatabaseError:
     """Our error for one of the driver. ``wait_seconds`` is how long the caller waited for a lock."""
     # By their words, as neither has a code of its own. Both come from damaged rows: text that is not UTF-8, and a sum

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from headish.errors import DatabaseUnavailable, FileTaken
+from headish.errors import DatabaseFull, DatabaseUnavailable, FileTaken
 from headish.values.checks.files import flush
 
 
@@ -35,6 +35,9 @@ def whole_file(path: str, mode: int = 0o600) -> Iterator[str]:
                     os.unlink(each)
     except OSError as error:
         raise DatabaseUnavailable(path, f"it cannot be written ({error.strerror})") from error
+    except (DatabaseFull, DatabaseUnavailable) as error:
+        # By its own name: what was written of it is gone.
+        raise (type(error)(path, error.reason) if error.target == part else error) from error.__cause__
 
 
 def _give_name(part: str, path: str) -> None:

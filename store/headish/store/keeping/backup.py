@@ -17,7 +17,7 @@ from headish.content.frames import read_frames
 from headish.database.backend import Backend
 from headish.database.file.holding import is_held
 from headish.database.query import Connection
-from headish.errors import HeadishError, InvalidArgument, InvalidBackup, UnknownDatabase, shown
+from headish.errors import DatabaseUnavailable, HeadishError, InvalidArgument, InvalidBackup, UnknownDatabase, shown
 from headish.rows.counters import read_counter
 from headish.store.backups.frames import BACKUP
 from headish.store.backups.places import whole_file
@@ -209,5 +209,9 @@ def _opened(source: str) -> BinaryIO:
     except HeadishError:
         frames.close()
         raise
+    except OSError as error:
+        frames.close()
+        reason = f"{source} cannot be copied there to be read ({error.strerror}); TMPDIR names another folder"
+        raise DatabaseUnavailable(tempfile.gettempdir(), reason) from error
     frames.seek(0)
     return frames
