@@ -424,6 +424,28 @@ async def test_a_fork_of_a_name_that_ends_with_an_overlay_hides_what_it_hides(tm
         assert "SECRET" not in await tools.read_thread("side")
 
 
+async def test_a_conversation_without_a_title_is_listed_by_the_first_words_that_may_be_seen(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.db") as store:
+        store.add_turn("Be brief.", role="system", bookmark="plain")
+        store.add_turn(f"How high\nis Kilimanjaro? {KEY}", continues="plain")
+        store.add_turn("Nameless?")
+        hidden = store.add_turn("HIDDEN", bookmark="hidden")
+        store.add_turn("Seen?", continues="hidden")
+        store.hide(hidden.id, viewer="people", continues="hidden")
+        store.add_turn("Titled?", bookmark="titled")
+        store.conversations.set("titled", title="A title")
+        store.erase(store.add_turn("ERASED", bookmark="erased").id, reason="x")
+        store.add_turn("It is gone.", role="assistant", continues="erased")
+    async with AsyncStore.open(tmp_path / "a.db") as opened:
+        tools = Lookups(opened, Scope(), OrderedDict())
+        listed = json.loads(await tools.list_conversations())["conversations"]
+        titles = {each["headish"]: each.get("title") for each in listed}
+        assert "Nameless?" in titles.values()
+        assert [titles[name] for name in ("hidden", "titled", "erased")] == ["Seen?", "A title", None]
+        assert titles["plain"].startswith("How high is Kilimanjaro? ")
+        assert not any(secret in str(listed) for secret in (KEY, "HIDDEN", "ERASED"))
+
+
 async def test_a_list_says_how_far_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookups, "LISTED_LIMIT", 200)
     with Store.open(tmp_path / "a.db") as store:

@@ -10,6 +10,7 @@ from secrets import token_hex
 from typing import Any
 
 from headish.aio import AsyncStore
+from headish.content.excerpts import one_line
 from headish.errors import InvalidArgument, TooLarge, UnknownTurn
 from headish.history.conversations.saying import check_changes
 from headish.serve.mcp.budgets import ResultCursor, fit, read_cursor
@@ -80,7 +81,9 @@ class Lookups:
         chosen = {"since": self._later(since), "names": name, "tag": tag}
         # One more than is shown, to know whether others follow.
         entries, limited = await self._find_entries(end + 1, chosen, self._scope.without(exclude_session))
-        quoted = [_quote_entry(each) for each in entries[:end]]
+        # Those before the cursor are not shown, and need no words.
+        words = [await self._first_words(each) if at >= start.item else "" for at, each in enumerate(entries[:end])]
+        quoted = [_quote_entry(each, begins) for each, begins in zip(entries[:end], words, strict=True)]
         return fit(quoted, start, more=len(entries) > end, name="conversations", **limited)
 
     async def _find_entries(
@@ -102,6 +105,18 @@ class Lookups:
             if after is None:
                 return found, {}
         return found, {"looked_at_the_first": LISTED_LIMIT}
+
+    async def _first_words(self, entry: Entry) -> str:
+        """What a conversation without a title begins with, as far as it may be seen. Cost: reads its thread."""
+        conversation = entry.conversation
+        if conversation.record.title:
+            return ""
+        try:
+            seen = await self._thread(conversation.name or conversation.turn)
+        except UnknownTurn:
+            return ""
+        texts = (each.message.text for each in seen if each.message.role == "user")
+        return one_line(mask(next(filter(None, texts), "")))
 
     async def read_thread(
         self, headish: str, *, around: str | None = None, cursor: str | None = None, with_results: bool = False
@@ -202,11 +217,17 @@ def _quote_hit(hit: Hit) -> dict[str, Any]:
     return {**about(hit.turn), **place, "role": hit.turn.meta.role, "text": text}
 
 
-def _quote_entry(entry: Entry) -> dict[str, Any]:
+def _quote_entry(entry: Entry, begins: str) -> dict[str, Any]:
     conversation = entry.conversation
     facts = {"headish": conversation.name or conversation.turn, "last": entry.time.isoformat(timespec="seconds")}
-    title = {"title": mask(conversation.record.title)} if conversation.record.title else {}
-    return {**facts, **title, "tags": list(conversation.record.tags), "turns": entry.turns, "model": entry.model}
+    title = mask(conversation.record.title) or begins
+    return {
+        **facts,
+        **({"title": title} if title else {}),
+        "tags": list(conversation.record.tags),
+        "turns": entry.turns,
+        "model": entry.model,
+    }
 
 
 def _limited(found: Sequence[object]) -> dict[str, int]:
