@@ -20,6 +20,7 @@ import zstandard
 from headish.gateway.recording.bodies import BODY_LIMIT_BYTES
 from support.gateways import Running, running
 from support.loops import failing
+from support.relays import make_certificate, relayed
 from support.upstream import CUT, LAST, Asked, Step, Upstream, answer, byte_by_byte, chunked, gzipped, head, stream
 
 pytestmark = pytest.mark.slow
@@ -516,3 +517,18 @@ def test_a_call_that_meets_an_unexpected_error_has_an_end(
     ends = [call.end for call in gateway.calls(2) if call.end]
     assert [(end.outcome, end.error) for end in ends] == [("broken", "an unexpected error (KeyError)"), ("ok", None)]
     assert gateway.health()["open"] == 0
+
+
+def test_nothing_is_sent_to_an_upstream_whose_certificate_nobody_vouches_for(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    upstream.asked.clear()
+    with relayed(context=make_certificate(tmp_path)[1]) as relay:
+        relay.target = upstream.port
+        with running(tmp_path, f"https://127.0.0.1:{relay.port}") as gateway:
+            status, _, body = gateway.ask(PATH, b"{}", {"Content-Type": "application/json", "X-Api-Key": "a key"})
+            [call] = gateway.calls(1)
+    assert (status, upstream.asked) == (502, [])
+    assert b"CERTIFICATE_VERIFY_FAILED" in body, body
+    assert call.end is not None
+    assert call.end.outcome == "unreachable", call.end

@@ -290,7 +290,8 @@ def _explain(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientResponseError):
         return f"its answer is not valid HTTP ({error.message.partition(':')[0]})"
     if isinstance(error, aiohttp.ClientConnectorError):
-        number = error.errno or 0  # negative: of a name that was not found
+        # Negative: of a name that was not found. OpenSSL has numbers of its own.
+        number = 0 if isinstance(error, aiohttp.ClientSSLError) else error.errno or 0
         return os.strerror(number) if number > 0 else error.strerror or str(error)
     if isinstance(error, aiohttp.ServerDisconnectedError):  # its text has the headers that came until then
         return "it closed the connection before its answer began"
