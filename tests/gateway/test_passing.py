@@ -5,7 +5,10 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 import zlib
@@ -28,6 +31,14 @@ pytestmark = pytest.mark.slow
 EVENTS = [f"data: {json.dumps({'text': text}, ensure_ascii=False)}\n\n".encode() for text in ("grüß", "dich", "🦊", "")]
 WHOLE = b"".join(EVENTS)
 PATH = "/anthropic/v1/messages"
+TESTS = Path(__file__).parents[1]
+ASKS_BY_A_GATEWAY = """
+import sys
+from pathlib import Path
+from support.gateways import running
+with running(Path(sys.argv[1]), sys.argv[2]) as gateway:
+    print(gateway.ask("/anthropic/v1/messages", b"{}", {"Content-Type": "application/json"})[0])
+"""
 
 
 @pytest.fixture(scope="module")
@@ -532,3 +543,18 @@ def test_nothing_is_sent_to_an_upstream_whose_certificate_nobody_vouches_for(
     assert b"CERTIFICATE_VERIFY_FAILED" in body, body
     assert call.end is not None
     assert call.end.outcome == "unreachable", call.end
+
+
+def test_the_certificates_of_a_company_are_named_by_the_environment(upstream: Upstream, tmp_path: Path) -> None:
+    upstream.script = lambda _: answer(b"{}")
+    certificate, context = make_certificate(tmp_path)
+    with relayed(context=context) as relay:
+        relay.target = upstream.port
+        asked = subprocess.run(  # aiohttp reads them once in a process
+            [sys.executable, "-c", ASKS_BY_A_GATEWAY, str(tmp_path / "gateway"), f"https://127.0.0.1:{relay.port}"],
+            env=os.environ | {"SSL_CERT_FILE": str(certificate), "PYTHONPATH": str(TESTS)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert asked.stdout.split() == ["200"], asked
