@@ -6,7 +6,7 @@ confirmation if the receipt comes from a place that anybody can write to.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -55,16 +55,12 @@ class ErasuresThere:
         self.count = 0
         self._origin = ArrivalOrigin(PLAIN)
         self._receipts: dict[TurnId, Receipt] = {}
-        self._erased: dict[TurnId, TurnId] = {}
+        self.erased: dict[TurnId, TurnId] = {}
         self._known: set[str] = set()
         self._own: set[str] = set()
         for notice in target.backend.read(lambda connection: all_notices(connection, target.space)):
             self._note(decode_receipt(notice.receipt, 0), notice.state)
         self._own |= target.backend.read(lambda connection: set(ids_of_erasures(connection, target.space)))
-
-    @property
-    def erased(self) -> Mapping[TurnId, TurnId]:
-        return self._erased
 
     def come_from(self, origin: ArrivalOrigin) -> None:
         """Set the sender of the next receipts."""
@@ -153,7 +149,7 @@ class ErasuresThere:
         self._known.add(receipt.id)
         self._receipts[receipt.id] = receipt
         if state == APPLIED:
-            self._erased |= {each.id: receipt.id for each in receipt.turns}
+            self.erased |= {each.id: receipt.id for each in receipt.turns}
 
 
 def apply_receipt(

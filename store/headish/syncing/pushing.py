@@ -176,7 +176,7 @@ def _gather(connection: Connection, space: int, remote: OpenRemote) -> _Gathered
     outside |= dict.fromkeys(TurnId(each.turn) for each in signatures)
     own = remote.state.own
     header = BundleHeader(
-        made_at=_now(),
+        made_at=time.time_ns() // 1_000_000,
         requires=tuple(each for each in outside if each not in inside),
         after=remote.state.pushed,
         device=remote.settings.device,
@@ -255,7 +255,8 @@ def _head_at(given: Push, generation: int, number: int, hash: bytes, cursor: str
     settings, keys = given.remote.settings, keys_of(given.remote)
     recipient = None if keys is None else recipient_of(keys.own)
     place = settings.place if settings.sign else None
-    return LogHead(settings.device, settings.label, recipient, generation, number, hash, cursor, _now(), place=place)
+    now = time.time_ns() // 1_000_000
+    return LogHead(settings.device, settings.label, recipient, generation, number, hash, cursor, now, place=place)
 
 
 def _read_said(connection: Connection, space: int) -> _Saying:
@@ -283,7 +284,3 @@ def handles_of(target: SyncTarget, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
     from headish.history.reading.handles import make_handles
 
     return tuple(target.backend.read(lambda connection: make_handles(connection, target.space, keys)).values())
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

@@ -341,7 +341,7 @@ def test_a_recorder_goes_on_reporting_when_the_clock_was_set_back(
     with Store.open(tmp_path / "history.db") as store:
         follower = follower_of(store, tmp_path, [])
         for moment in (7_200_000, 3_600_000):
-            monkeypatch.setattr(following, "_now", partial(int, moment))
+            monkeypatch.setattr(following, "now", partial(int, moment))
             follower.look()
             state = read_state(tmp_path)
             assert state is not None

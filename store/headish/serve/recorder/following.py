@@ -37,7 +37,7 @@ from headish.errors import (
     UnknownSpace,
 )
 from headish.gateway.settings import ENDING_SIGNALS, STREAMS_SECONDS
-from headish.gateway.spool import SpooledCall, SpoolReader, is_written
+from headish.gateway.spool import SpooledCall, SpoolReader, is_written, now
 from headish.gateway.spool.state import SPOOL_FOLDER, RecorderState, living, write_state
 from headish.serve.processes.settings import RecorderSettings
 from headish.serve.recorder.arriving import ShownAnswers
@@ -107,14 +107,14 @@ class SpoolFollower:
             reason = "a newer headish wrote it, or it was altered; it stays in the spool"
             self._say(f"headish recorder: the call {id} cannot be read: {reason}")
         # At the end nothing rests any more: there is no later look.
-        now = float("inf") if is_over else time.monotonic()
+        moment = float("inf") if is_over else time.monotonic()
         failed: Counter[str] = Counter()
         resting: set[str] = set()
         for id, call in list(self._waiting.items()):
-            if self._told is not None and _now() - self._told.at > TOLD_MILLISECONDS:
+            if self._told is not None and now() - self._told.at > TOLD_MILLISECONDS:
                 self._tell()  # a look at many calls takes long, and the gateway must not report a silent recorder
             space = self._recorder.space_of(call)
-            if space in resting or _rests(self._spaces, space, now) or _rests(self._calls, id, now):
+            if space in resting or _rests(self._spaces, space, moment) or _rests(self._calls, id, moment):
                 continue
             if not self._try(call, space, failed):
                 resting.add(space)
@@ -176,16 +176,16 @@ class SpoolFollower:
         return held
 
     def _tell(self) -> None:
-        now = _now()
+        told_at = now()
         ends = [call.end.at if call.end else call.begin.at for call in self._waiting.values()]
         aside = {space: rest.reason for space, rest in self._spaces.items()}
         reasons = [*aside.values(), *(rest.reason for rest in self._calls.values())]
         state = RecorderState(
-            at=now,
+            at=told_at,
             stored=self._stored,
             failed=self._failed,
             waiting=len(self._waiting),
-            lag_milliseconds=max(0, now - min(ends)) if ends else 0,
+            lag_milliseconds=max(0, told_at - min(ends)) if ends else 0,
             problem=reasons[-1] if reasons else None,
             aside=aside,
             refused=len(self._calls),
@@ -194,7 +194,7 @@ class SpoolFollower:
         )
         last_told = self._told
         # abs: after the clock was set back, a report in the future must not be the last one for hours.
-        if last_told is not None and abs(now - last_told.at) < TOLD_MILLISECONDS and _is_same(last_told, state):
+        if last_told is not None and abs(told_at - last_told.at) < TOLD_MILLISECONDS and _is_same(last_told, state):
             return
         self._told = state
         try:
@@ -203,13 +203,8 @@ class SpoolFollower:
             return  # on a full disk, a missing report is no reason to stop storing calls
 
 
-def _rests(rests: dict[str, _Rest], key: str, now: float) -> bool:
-    return (rest := rests.get(key)) is not None and now < rest.until
-
-
-def _now() -> int:
-    """Milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
+def _rests(rests: dict[str, _Rest], key: str, moment: float) -> bool:
+    return (rest := rests.get(key)) is not None and moment < rest.until
 
 
 def _is_same(told: RecorderState, state: RecorderState) -> bool:

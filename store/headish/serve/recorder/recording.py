@@ -11,7 +11,7 @@ import msgspec
 
 from headish.content.secrecy.hiding import hide_shapes
 from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken
-from headish.gateway.spool import UNREADABLE, SpooledCall
+from headish.gateway.spool import UNREADABLE, SpooledCall, now
 from headish.gateway.spool.arriving import ArrivingCall
 from headish.history.writing.calls import CallPlan, LaneMemory, RecordedCall, end_of, find_known_turn, record_call
 from headish.history.writing.lanes.lane import LaneForm, is_led_by
@@ -166,7 +166,7 @@ class CallRecorder:
     def _record(self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest) -> RecordedCall | None:
         limit_bytes = store.payload_limit_bytes
         model = _model_of(request, call)
-        late = call.end is not None and time.time_ns() // 1_000_000 - call.end.at > LATE_MILLISECONDS
+        late = call.end is not None and now() - call.end.at > LATE_MILLISECONDS
         said_at = call.end.at if late and call.end is not None else None
         answer = read_answer(surface, call, model, limit_bytes, said_at)
         request, request_plan, lane_key = self._locate(store, surface, call, request)
@@ -266,7 +266,7 @@ def _ask(
 
 def _options_of(call: SpooledCall) -> dict[str, Any]:
     # A turn that is stored at once needs no `said_at`: its id has the time.
-    late = time.time_ns() // 1_000_000 - call.begin.at > LATE_MILLISECONDS
+    late = now() - call.begin.at > LATE_MILLISECONDS
     return {"said_at": call.begin.at} if late else {}
 
 

@@ -61,11 +61,7 @@ class _ErasuresHere:
         notices = target.backend.read(lambda connection: all_notices(connection, target.space))
         applied = [decode_receipt(each.receipt, 0) for each in notices if each.state == APPLIED]
         self._receipts = {each.id: each for each in applied}
-        self._erased = {turn.id: each.id for each in applied for turn in each.turns}
-
-    @property
-    def erased(self) -> Mapping[TurnId, TurnId]:
-        return self._erased
+        self.erased = {turn.id: each.id for each in applied for turn in each.turns}
 
     def take(self, receipts: Sequence[Receipt]) -> None:
         for each in receipts:

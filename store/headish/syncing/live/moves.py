@@ -200,13 +200,3 @@ def note_moved(
     write_remote_bookmarks(connection, space, remote.name, remote.name, rows)
     forget_remote_bookmarks(connection, space, remote.name, remote.name, gone)
     return arrived
-
-
-def records_of(chosen: ChosenMoves) -> list[SentRecord]:
-    """The records that would be sent, for a search for keys."""
-    return [each.record for each in chosen.says]
-
-
-def names_of(chosen: ChosenMoves) -> list[SentName]:
-    """The names that would be sent, for a search for keys."""
-    return [SentName(each.name, each.turn, b"") for each in chosen.moves if each.turn]

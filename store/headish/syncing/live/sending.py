@@ -20,6 +20,7 @@ from headish.bundles.live import (
     Stored,
     Wanted,
 )
+from headish.bundles.records import SentName
 from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
 from headish.errors import InvalidBundle, RemoteRefused, SecretsFound
@@ -33,16 +34,7 @@ from headish.syncing.bundling.writing import receipts_behind
 from headish.syncing.departing import find_keys, find_said_keys
 from headish.syncing.live.answering import read_pages, signatures_between
 from headish.syncing.live.conversation import LiveSync
-from headish.syncing.live.moves import (
-    NameWishes,
-    choose_moves,
-    is_overtaken,
-    names_of,
-    note_moved,
-    only_sent,
-    records_of,
-    send_moves,
-)
+from headish.syncing.live.moves import NameWishes, choose_moves, is_overtaken, note_moved, only_sent, send_moves
 from headish.syncing.pushing import handles_of
 from headish.values.results.sharing import ArrivedName, Pushed
 
@@ -193,7 +185,8 @@ def _publish(given: LivePush, end: int) -> tuple[list[ArrivedName], bool]:
             connection, space, choose_moves(connection, space, live.remote, head, pattern, given.wishes), end
         )
     )
-    subjects = () if given.allow_secrets else tuple(find_said_keys(names_of(chosen), records_of(chosen)))
+    names = (SentName(each.name, each.turn, b"") for each in chosen.moves if each.turn)
+    subjects = () if given.allow_secrets else tuple(find_said_keys(names, (each.record for each in chosen.says)))
     if subjects:
         raise SecretsFound((), (), subjects)
     arrived, waits = chosen.apart, chosen.waits
