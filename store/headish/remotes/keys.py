@@ -134,7 +134,7 @@ def key_folder() -> str:
 
 def load_keys(remote_id: str) -> KeyPair | None:
     """The keys that this machine has of a remote, None without. Raises: InvalidArgument."""
-    path = _path(remote_id)
+    path = file_of(remote_id, "json")
     try:
         with open(path, "rb") as file:
             keys = msgspec.json.decode(file.read(4096), type=KeyPair)
@@ -150,14 +150,14 @@ def save_keys(remote_id: str, keys: KeyPair) -> None:
     """Write the keys of a remote to a file that only its owner may read. The file is replaced as a whole. Raises:
     InvalidArgument if it cannot be written."""
     # Not in the keyring: a machine without a desktop has none, and two places would have to agree (ADR 0089).
-    _write(_path(remote_id), msgspec.json.encode(keys))
+    _write(file_of(remote_id, "json"), msgspec.json.encode(keys))
 
 
 def allow_command(remote_id: str, url: str, key_env: str | None = None) -> None:
     """Note that a user named this command or server on this machine, and the place of the token for it. Raises:
     InvalidArgument if the file cannot be written."""
     # Here and not in the database, which may come from anybody: it could name any command to run.
-    _write(_command_path(remote_id), "\n".join([url, *([key_env] if key_env else [])]).encode())
+    _write(file_of(remote_id, "command"), "\n".join([url, *([key_env] if key_env else [])]).encode())
 
 
 def is_allowed(remote_id: str, url: str) -> bool:
@@ -175,7 +175,7 @@ def key_env_of(remote_id: str) -> str | None:
 
 
 def _read_allowed(remote_id: str) -> tuple[str, str]:
-    path = _command_path(remote_id)
+    path = file_of(remote_id, "command")
     try:
         with open(path, "rb") as file:
             url, _, key_env = file.read().decode(errors="surrogateescape").partition("\n")
@@ -234,23 +234,15 @@ def _remove_parts(remote_id: str = "") -> None:
 def forget_keys(remote_id: str) -> None:
     """Remove the files of a remote from this machine. Raises: InvalidArgument for an id that no remote has, and for a
     file that stays."""
-    _path(remote_id)  # refuses the id before anything is removed
+    paths = [file_of(remote_id, kind) for kind in ("json", "command")]  # refuses the id before anything is removed
     _remove_parts(remote_id)
-    for path in (_path(remote_id), _command_path(remote_id)):
+    for path in paths:
         try:
             os.unlink(path)
         except (FileNotFoundError, NotADirectoryError):
             pass
         except OSError as error:
             raise InvalidArgument(f"the keys of the remote stay in {path} ({error.strerror}): remove them") from None
-
-
-def _path(remote_id: str) -> str:
-    return file_of(remote_id, "json")
-
-
-def _command_path(remote_id: str) -> str:
-    return file_of(remote_id, "command")
 
 
 def file_of(remote_id: str, kind: str) -> str:

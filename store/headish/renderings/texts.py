@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 
 from headish.renderings.harmless import disarm, disarm_line
 from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, PageMessage, Part, ThreadPage
@@ -55,10 +56,7 @@ def _write_part(part: Part) -> str:
 
 def _fence(body: str) -> str:
     """A fence of more backticks than the body has in a row."""
-    longest = run = 0
-    for character in body:
-        run = run + 1 if character == "`" else 0
-        longest = max(longest, run)
+    longest = max(map(len, re.findall("`+", body)), default=0)
     return "`" * max(3, longest + 1)
 
 
