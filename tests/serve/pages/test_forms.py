@@ -156,6 +156,13 @@ class TestWriting:
         assert "This reply is incomplete." in page
         assert page.count("Half of") == 1
         assert "Ask again" not in page, "it would not continue the name, as 'Answer again' does"
+        [again] = re.findall(r'href="([^"]+)">Answer again</a>', page)
+        form = house.get(unescape(again)).partition('action="/do/retry">')[2].partition("</form>")[0]
+        sent = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form))
+        house.model.answer(chunks=event_stream(anthropic_text("The whole answer.")))
+        house.done("retry", **sent)
+        wait_until(lambda: house.store.text("broken") == "The whole answer.")
+        assert "Answer again" not in house.get("/c/broken")
 
     def test_answer_again_and_edit_stand_beside_and_the_name_moves_over(self, house: House) -> None:
         house.store.add_turn("Peak?", bookmark="peaks")

@@ -87,13 +87,23 @@ def test_the_list_shows_titles_names_tags_and_filters(house: House) -> None:
     assert "ground screws of 60 cm." in page
 
 
+def test_a_filter_is_called_in_the_summary_as_its_field_is(house: House) -> None:
+    page = house.get("/", names="gard*", role="assistant")
+    assert "<summary>Filter: name <bdi>gard*</bdi>, last turn by <bdi>assistant</bdi></summary>" in page
+    for label in ("Name<input", "Last turn by<select"):
+        assert f"<label>{label} name=" in page
+
+
 def test_each_filter_narrows_the_list_and_says_so(house: House) -> None:
     def check(filters: dict[str, str], shown: set[str]) -> None:
         page = house.get("/", **filters)
         assert set(re.findall(r'<h2 dir="auto"><a href="/c/([^"?#]+)', page)) == shown
         if "archived" not in filters:
-            said = ", ".join(f"{name} <bdi>{filters[name]}</bdi>" for name in FILTERS if name in filters)
+            said = ", ".join(
+                f"{label.lower()} <bdi>{filters[name]}</bdi>" for name, label in FILTERS.items() if name in filters
+            )
             assert f"<summary>Filter: {said}</summary>" in page
+            assert all(f"{label}<" in page for label in FILTERS.values())
             assert '<details class="filters" open>' in page
 
     house.store.add_turn("Put away.", bookmark="filters/old")
@@ -356,6 +366,26 @@ def test_a_diff_shows_words_and_folds_what_is_the_same(house: House) -> None:
     assert "<ins>" in page
     assert "only in the first" in page
     assert house.client.get("/diff", params={"a": "garden", "b": "no"}).headers["location"] == "/diff/garden..no"
+
+
+def test_a_comparison_is_of_handles_also_where_its_address_has_ids(house: House) -> None:
+    turn, other = house.store.bookmarks["garden"], house.store.bookmarks["no"]
+    handles = house.store.abbreviate([turn, other])
+    assert f'href="/diff?a={handles[turn]}"' in house.get("/c/garden")
+    assert f'name="a" value="{handles[turn]}"' in house.get("/diff", a=handles[turn])
+    fields = re.findall(r'name="[ab]" value="([^"]*)"', house.get(f"/diff/{turn}..{other}"))
+    assert fields == [handles[turn], handles[other]]
+
+
+def test_results_that_an_api_takes_from_the_user_are_those_of_a_tool(house: House) -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "clock", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "06:09"}]}
+    house.store.add_turn("How late is it?", bookmark="clock")
+    house.store.add_turn([call], role="assistant", continues="clock")
+    house.store.add_turn([result], continues="clock")
+    house.store.add_turn([result, {"type": "text", "text": "And there?"}], continues="clock")
+    articles = re.findall(r'<article class="(\w+)" .*?<bdi>(\w+)</bdi>', house.get("/c/clock"), re.DOTALL)
+    assert articles == [("user", "User"), ("assistant", "Assistant"), ("tool", "Tool"), ("user", "User")]
 
 
 def test_a_diff_of_many_turns_is_a_page_like_any_other(house: House) -> None:

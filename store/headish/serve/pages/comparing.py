@@ -12,6 +12,7 @@ from headish.history.edits.differences import Change
 from headish.serve.access.state import enter
 from headish.serve.pages.drawing import draw, links_of
 from headish.serve.pages.turns import PAGE_CHARACTERS
+from headish.values.ids import as_turn_id
 
 VIEWS = ("side", "unified")
 CHANGE_CHARACTERS, PIECE_CHARACTERS = 800, 15
@@ -41,10 +42,13 @@ async def show_diff(request: Request) -> Response:
     changes = _first_page(folded)
     changed = [each.change for each in changes if each.change is not None]
     turns = [turn.id for each in changed for turn in (each.before, each.after) if turn is not None]
+    ids = [as_turn_id(side) for side in (a, b)]
+    handles = await store.abbreviate([*turns, *filter(None, ids)])
+    a, b = (side if id is None else handles[id] for side, id in zip((a, b), ids, strict=True))
     return await draw(
         request, "diff.html", a=a, b=b, diff=diff, stat=diff.stat, changes=changes, between=between,
         left=sum(each.change is not None for each in folded[len(changes) :]),
-        view=view if view in VIEWS else VIEWS[0], handles=await store.abbreviate(turns),
+        view=view if view in VIEWS else VIEWS[0], handles=handles,
     )  # fmt: skip
 
 

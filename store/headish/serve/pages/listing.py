@@ -21,8 +21,11 @@ from headish.values.turns import Turn
 LISTED, HITS, BEGUN = 50, 30, 20
 LOOKED_AT = 5_000
 """How many conversations are looked at for one page of a filtered list."""
-FILTERS = ("tag", "model", "role", "names", "tool", "since", "until")
-"""The filters of the list, as ``conversations.list`` names them."""
+FILTERS = {
+    "names": "Name", "tag": "Tag", "model": "Model", "tool": "Tool called", "since": "Since", "until": "Until",
+    "role": "Last turn by",
+}  # fmt: skip
+"""The filters of the list, as ``conversations.list`` names them, with the labels of their fields."""
 
 
 class ShownHit(Struct, frozen=True):
@@ -54,7 +57,7 @@ async def show_list(request: Request) -> Response:
     begun = hub_of(request).begun_in(store.space)[:BEGUN] if is_front else []
     return await draw(
         request, "list.html", entries=entries, older=older, archived=archived, asked=filters, cursor=cursor,
-        begun=await not_stored(store, begun), is_further=is_further, looked_at=LOOKED_AT,
+        begun=await not_stored(store, begun), is_further=is_further, looked_at=LOOKED_AT, labels=FILTERS,
     )  # fmt: skip
 
 

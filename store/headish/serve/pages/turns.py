@@ -162,6 +162,8 @@ def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int
         pieces.append(html)
         is_cut = is_cut or cut
         left = None if left is None else left - len(html)
+    if turn.role == "user" and turn.content and all(isinstance(block, ToolResult) for block in turn.content):
+        entry = replace(entry, role="tool", who="Tool")  # some APIs take results from a user, who said none of it
     is_erased = any(isinstance(block, Erased) for block in turn.content)
     overlay = turn.attributes.overlay
     folds_as = "System prompt" if turn.role in PREAMBLE and not is_erased else ""
