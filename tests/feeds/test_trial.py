@@ -80,7 +80,7 @@ class Trial:
             before()
             time.sleep(0.02 if long and self.is_server else 0)
             lock_space(connection, self.store._number)
-            [stored] = append(connection, self.store._number, [draft], self.store._database.mint)
+            [stored] = append(connection, self.store._number, [draft], self.store._database.mint).built
             if taken is not None:
                 connection.run(KEEP, number=taken[0], id=stored.turn.id)
             time.sleep(0.005 if behind else 0)

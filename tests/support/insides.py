@@ -15,7 +15,7 @@ from headish.content.drafts import Draft
 from headish.database.backend import Backend
 from headish.database.query import Connection, Query
 from headish.database.schema import metadata
-from headish.history.writing.append import append_batch
+from headish.history.writing.append import append
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ def read(store: Store, work: Callable[[Connection], T]) -> T:
 
 def add_draft(store: Store, draft: Draft) -> None:
     """Store a turn of which the store says what no verb takes, as another writer could."""
-    database_of(store).write(lambda connection: append_batch(connection, store._number, [draft], store._database.mint))
+    database_of(store).write(lambda connection: append(connection, store._number, [draft], store._database.mint))
 
 
 def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:

@@ -157,7 +157,7 @@ class ThreadImport:
 
         def work(connection: Connection, mint: Mint) -> TurnId:
             known = [each for each in turns_by_digest(connection, self._space, [digest]) if each.erased is None]
-            return known[0].id if known else append(connection, self._space, [draft], mint)[0].turn.id
+            return known[0].id if known else append(connection, self._space, [draft], mint).built[0].turn.id
 
         kept: TurnId = self._store(work)
         return kept
@@ -265,7 +265,7 @@ def store_portion(connection: Connection, mint: Mint, space: int, part: ThreadPo
         for index, draft in enumerate(new)
     ]
     if linked:
-        before = append(connection, space, linked, mint, carries_names=False)[-1].turn.place
+        before = append(connection, space, linked, mint, carries_names=False).built[-1].turn.place
     assert before is not None
     return before, len(linked)
 

@@ -81,7 +81,8 @@ def edit_turn(connection: Connection, space: int, asked: PlannedEdit, mint: Mint
     drafts = _named(_drafts(connection, space, target, rest, asked, earlier), target.name, rest.size)
     edited, tip, count = None, None, 0
     for batch in _in_batches(drafts):
-        appended = append(connection, space, batch, mint, stream=BatchPlace(count, earlier), carries_names=False)
+        stream = BatchPlace(count, earlier)
+        appended = append(connection, space, batch, mint, stream=stream, carries_names=False).built
         earlier.append(Earlier(count, appended[0].turn.seq))
         edited, tip, count = edited or appended[0], appended[-1], count + len(batch)
     assert edited is not None  # the edited turn itself is always stored

@@ -95,7 +95,7 @@ def lay(
     if before is not None or _changes_nothing(thread, indexes, overlay):
         check_draft(connection, space, draft)  # ``expect`` is checked even if nothing is stored
         return None if before is None else turn_by_id(connection, space, before)
-    [appended] = append(connection, space, [draft], mint)
+    [appended] = append(connection, space, [draft], mint).built
     return appended
 
 

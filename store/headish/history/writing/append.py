@@ -63,19 +63,6 @@ def append(
     *,
     stream: BatchPlace = ALONE,
     carries_names: bool = True,
-) -> list[Appended]:
-    """``append_batch``, but returns only the stored turns."""
-    return append_batch(connection, space, drafts, mint, stream=stream, carries_names=carries_names).built
-
-
-def append_batch(
-    connection: Connection,
-    space: int,
-    drafts: Sequence[Draft],
-    mint: Mint,
-    *,
-    stream: BatchPlace = ALONE,
-    carries_names: bool = True,
 ) -> Written:
     """Store the drafts in order, all or none.
 
@@ -113,7 +100,7 @@ def append_batch(
 
 
 def append_behind(connection: Connection, space: int, draft: Draft, parent_id: TurnId, mint: Mint) -> Written | None:
-    """``append_batch`` in half of the steps, for a draft that only continues one turn by its id and whose payload fits
+    """``append`` in half of the steps, for a draft that only continues one turn by its id and whose payload fits
     into its row. Returns None, and changes nothing, if there is no such turn, or if a bookmark points at it.
 
     Cost: three statements, four if a chain begins.

@@ -203,7 +203,7 @@ def _add_answer(connection: Connection, space: int, plan: CallPlan, lane: Lane, 
         return None
     base = lane.base(len(lane.turns))
     continues: tuple[Place, ...] = () if base is None else (base,)
-    [appended] = append(connection, space, [replace(plan.answer, continues=continues)], mint, carries_names=False)
+    [appended] = append(connection, space, [replace(plan.answer, continues=continues)], mint, carries_names=False).built
     return appended.turn
 
 

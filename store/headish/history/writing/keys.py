@@ -16,7 +16,7 @@ from headish.content.hashes import DigestFields
 from headish.database.query import Connection
 from headish.errors import KeyTaken, UnknownTurn
 from headish.history.reading.decode import read_mapping
-from headish.history.writing.append import Appended, Written, append_batch
+from headish.history.writing.append import Appended, Written, append
 from headish.history.writing.planning import ALONE, EARLIER_ITEM, BatchPlace
 from headish.rows.keys import known_ids, superseding, turn_by_key, turns_by_keys
 from headish.rows.turns import StoredTurn
@@ -28,19 +28,6 @@ Where: TypeAlias = "int | StoredTurn"
 """The index of a draft among the new ones, or the stored turn that has its key."""
 
 
-def append_once(
-    connection: Connection,
-    space: int,
-    drafts: Sequence[Draft],
-    mint: Mint,
-    *,
-    stream: BatchPlace = ALONE,
-    carries_names: bool = True,
-) -> list[Appended | StoredTurn]:
-    """``write_once``, but returns only the turns."""
-    return write_once(connection, space, drafts, mint, stream=stream, carries_names=carries_names)[1]
-
-
 def write_once(
     connection: Connection,
     space: int,
@@ -50,7 +37,7 @@ def write_once(
     stream: BatchPlace = ALONE,
     carries_names: bool = True,
 ) -> tuple[Written | None, list[Appended | StoredTurn]]:
-    """``append_batch``, except for drafts whose keys are known: these are not stored, no name moves for them, and the
+    """``append``, except for drafts whose keys are known: these are not stored, no name moves for them, and the
     result has the turn with the key. The first value is None if nothing was stored.
 
     Cost: as ``append``, one statement more for each 64 keys, and one for each 64 turns that are superseded or copied.
@@ -74,7 +61,7 @@ def write_once(
             _check_equal(draft, same, new)
         where.append(same)
     check_referred(connection, space, new)
-    written = append_batch(
+    written = append(
         connection, space, new, mint, stream=stream, carries_names=carries_names
     ) if new else None  # fmt: skip
     built = written.built if written else []

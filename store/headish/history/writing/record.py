@@ -78,7 +78,7 @@ def record_list(
     tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
     refuse_known(connection, space, tail)
     # By place, not by name: only the bookmark that was given may move (rule R4, only the new tail).
-    built = append(connection, space, tail, mint, carries_names=False) if tail else []
+    built = append(connection, space, tail, mint, carries_names=False).built if tail else []
     last = built[-1] if built else _as_appended(connection, space, tip)
     if name is not None and before != last.turn.place:
         said_at = drafts[-1].facts.said_at if built else said_of(read_mapping(last.turn, "system"))
@@ -121,7 +121,7 @@ def _lay_prompt(
     base = end
     for index, digest in changed.items():
         overlay = replace(as_overlay(drafts[index], "replace", [digest.hex()]), continues=(base,), cache=False)
-        [appended] = append(connection, space, [overlay], mint, carries_names=False)
+        [appended] = append(connection, space, [overlay], mint, carries_names=False).built
         tip, base = appended.turn, appended.turn.place
     return len(changed), known, tip
 

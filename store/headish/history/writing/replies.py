@@ -15,7 +15,7 @@ from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import UnknownTurn
 from headish.history.reading.find import find_place
-from headish.history.writing.append import Appended, Written, append_batch
+from headish.history.writing.append import Written, append
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.turns import parent_at, turn_by_id
 from headish.values.grammar import Headish
@@ -53,19 +53,6 @@ def pin_headishes(connection: Connection, space: int, headishes: Sequence[Headis
     return places, Pinned(turns, None if at is None else name)
 
 
-def append_reply(
-    connection: Connection,
-    space: int,
-    draft: Draft,
-    turns: Sequence[TurnId],
-    bookmark: str | None,
-    replaces: TurnId | None,
-    mint: Mint,
-) -> Appended:
-    """``write_reply``, but returns only the stored turn."""
-    return write_reply(connection, space, draft, turns, bookmark, replaces, mint).built[0]
-
-
 def write_reply(
     connection: Connection,
     space: int,
@@ -89,7 +76,7 @@ def write_reply(
     moves = at is not None and at == expected
     # Forced, because a retry continues the question, not the answer that the name is at.
     draft = replace(draft, continues=tuple(places), bookmark=name if moves else None, force=True)
-    return append_batch(connection, space, [draft], mint, carries_names=name is None and replaces is None)
+    return append(connection, space, [draft], mint, carries_names=name is None and replaces is None)
 
 
 def _place(connection: Connection, space: int, turn: TurnId) -> Place:

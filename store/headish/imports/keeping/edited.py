@@ -60,7 +60,8 @@ def append_new(
     for part in ([each for each in range(len(new)) if each not in later], sorted(later)):
         at = {index: place for place, index in enumerate(part)}
         drafts = [_as_version(_moved(new[index], at, stored), edited.get(index), stored) for index in part]
-        stored |= zip(part, append(connection, space, drafts, mint, carries_names=False) if part else (), strict=True)
+        if part:
+            stored |= zip(part, append(connection, space, drafts, mint, carries_names=False).built, strict=True)
     return [stored[index] for index in range(len(new))]
 
 

@@ -30,7 +30,6 @@ from headish.errors import (
     UnknownObject,
 )
 from headish.history.writing.append import Appended
-from headish.history.writing.replies import append_reply
 from headish.providers.registry import find_provider
 from headish.providers.shared.shapes import healed
 from headish.providers.shared.values import Request
@@ -51,6 +50,7 @@ from headish.store.answers.batches import (
     show_job,
 )
 from headish.store.answers.reading import fitting_draft, read_response
+from headish.store.asking.reply import append_reply
 from headish.store.asking.request import request
 from headish.store.keeping.objects import Objects
 from headish.store.space import Space, SpacePart
@@ -330,8 +330,7 @@ class _Collecting:
         def work(connection: Connection, mint: Mint) -> Appended | None:
             if find_object(connection, space._number, OUTCOME, key.encode()) is not None:
                 return None
-            about = entry.about
-            appended = append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
+            appended = append_reply(space, entry.about, draft, connection, mint).built[0]
             put_object(connection, space._number, _put(key, Settled(turn=appended.turn.id)))
             return appended
 

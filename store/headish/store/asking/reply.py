@@ -16,7 +16,7 @@ from headish.history.definitions import pointer_named, tools_served
 from headish.history.reading.options import fold_options
 from headish.history.reading.walk import walk_inherited
 from headish.history.writing.append import Appended, Written
-from headish.history.writing.replies import Pinned, append_reply, pin_headishes, write_reply
+from headish.history.writing.replies import Pinned, pin_headishes, write_reply
 from headish.providers.pointers import Pointer
 from headish.providers.registry import check_provider
 from headish.providers.shared.tools import may_be_rewritten
@@ -122,7 +122,7 @@ def _store_reply(space: Space, headish: Asked, about: About, read: Reply) -> Tur
 
     named = read if isinstance(headish, Request) else with_own_names(space, about, read)
     draft = reply_draft(about, named, space._payload_limit_bytes)
-    return store_draft(space, draft, _left_name(space, about, draft), partial(_write, space, about, draft))
+    return store_draft(space, draft, _left_name(space, about, draft), partial(append_reply, space, about, draft))
 
 
 def _request_about(asked: Request, provider: str) -> About:
@@ -223,7 +223,8 @@ def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
             return _stored(connection, space, locked)
         # The journal goes first: on SQLite the turn then takes its pages, and the file holds the answer only once.
         streams.remove_journal(connection, space._number, stream)
-        appended = _append(connection, space, _behind(connection, space, about, locked), draft, mint)
+        behind = _behind(connection, space, about, locked)
+        appended = append_reply(space, behind, draft, connection, mint).built[0]
         if locked is not None:
             streams.close_stream(connection, space._number, locked.id, FINISHED, appended.turn.id)
         return appended
@@ -251,12 +252,9 @@ def _left_name(space: Space, about: About, draft: Draft) -> bytes | None:
     return name if remembered is not None and (remembered.id,) == about.turns else None
 
 
-def _write(space: Space, about: About, draft: Draft, connection: Connection, mint: Mint) -> Written:
+def append_reply(space: Space, about: About, draft: Draft, connection: Connection, mint: Mint) -> Written:
+    """Append a reply behind the turns that it belongs to."""
     return write_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
-
-
-def _append(connection: Connection, space: Space, about: About, draft: Draft, mint: Mint) -> Appended:
-    return append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
 
 
 def _stored(connection: Connection, space: Space, ended: StoredStream) -> StoredTurn:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, HeadishError, InputError, QuotaExceeded, UnknownStream, shown
 from headish.history.writing.append import Appended
-from headish.history.writing.replies import append_reply
 from headish.rows import streams
 from headish.rows.streams import RECOVERED, StoredStream
-from headish.store.asking.reply import with_own_names
+from headish.store.asking.reply import append_reply, with_own_names
 from headish.store.space import SpacePart
 from headish.values.checks.doors import Kind, door
 from headish.values.ids import Mint, TurnId, as_turn_id
@@ -132,7 +131,7 @@ class Streams(SpacePart):
             if now.expires != found.expires:
                 return now
             streams.remove_journal(connection, space._number, found.id)  # first: see ``reply._finish``
-            appended = append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
+            appended = append_reply(space, about, draft, connection, mint).built[0]
             streams.close_stream(connection, space._number, found.id, RECOVERED, appended.turn.id)
             return appended
 

@@ -11,7 +11,7 @@ from headish.content.unfinished import is_cut_off
 from headish.database.query import Connection
 from headish.errors import InvalidArgument
 from headish.history.reading.decode import complete_turn, read_attributes, read_blocks, read_payload
-from headish.history.writing.replies import append_reply, pin_turns
+from headish.history.writing.replies import pin_turns, write_reply
 from headish.rows.turns import StoredTurn
 from headish.store.asking.origins import is_strangers
 from headish.store.space import Space
@@ -65,10 +65,10 @@ def run_tools(
         raise InvalidArgument(f"the calls of turn {turn.id} came from elsewhere: give approve, which is asked for each")
     draft = make_draft(_results(answered, run, approve), {"role": "tool"}, space._payload_limit_bytes)
     # Tools take their time, and the bookmark may have moved on meanwhile: the results belong to the calls.
-    appended = space._store(
-        lambda connection, mint: append_reply(connection, space._number, draft, (turn.id,), bookmark, None, mint)
+    written = space._store(
+        lambda connection, mint: write_reply(connection, space._number, draft, (turn.id,), bookmark, None, mint)
     )
-    return space._as_turn(appended)
+    return space._as_turn(written.built[0])
 
 
 def _message(space: Space, headish: str) -> Message:

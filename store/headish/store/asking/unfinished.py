@@ -17,12 +17,11 @@ from headish.errors import CallError, CallRefused, CorruptRecord, HeadishError, 
 from headish.history.definitions import find_pointer
 from headish.history.reading.decode import complete_turn
 from headish.history.writing.append import Appended
-from headish.history.writing.replies import append_reply
 from headish.rows.threads import listings
 from headish.rows.turns import turn_by_id
 from headish.store.answers.journal import About
 from headish.store.asking.origins import has_arrived
-from headish.store.asking.reply import with_own_names
+from headish.store.asking.reply import append_reply, with_own_names
 from headish.store.reading.lists import heads
 from headish.store.space import Space
 from headish.values.ids import Mint
@@ -121,7 +120,7 @@ def _store(space: Space, turn: Turn, response: Mapping[str, Any]) -> Turn | None
         # Looked at again under the lock: another process may have fetched it meanwhile.
         if _is_known(connection, space, turn):
             return None
-        return append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
+        return append_reply(space, about, draft, connection, mint).built[0]
 
     appended = space._store(work)
     return None if appended is None else space._as_turn(appended)

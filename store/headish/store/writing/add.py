@@ -11,7 +11,7 @@ from headish.content.drafts import DocumentOptions, Draft, TurnOptions, make_doc
 from headish.content.encoding import Content
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, TooLarge, shown
-from headish.history.writing.append import Appended, Written, append_batch, append_behind
+from headish.history.writing.append import Appended, Written, append, append_behind
 from headish.history.writing.tips import NOTHING, End, Left, append_remembered, is_plain, remember
 from headish.rows.counters import SpaceNumbers
 from headish.rows.turns import StoredTurn
@@ -129,15 +129,15 @@ def _append_one(space: Space, draft: Draft, end: End | None, connection: Connect
         written = append_behind(connection, space._number, draft, end, mint)
         if written is not None:
             return written
-    return append_batch(connection, space._number, [draft], mint)
+    return append(connection, space._number, [draft], mint)
 
 
 def _add_once(space: Space, draft: Draft, puts: Sequence[Put] = ()) -> Turn:
-    from headish.history.writing.keys import append_once  # late: most turns have no key, and bring no objects along
+    from headish.history.writing.keys import write_once  # late: most turns have no key, and bring no objects along
     from headish.rows.objects import put_object
 
     def work(connection: Connection, mint: Mint) -> Appended | StoredTurn:
-        [stored] = append_once(connection, space._number, [draft], mint)
+        _, [stored] = write_once(connection, space._number, [draft], mint)
         for put in puts:
             put_object(connection, space._number, put)
         return stored

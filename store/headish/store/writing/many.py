@@ -11,9 +11,9 @@ from headish.content.drafts import Draft, make_draft
 from headish.content.encoding import Content
 from headish.database.query import Connection
 from headish.errors import InvalidArgument
-from headish.history.writing.append import Appended, append_batch
+from headish.history.writing.append import Appended, append
 from headish.history.writing.batches import DraftBatch, StoredTurns, read_item
-from headish.history.writing.keys import append_once
+from headish.history.writing.keys import write_once
 from headish.history.writing.messages import message_drafts
 from headish.history.writing.planning import BatchPlace, Earlier
 from headish.history.writing.record import record_list
@@ -108,7 +108,7 @@ def _add_together(
         count = 0
         for portion in portions:
             stream = BatchPlace(count, batches)
-            stored = append_once(connection, space._number, portion, mint, stream=stream, carries_names=carries_names)
+            _, stored = write_once(connection, space._number, portion, mint, stream=stream, carries_names=carries_names)
             batches.append(_earlier(count, stored))
             count += len(portion)
         return batches, count, [put_object(connection, space._number, put) for put in puts]
@@ -131,14 +131,17 @@ def _append(
     options: dict[str, Any] = {"stream": stream, "carries_names": carries_names}
     # Most drafts have no key and name no other turn: they are not looked up.
     if any(draft.facts.is_looked_up for draft in drafts):
-        return space._store(lambda connection, mint: append_once(connection, space._number, drafts, mint, **options))
+        _, stored = space._store(
+            lambda connection, mint: write_once(connection, space._number, drafts, mint, **options)
+        )
+        return stored
     end = is_line(drafts, stream.first_index) if carries_names else None
     return store_remembered(
         space,
         end,
         drafts,
         append_all_remembered,
-        lambda connection, mint: append_batch(connection, space._number, drafts, mint, **options),
+        lambda connection, mint: append(connection, space._number, drafts, mint, **options),
     ).built
 
 

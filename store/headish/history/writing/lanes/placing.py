@@ -78,7 +78,7 @@ class _Placing(Matching):
             replace(draft, continues=(index - 1,) if index else () if base is None else (base,))
             for index, draft in enumerate(drafts)
         ]
-        built = append(self._connection, self._space, chained, self._mint, carries_names=False) if chained else []
+        built = append(self._connection, self._space, chained, self._mint, carries_names=False).built if chained else []
         self.added += len(built)
         return [self._as_stored(at + index, appended.turn) for index, appended in enumerate(built)]
 
@@ -100,7 +100,7 @@ class _Placing(Matching):
         same = next((each for each in children(self._connection, self._space, base, limit=CHILDREN_TRIED)
                      if _is_same(each, overlay)), None)  # fmt: skip
         if same is None:
-            [appended] = append(self._connection, self._space, [overlay], self._mint, carries_names=False)
+            [appended] = append(self._connection, self._space, [overlay], self._mint, carries_names=False).built
             same = appended.turn
             self.added += 1
         turn = covered._replace(said=said_hash(draft), overlay=same.id, bare=entry.bare_hash, raw=None)
