@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from headish import Store
 from headish.errors import CorruptRecord, InvalidArgument, RemoteRefused, RemoteUnavailable
 from headish.store.keeping.sharing import live, places
+from headish.store.keeping.sharing.exchanges import find_remote
 from headish.syncing.remotes import SeenLog, read_remotes, store_remote
 from support.ends import Ends, outcomes, push, sync
 from support.lines import line_to
@@ -62,7 +63,7 @@ class TestWhatIsAllowed:
         theirs = tmp_path / "repo" / "x.command"
         theirs.parent.mkdir()
         theirs.write_text("cmd:headish serve-stdio")
-        remote, number = desk.store.remotes._find("box"), desk.store._number
+        remote, number = find_remote(desk.store, "box"), desk.store._number
         for strange in ("../repo/x", str(theirs.with_suffix(""))):
             altered = remote._replace(settings=replace(remote.settings, id=strange))
             desk.store._write(lambda connection, altered=altered: store_remote(connection, number, altered))
@@ -76,7 +77,7 @@ class TestWhatIsAllowed:
 
     def test_a_remote_whose_device_is_a_path_is_damage(self, ends: Ends) -> None:
         desk, _ = ends
-        remote, number = desk.store.remotes._find("box"), desk.store._number
+        remote, number = find_remote(desk.store, "box"), desk.store._number
         for altered in (
             remote._replace(settings=replace(remote.settings, device="../../elsewhere")),
             remote._replace(state=replace(remote.state, seen={"..": SeenLog("x")})),

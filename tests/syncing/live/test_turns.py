@@ -15,6 +15,7 @@ from headish.errors import RemoteUnavailable, SecretsFound
 from headish.remotes.commands import Pipes
 from headish.store.asking.origins import is_strangers
 from headish.store.keeping.sharing import exchanges
+from headish.store.keeping.sharing.exchanges import find_remote
 from headish.syncing import naming
 from headish.syncing.live import answering, conversation, moves, taking, wire
 from headish.syncing.live.answering import Answering
@@ -164,7 +165,7 @@ class TestTurns:
         assert done.known <= 10  # of what was taken, one list at most is asked for again
         assert listed[0][0] >= came - 10
         assert state(desk.store) == state(box)
-        assert desk.store.remotes._find("box").state.taken == 0
+        assert find_remote(desk.store, "box").state.taken == 0
         assert sync(ends).pulled == Pulled("box")
 
     def test_what_a_pull_took_counts_only_in_that_history(
@@ -179,7 +180,7 @@ class TestTurns:
         box.add_turns(f"{number} " + "x" * 500 for number in range(300))
         with pytest.raises(RemoteUnavailable), line_to(box, cut_back=20_000):
             desk.sync()
-        assert desk.store.remotes._find("box").state.taken
+        assert find_remote(desk.store, "box").state.taken
         restore(tmp_path / "backup", tmp_path / "restored.db")
         with Store.open(tmp_path / "restored.db") as restored:
             restored.add_turns(f"other {number}" for number in range(100))

@@ -15,7 +15,8 @@ from headish.values.checks.files import flush
 def whole_file(path: str, mode: int = 0o600) -> Iterator[str]:
     """Yield a path beside ``path`` to write to; at the end of the block the file gets the name ``path``.
 
-    The file has ``mode`` from the start: a private one must not be readable meanwhile.
+    The file has ``mode`` from the start: a private one must not be readable meanwhile. A backup holds every word of the
+    database, so only its owner may read it.
     Raises: FileTaken if ``path`` exists at the start or at the end; DatabaseUnavailable for an error of the system.
     """
     if os.path.lexists(path):

@@ -38,8 +38,6 @@ Progress = Callable[[int], None]
 COPIES = (".db", ".sqlite", ".sqlite3")
 """Endings of file names that ask for a SQLite database instead of a file of frames."""
 _SQLITE = b"SQLite format 3\x00"
-# A backup holds every word of the database, so only its owner may read it.
-_OURS_ALONE = 0o600
 
 
 class _Chosen(NamedTuple):
@@ -93,7 +91,7 @@ def back_up(
         return _write_frames(connections, path, names, verify, progress)
     if names is not None:
         raise InvalidArgument("one space is backed up into a file of frames: choose a name such as chat.hbackup")
-    with whole_file(path, _OURS_ALONE) as part:
+    with whole_file(path) as part:
         if not connections.backend.copy_into(part):
             raise InvalidArgument(
                 "only a SQLite file can be backed up into one: choose a name such as chat.hbackup, and restore it there"
@@ -124,7 +122,7 @@ def _check_copy(copy: Backend, path: str, verify: Verify) -> None:
 def _write_frames(
     connections: Connections, path: str, names: Sequence[bytes] | None, verify: Verify, progress: Progress | None
 ) -> Backup:
-    with whole_file(path, _OURS_ALONE) as part, open(part, "r+b") as file:
+    with whole_file(path) as part, open(part, "r+b") as file:
 
         def work(connection: Any) -> Backup:
             file.seek(0)  # the database may run this again
@@ -163,7 +161,7 @@ def _is_new_file(target: str | os.PathLike[str]) -> bool:
 def _restore_to_file(opened: BinaryIO, target: str, chosen: _Chosen) -> Restored:
     path = os.path.abspath(os.path.expanduser(target))
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with whole_file(path, _OURS_ALONE) as part:
+    with whole_file(path) as part:
         with closing(Connections.open(part)) as connections:
             restored = _restore_into(connections, opened, chosen)
         with closing(sqlite3.connect(part)) as connection:

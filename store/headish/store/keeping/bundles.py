@@ -41,8 +41,6 @@ from headish.values.grammar import Headish, parse_headishes
 from headish.values.places import Place
 from headish.values.results.sharing import Applied, BundleChecked, Bundled, BundleRewritten
 
-_OURS_ALONE = 0o600
-
 
 class Bundles(SpacePart):
     """Bundles of a space: files that carry turns to another store, which checks all of it before it stores any."""
@@ -76,7 +74,7 @@ class Bundles(SpacePart):
         if key is not None and not sign:
             raise InvalidArgument("a key signs: give sign=True, too")
         target = os.fspath(path)
-        with whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as file:
+        with whole_file(target) as part, open(part, "r+b") as file:
             sent = self._space._read_by(_write, file=file, cursor=cursor, asked=parsed, progress=progress, signed=sign)
             if (sent.keys or sent.said) and not allow_secrets:
                 raise self._secrets(sent)
@@ -178,7 +176,7 @@ def rewrite_bundle(
     rewriting = Rewriting(read_receipts(erasures))
     with open_bundle(path) as file:
         rewriting.look(BundleReader(file, name))
-    with open_bundle(path) as file, whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as output:
+    with open_bundle(path) as file, whole_file(target) as part, open(part, "r+b") as output:
         rewritten = rewriting.write(BundleReader(file, name), output)
     return replace(rewritten, path=target)
 

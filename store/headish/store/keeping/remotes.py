@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection
 from headish.rows.elsewhere.remotes import list_remote_bookmarks
 from headish.store.keeping.erase import scrub_arrived
 from headish.store.keeping.schedules import find_run
-from headish.store.keeping.sharing.exchanges import answer_caller, exchange_with, find_remote, pull_from, push_to
-from headish.store.keeping.sharing.live import target_of
+from headish.store.keeping.sharing.exchanges import exchange_with, find_remote, pull_from, push_to
+from headish.store.keeping.sharing.live import answer_caller, target_of
 from headish.store.keeping.sharing.places import (
     Joining,
     add_place,
@@ -24,7 +24,7 @@ from headish.syncing.erasures import apply_pending, dismiss_pending, ids_of_eras
 from headish.syncing.live.answering import Doorkeeper
 from headish.syncing.live.moves import NameWishes
 from headish.syncing.logs import machine_of
-from headish.syncing.remotes import OpenRemote, describe, read_remotes
+from headish.syncing.remotes import describe, read_remotes
 from headish.syncing.standing import count_unsent, describe_device, find_diverged, find_elsewhere, tell_unreached
 from headish.values.checks.doors import FLAG, door
 from headish.values.names import check_name, stored_name
@@ -151,7 +151,7 @@ class Remotes(SpacePart):
 
         Raises: UnknownRemote.
         """
-        remote, space = self._find(name), self._space
+        remote, space = find_remote(self._space, name), self._space
         erasures = set(space._read_by(ids_of_erasures))
         invited = set(map(machine_of, remote.state.invited))
         return [
@@ -166,7 +166,7 @@ class Remotes(SpacePart):
         Cost: reads the arrivals since the last push, and each bookmark of its devices.
         Raises: UnknownRemote.
         """
-        remote, space = self._find(name), self._space
+        remote, space = find_remote(self._space, name), self._space
         unsent = space._read_by(count_unsent, remote)
         diverged = space._read_by(find_diverged, remote.name)
         run = find_run(space._database.target, space.space, name)
@@ -301,6 +301,3 @@ class Remotes(SpacePart):
         Raises: UnknownErasure for an id that is not pending.
         """
         return dismiss_pending(target_of(self._space), ids)
-
-    def _find(self, name: str) -> OpenRemote:
-        return find_remote(self._space, name)

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from headish.errors import HeadishError, InvalidArgument, NotADevice, RemoteRolledBack
-from headish.remotes.commands import Pipes
 from headish.store.keeping.erase import scrub_arrived
-from headish.store.keeping.sharing.live import CALLER, answer, talking, target_of
+from headish.store.keeping.sharing.live import talking, target_of
 from headish.store.space import Space
 from headish.syncing.heads import Pull
 from headish.syncing.joining import check_key, renew_key
-from headish.syncing.live.answering import Doorkeeper
 from headish.syncing.live.conversation import LiveSync
 from headish.syncing.live.moves import NameWishes
 from headish.syncing.live.sending import LivePush, send_all
@@ -34,15 +32,16 @@ def push_to(
     space: Space, name: str, wishes: NameWishes, *, allow_secrets: bool, accept_rollback: bool, create: bool = False
 ) -> Pushed:
     """``Remotes.push``."""
-    remote, target = find_remote(space, name), target_of(space)
+    remote = find_remote(space, name)
     if remote.is_live:
-        with talking(space, target, remote, writes=True, create=create) as live:
+        with talking(space, remote, writes=True, create=create) as live:
             return send_all(LivePush(live, wishes, allow_secrets))
     if wishes or create:
         raise InvalidArgument(f"remote {name!r} is not a store: each device has names of its own there")
     remote = renew_key(remote, space.space)
     check_key(remote, space.space)  # with an old key, a device that was removed could read what is pushed
-    pushed, _ = push(Push(target, logs_of(remote, space.space), remote, allow_secrets), accept_rollback=accept_rollback)
+    logs = logs_of(remote, space.space)
+    pushed, _ = push(Push(target_of(space), logs, remote, allow_secrets), accept_rollback=accept_rollback)
     return pushed
 
 
@@ -50,12 +49,13 @@ def pull_from(
     space: Space, name: str, *, prune: bool = False, accept_rollback: bool = False, gone: str | None = None
 ) -> Pulled:
     """``Remotes.pull``, with ``gone`` before that device is taken out."""
-    remote, target = find_remote(space, name), target_of(space)
+    remote = find_remote(space, name)
     if remote.is_live:
-        with talking(space, target, remote, writes=False) as live:
+        with talking(space, remote, writes=False) as live:
             return _pull_live(space, live, prune=prune)
     remote = renew_key(remote, space.space)
-    pulled, problem = pull(Pull(target, logs_of(remote, space.space), remote, accept_rollback, prune, gone))
+    logs = logs_of(remote, space.space)
+    pulled, problem = pull(Pull(target_of(space), logs, remote, accept_rollback, prune, gone))
     _note_arrived(space, pulled)
     if pulled.waiting or isinstance(problem, NotADevice | RemoteRolledBack):
         check_key(remote, space.space)  # raises if the key was changed, which explains all of these
@@ -74,16 +74,13 @@ def exchange_with(
     if remote.is_live:
         pulled = None
         try:
-            with talking(space, target_of(space), remote, writes=True, create=create) as live:
+            with talking(space, remote, writes=True, create=create) as live:
                 pulled = _pull_live(space, live, prune=prune)
                 return Synced(pulled, _push_live(live, allow_secrets))
         except NO_ROOM as error:
             if pulled is None:
                 # In a conversation of its own: pages that nobody reads any more are on their way in the first.
-                with (
-                    _told_beside(error),
-                    talking(space, target_of(space), find_remote(space, name), writes=True) as live,
-                ):
+                with _told_beside(error), talking(space, find_remote(space, name), writes=True) as live:
                     _push_live(live, allow_secrets)
             raise
     try:
@@ -105,11 +102,6 @@ def _told_beside(before: HeadishError) -> Iterator[None]:
     except HeadishError as error:
         error.add_note(f"the pull before it failed: {before}")
         raise
-
-
-def answer_caller(space: Space, reads: int, writes: int, door: Doorkeeper) -> int:
-    """``Remotes.answer``, with ``door`` for what the caller may do."""
-    return answer(space, target_of(space), Pipes(CALLER, reads, writes), door)
 
 
 def _pull_live(space: Space, live: LiveSync, *, prune: bool) -> Pulled:

@@ -122,9 +122,7 @@ def _is_itself(url: str) -> InvalidArgument:
 
 
 @contextmanager
-def talking(
-    space: Space, target: SyncTarget, remote: OpenRemote, *, writes: bool, create: bool = False
-) -> Iterator[LiveSync]:
+def talking(space: Space, remote: OpenRemote, *, writes: bool, create: bool = False) -> Iterator[LiveSync]:
     """Open a conversation with a live remote. ``writes``: something will change there. ``create`` makes the database or
     the space if it is missing.
 
@@ -134,7 +132,7 @@ def talking(
     if refusal:
         raise RemoteUnavailable(remote.url, refusal)
     with _calling(remote, space.space, space._database.backend, writes=writes, create=create) as talk:
-        yield LiveSync(target, talk, remote, space.space)
+        yield LiveSync(target_of(space), talk, remote, space.space)
 
 
 def check_history(name: bytes, url: str, settings: RemoteSettings, space: str) -> None:
@@ -232,7 +230,7 @@ class OpenedDatabase:
         space = self._there
         try:
             door = Doorkeeper(space.space, space._database.backend.read_only, trusts=trust, erases=trust)
-            answer(space, target_of(space), Pipes(CALLER, reads, writes), door)
+            answer_caller(space, reads, writes, door)
         except BaseException as error:  # for ``why``: over the pipes the asking side learns only what it may know
             self._error = error
         finally:
@@ -266,10 +264,11 @@ def target_of(space: Space) -> SyncTarget:
     return SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
 
 
-def answer(space: Space, target: SyncTarget, pipes: Pipes, door: Doorkeeper) -> int:
-    """Answer a store that calls, until it says goodbye; return how many turns came."""
-    with Wire(pipes, CALLER) as wire:
-        answering = Answering(target, wire, door)
+def answer_caller(space: Space, reads: int, writes: int, door: Doorkeeper) -> int:
+    """Answer a store that calls over two file descriptors, until it says goodbye; return how many turns came. ``door``:
+    what it may do."""
+    with Wire(Pipes(CALLER, reads, writes), CALLER) as wire:
+        answering = Answering(target_of(space), wire, door)
         try:
             answering.run()
         finally:
