@@ -7,11 +7,10 @@ from collections.abc import Collection, Sequence
 
 from headish.bundles.records import SentSignature
 from headish.database.query import Connection
-from headish.history.reading.order import arrange
+from headish.history.reading.order import segments_to
 from headish.rows.keys import turns_by_ids
 from headish.rows.signatures import StoredSignature, add_signatures, signatures_of
 from headish.rows.threads.ranges import seals_of_range
-from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.receipts import read_receipt
 from headish.signing.sshsig import THREAD, read_signature, signed_message
@@ -30,7 +29,7 @@ def message_of(connection: Connection, space: int, kind: str, stored: StoredTurn
 
 def seals_of(connection: Connection, space: int, stored: StoredTurn) -> list[bytes]:
     """The seals of the turns that lead to ``stored``, in walk order. Cost: as ``message_of`` for a thread."""
-    segments = arrange([stored.place], read_links_of(connection, space, [stored.place]))
+    segments = segments_to(connection, space, stored.place)
     return [seal for segment in segments for seal in seals_of_range(connection, space, segment)]
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from headish.database.query import Connection
 from headish.history.reading.halves import CHAINS_LIMIT
-from headish.history.reading.order import arrange
+from headish.history.reading.order import segments_to
 from headish.history.reading.versions import find_firsts
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.threads.entries import NEWEST, Listed
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.places import grown_chains
 from headish.rows.threads.ranges import ids_of_ranges
-from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_by_id
 from headish.rows.upkeep.erasures import is_living
 from headish.values.ids import TurnId
@@ -31,7 +30,7 @@ def is_gone(connection: Connection, space: int, listed: Listed) -> bool:
     end = find_bookmark(connection, space, listed.name)
     if end is None:
         return True
-    segments = arrange([end], read_links(connection, space, end))
+    segments = segments_to(connection, space, end)
     if any(erased is None for _, erased in ids_of_ranges(connection, space, segments)):
         return False
     return not _is_left_beside(connection, space, end)

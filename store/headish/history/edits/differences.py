@@ -21,10 +21,9 @@ from headish.history.edits.ranges import BOTH, Range, find_range
 from headish.history.edits.words import Alike, Piece, align, count_words, diff_words
 from headish.history.reading.decode import Resolver, complete_turns, read_attributes, read_blocks, read_mapping
 from headish.history.reading.find import find_place
-from headish.history.reading.order import arrange, without
+from headish.history.reading.order import segments_to, without
 from headish.history.reading.walk import read_backwards, read_checked
 from headish.history.windows.states import describe
-from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn, stored_at
 from headish.values.blocks import (
     Base64Source,
@@ -118,7 +117,7 @@ def diff_branches(
     Raises: UnknownTurn, Ambiguous, CorruptTurn; InvalidArgument if there are not exactly two sides.
     """
     before, after = _sides(connection, space, first, second)
-    walks = [arrange([place], read_links(connection, space, place)) for place in (before, after)]
+    walks = [segments_to(connection, space, place) for place in (before, after)]
     one, other = (
         list(read_backwards(connection, space, without(walk, walks[1 - index])))[::-1]
         for index, walk in enumerate(walks)

@@ -11,9 +11,8 @@ from msgspec import Struct
 from headish.database.query import Connection
 from headish.errors import InvalidHeadish
 from headish.history.reading.find import find_place
-from headish.history.reading.order import arrange, without
+from headish.history.reading.order import segments_to, without
 from headish.rows.bookmarks import find_bookmark
-from headish.rows.threads.walks import read_links
 from headish.values.grammar import NEWEST, Headish, parse_headish
 from headish.values.names import refusal
 from headish.values.places import Place, Segment
@@ -66,13 +65,9 @@ def find_segments(connection: Connection, space: int, asked: Range) -> list[Segm
     Raises: UnknownTurn, Ambiguous.
     """
     first, second = find_range(connection, space, asked)
-    reached = _walked(connection, space, second)
+    reached = segments_to(connection, space, second)
     if first is None:
         return reached
-    left_out = _walked(connection, space, first)
+    left_out = segments_to(connection, space, first)
     only = without(reached, left_out)
     return only if asked.between == RANGE else [*without(left_out, reached), *only]
-
-
-def _walked(connection: Connection, space: int, place: Place) -> list[Segment]:
-    return arrange([place], read_links(connection, space, place))

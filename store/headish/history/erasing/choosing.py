@@ -11,7 +11,7 @@ from headish.content.encoding import encode_payload
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
-from headish.history.reading.order import arrange
+from headish.history.reading.order import arrange, segments_to
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.places import last_of_chains
 from headish.rows.threads.ranges import ids_of_ranges
@@ -157,7 +157,7 @@ def names_without_turns(connection: Connection, space: int, places: Collection[P
 
 def _is_whole(connection: Connection, space: int, place: Place, going: Collection[TurnId]) -> bool:
     """Whether every turn that leads to a place is erased, or will be (``going``)."""
-    segments = arrange([place], read_links_of(connection, space, [place]))
+    segments = segments_to(connection, space, place)
     return all(erased is not None or id in going for id, erased in ids_of_ranges(connection, space, segments))
 
 

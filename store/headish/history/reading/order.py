@@ -1,4 +1,4 @@
-"""The order of a walk (rule I7, parents first), computed from links alone.
+"""The order of a walk (rule I7, parents first), computed from links.
 
 Turns are stored in chains: the turns of a chain continue one another, and only a chain's first turn has links. So a
 walk is a list of ranges of chains, and ordering it takes one step per fork, not one per turn.
@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from headish.database.query import Connection
+from headish.rows.threads.walks import read_links_of
 from headish.values.places import Place, Segment
+
+
+def segments_to(connection: Connection, space: int, *ends: Place) -> list[Segment]:
+    """The ranges that lead to the ends, in walk order. Cost: one or two statements for one end, else one for each
+    ``AT_ONCE`` ends."""
+    return arrange(ends, read_links_of(connection, space, ends))
 
 
 def arrange(ends: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list[Segment]:

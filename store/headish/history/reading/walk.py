@@ -23,7 +23,7 @@ from headish.history.reading.decode import (
     read_cached,
     read_mapping,
 )
-from headish.history.reading.order import arrange, last_turns
+from headish.history.reading.order import arrange, last_turns, segments_to
 from headish.history.reading.verified import PROVEN
 from headish.rows.keys import superseding_some
 from headish.rows.threads.places import AT_ONCE, grown_from
@@ -33,7 +33,6 @@ from headish.rows.threads.walks import (
     PlacedTurn,
     Walked,
     read_inherited,
-    read_links,
     read_links_of,
     read_places,
     read_thread,
@@ -132,7 +131,7 @@ def walk_backwards(connection: Connection, space: int, ends: Sequence[Place]) ->
 
     Reads lazily, in portions that grow.
     """
-    yield from read_backwards(connection, space, arrange(ends, read_links_of(connection, space, ends)))
+    yield from read_backwards(connection, space, segments_to(connection, space, *ends))
 
 
 def read_backwards(connection: Connection, space: int, segments: Sequence[Segment]) -> Iterator[StoredTurn]:
@@ -284,7 +283,7 @@ def walk_messages(
     ``AT_ONCE`` turns.
     Raises: CorruptTurn.
     """
-    segments = arrange([end], read_links(connection, space, end))
+    segments = segments_to(connection, space, end)
     segments = segments if limit is None else last_turns(segments, limit)
     wholes = [
         whole
@@ -299,7 +298,7 @@ def leads_to(connection: Connection, space: int, place: Place, end: Place) -> bo
     """Whether the turn at ``place`` leads to ``end``, or is the same turn. Cost: at most two statements."""
     if place.chain == end.chain:
         return place.pos <= end.pos
-    segments = arrange([end], read_links(connection, space, end))
+    segments = segments_to(connection, space, end)
     return any(each.chain == place.chain and each.high >= place.pos for each in segments)
 
 

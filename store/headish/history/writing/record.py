@@ -17,7 +17,7 @@ from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.reading.decode import continues_of, read_mapping
 from headish.history.reading.find import find_turn, parents_of
-from headish.history.reading.order import arrange, last_turns
+from headish.history.reading.order import arrange, last_turns, segments_to
 from headish.history.reading.versions import find_root_versions
 from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import refuse_known
@@ -234,7 +234,7 @@ def _spread(low: int, high: int) -> list[int]:
 def _belongs(connection: Connection, space: int, wanted: ListMatch, last: int, place: Place) -> bool:
     """Whether the turn at a place, which has the digest of message ``last``, is in a thread that the list may
     continue."""
-    segments = arrange([place], read_links(connection, space, place))
+    segments = segments_to(connection, space, place)
     if wanted.base is not None:
         return _place_before(segments, last + 1) == wanted.base.place
     if wanted.roots is not None:
@@ -246,7 +246,7 @@ def _count_erased(connection: Connection, space: int, matched: int, tip: StoredT
     """Count the matched turns that are erased. Cost: one statement; more only if anything in the space was erased."""
     if not matched or not has_erasures(connection, space):
         return 0
-    segments = arrange([tip.place], read_links(connection, space, tip.place))
+    segments = segments_to(connection, space, tip.place)
     return count_erased(connection, space, last_turns(segments, matched))
 
 

@@ -18,12 +18,11 @@ from headish.history.conversations.changing import change_record
 from headish.history.conversations.records import ListedConversation, read_conversation
 from headish.history.conversations.subjects import find_subject
 from headish.history.reading.decode import read_mapping
-from headish.history.reading.order import arrange
+from headish.history.reading.order import segments_to
 from headish.imports.imported import ImportedConversation
 from headish.rows.bookmarks import bookmarks_at, find_bookmark, set_bookmark
 from headish.rows.conversations import StoredRecord, record_by_key
 from headish.rows.moves import was_named
-from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import count_erased
 from headish.rows.upkeep.receipts import has_erasures
@@ -110,7 +109,7 @@ def _holds_erased(connection: Connection, space: int, tip: StoredTurn) -> bool:
     """Whether a turn that leads to the tip is erased. Cost: one statement; more if anything in the space is."""
     if not has_erasures(connection, space):
         return False
-    return count_erased(connection, space, arrange([tip.place], read_links(connection, space, tip.place))) > 0
+    return count_erased(connection, space, segments_to(connection, space, tip.place)) > 0
 
 
 def _candidates(about: ImportedConversation) -> Iterator[str]:

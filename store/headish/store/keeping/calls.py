@@ -17,14 +17,13 @@ from headish.content.resending.answers import write_resent
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, InvalidArgument, UnknownCall
 from headish.history.reading.decode import read_blocks, read_payload
-from headish.history.reading.order import arrange
+from headish.history.reading.order import segments_to
 from headish.history.writing.lanes.lane import ANSWER_KEY, write_natives
 from headish.history.writing.lanes.naming import LAST
 from headish.rows.calls import StoredCall, find_call, list_calls, list_calls_of_lane
 from headish.rows.conversations import find_record
 from headish.rows.objects import find_object
 from headish.rows.threads.ranges import turns_of
-from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.keeping.spooled import count_spooled
 from headish.store.paging import check_limit
@@ -145,7 +144,7 @@ class _Rebuilding:
         tip = turn_by_id(self._connection, self._space, self._call.tip)
         if tip is None:
             raise CorruptRecord(f"the call {self._call.id}", "the last turn that it sent is missing")
-        segments = arrange([tip.place], read_links(self._connection, self._space, tip.place))
+        segments = segments_to(self._connection, self._space, tip.place)
         turns = [turn for each in segments for turn in turns_of(self._connection, self._space, each)]
         # An overlay is a turn of the thread, but no message of the client.
         return [turn for turn in turns if turn.type != OVERLAY]

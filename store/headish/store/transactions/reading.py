@@ -14,7 +14,7 @@ from headish.database.query import Connection
 from headish.errors import Closed, CorruptTurn, InvalidArgument, UnknownTurn
 from headish.history.reading.documents import with_documents
 from headish.history.reading.find import find_turn
-from headish.history.reading.order import arrange, last_turns
+from headish.history.reading.order import last_turns, segments_to
 from headish.history.reading.walk import walk, walk_first_parents
 from headish.history.windows.transcripts import kept_thread
 from headish.rows.bookmarks import ALL, bookmarks_at, find_bookmark
@@ -23,7 +23,6 @@ from headish.rows.keys import turn_by_key
 from headish.rows.moves import has_log
 from headish.rows.objects import find_object, list_objects, list_objects_backwards
 from headish.rows.threads.ranges import SpokenTurn, ids_of_range, last_ids, said_range
-from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn, stored_at, turn_by_id
 from headish.store.keeping.objects import read_object
 from headish.store.space import STUMBLING, Space
@@ -109,7 +108,7 @@ class ReadTransaction:
         """The id of the thread's turn number ``turns``, counted from 1, or of its last turn if it is shorter; None if
         there is none."""
         place, remaining = self._end(end), turns
-        for chain, low, high in [] if place is None else self._segments(place):
+        for chain, low, high in [] if place is None else segments_to(self._connection, self._number, place):
             place = Place(chain, high)
             if remaining <= high - low + 1:
                 place = Place(chain, low + remaining - 1)
@@ -301,16 +300,13 @@ class ReadTransaction:
                 turns += self._read(each._replace(low=each.low + len(ids)))
         return turns
 
-    def _segments(self, end: Place) -> builtins.list[Segment]:
-        return [*arrange([end], read_links(self._connection, self._number, end))]
-
     def _last_segments(self, end: Place, limit: int | None) -> builtins.list[Segment]:
         """The ranges of the last ``limit`` turns that lead to ``end``, or of all, in walk order."""
         # A walk ends with the chain of its end (rule I7, parents first): if that is long enough, no statement is
         # needed.
         if limit is not None and limit <= end.pos + 1:
             return [Segment(end.chain, end.pos + 1 - limit, end.pos)]
-        segments = self._segments(end)
+        segments = segments_to(self._connection, self._number, end)
         return segments if limit is None else last_turns(segments, limit)
 
     def _known_end(self, end: str, count: int, known: Collection[TurnId]) -> builtins.list[TurnId] | None:

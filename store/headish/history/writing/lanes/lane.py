@@ -17,12 +17,11 @@ from headish.content.resending.entries import HASH_BYTES, SentEntry, natives_has
 from headish.database.query import Connection
 from headish.errors import HeadishError
 from headish.history.reading.decode import read_attributes, read_blocks, read_mapping
-from headish.history.reading.order import arrange
+from headish.history.reading.order import segments_to
 from headish.history.windows.states import REPLACE
 from headish.history.writing.keys import said_by
 from headish.rows.calls import find_call
 from headish.rows.threads.ranges import read_range
-from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn
 from headish.values.blocks import ContentBlock, Text
 from headish.values.ids import TurnId
@@ -99,7 +98,7 @@ def load_lane(connection: Connection, space: int, client: LaneForm, end: Place) 
     lead = 0
     first: tuple[ContentBlock, ...] = ()
     since, behind = 0, None
-    for segment in arrange([end], read_links(connection, space, end)):
+    for segment in segments_to(connection, space, end):
         for each in read_range(connection, space, segment):
             turn, payload = each.turn, each.payload
             whole = payload if isinstance(payload, bytes) and turn.erased is None else None
