@@ -69,6 +69,14 @@ def tools_served(connection: Connection, space: int, servers: Any) -> list[Mappi
     return [tool for name, tools in _listed(connection, space, servers) for tool in served_tools(name, tools)]
 
 
+def known_tools(connection: Connection, space: int, servers: Any) -> list[Mapping[str, Any]]:
+    """``tools_served`` for a thread that only tells of them: an imported one may name servers that are not here."""
+    try:
+        return tools_served(connection, space, servers)
+    except (UnknownServer, InvalidArgument):
+        return []
+
+
 def read_pointer(row: Row) -> Pointer:
     """The pointer of a row. Raises: CorruptRecord."""
     try:

@@ -22,6 +22,12 @@ def fold_options(inherited: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
     return fold(decode_mapping(encoded, turn_id, "inherited") for turn_id, encoded in inherited)
 
 
+def param_of(options: Mapping[str, Any], name: str) -> Any:
+    """What a thread's options name as this parameter of its requests; None if nothing."""
+    params = options.get("params")
+    return params.get(name) if isinstance(params, Mapping) else None
+
+
 def option_origins(walked: Sequence[Walked]) -> dict[str, TurnId]:
     """The turn that set each option, by path (``params.max_tokens``), in walk order.
 

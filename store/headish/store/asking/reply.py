@@ -13,7 +13,7 @@ from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import InputError, InvalidArgument, UnknownStream, Unrepresentable
 from headish.history.definitions import pointer_named, tools_served
-from headish.history.reading.options import fold_options
+from headish.history.reading.options import fold_options, param_of
 from headish.history.reading.walk import walk_inherited
 from headish.history.writing.append import Appended, Written
 from headish.history.writing.replies import Pinned, pin_headishes, write_reply
@@ -158,9 +158,7 @@ def _with_options(space: Space, about: About, options: Mapping[str, Any]) -> Abo
         return *_known_pointer(connection, space, options, about.provider), _known_tools(connection, space, options)
 
     ptr, pointer, tools = space._read(work)
-    params = options.get("params")
-    params = params if isinstance(params, Mapping) else {}
-    model, schema = params.get("model"), params.get("schema")
+    model, schema = param_of(options, "model"), param_of(options, "schema")
     about = replace(
         about,
         model=pointer.model if pointer else model if isinstance(model, str) else None,

@@ -22,7 +22,7 @@ from headish.history.reading.kept_by_providers import (
     find_stored,
     still_heard,
 )
-from headish.history.reading.options import option_origins
+from headish.history.reading.options import option_origins, param_of
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import resolve_window
 from headish.history.writing.replies import Pinned, pin_turns
@@ -32,7 +32,7 @@ from headish.providers.registry import check_provider
 from headish.providers.shared.values import Finding, Request
 from headish.rows.threads.walks import Walked
 from headish.store.asking.origins import acting_walk
-from headish.store.reading.tokens import Budget, Count, ToolList, fill_documents, max_tokens_of, room_for_request
+from headish.store.reading.tokens import Budget, Count, ToolList, fill_documents, room_for_request
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import TEXT, door
 from headish.values.grammar import parse_headishes
@@ -256,7 +256,7 @@ def _cut(
 
     budget = limit.budget
     if budget == "auto":
-        budget = room_for_request(asked.pointer, limit.max_tokens or max_tokens_of(asked.window.options))
+        budget = room_for_request(asked.pointer, limit.max_tokens or param_of(asked.window.options, "max_tokens"))
     measured = measure(walked, [*asked.tools, *(tools or ())], limit.counter, fill=lambda _: asked.window.messages)
     assert isinstance(budget, int)
     cut = cut_window(with_fit(measured, fit) if measured.needs_fit else measured, budget)

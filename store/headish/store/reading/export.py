@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer, Unmappable
-from headish.history.definitions import find_pointer, pointer_named, tools_served
+from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, Unmappable
+from headish.history.definitions import find_pointer, known_tools, pointer_named, tools_served
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.documents import with_documents
-from headish.history.reading.options import resolve_options
+from headish.history.reading.options import param_of, resolve_options
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import is_overlaid
 from headish.history.windows.transcripts import kept_thread
@@ -96,7 +96,9 @@ def export(
         thread = kept_thread(walked, raw=raw, for_people=as_user)
         filled = with_documents(connection, space._number, [entry.message for entry in thread])
         thread = [entry._replace(message=message) for entry, message in zip(thread, filled, strict=True)]
-        return thread, options, _tools(connection, space, options, must_know=for_completion)
+        # A prompt must name all tools of the thread's servers; a transcript names those that are known.
+        find_tools = tools_served if for_completion else known_tools
+        return thread, options, find_tools(connection, space._number, options.get("servers"))
 
     thread, options, tools = space._read_from(headish, work)
     if as_user:
@@ -204,8 +206,7 @@ def _with_model(connection: Connection, space: Space, options: Mapping[str, Any]
 
 def model_of(connection: Connection, space: Space, options: Mapping[str, Any]) -> str | None:
     """The model that a thread asks: what its ``params`` name, else that of its pointer, if there is one."""
-    params = options.get("params")
-    model = params.get("model") if isinstance(params, Mapping) else None
+    model = param_of(options, "model")
     if model is not None:
         return model if isinstance(model, str) else None
     try:
@@ -213,13 +214,3 @@ def model_of(connection: Connection, space: Space, options: Mapping[str, Any]) -
         return None if ptr is None else find_pointer(connection, space._number, ptr).model
     except (UnknownPointer, InvalidName):
         return None  # an imported thread may name a pointer that is not here
-
-
-def _tools(connection: Connection, space: Space, options: Mapping[str, Any], *, must_know: bool) -> list[Definition]:
-    """The tools of the thread's servers. A prompt must name them all; a transcript names those that are known."""
-    try:
-        return tools_served(connection, space._number, options.get("servers"))
-    except (UnknownServer, InvalidArgument):
-        if must_know:
-            raise
-        return []

@@ -41,12 +41,14 @@ def resolve(
 def _resolve_within(space: Space, headish: Headishes, raw: bool, budget: Budget, count: Count | None) -> ContextWindow:
     # Late: few reads have a budget, and it imports pointers and the counting of tokens.
     from headish.history.budgets.counting import cut_window
-    from headish.store.reading.tokens import max_tokens_of, measure_thread, room_for_request
+    from headish.history.reading.options import param_of
+    from headish.store.reading.tokens import measure_thread, room_for_request
 
     if raw:
         raise InvalidArgument("a budget cuts what a model sees: it does not go with raw")
     measured, pointer = measure_thread(space, headish, count=count)
-    room = room_for_request(pointer, max_tokens_of(measured.window.options)) if budget == "auto" else budget
+    max_tokens = param_of(measured.window.options, "max_tokens")
+    room = room_for_request(pointer, max_tokens) if budget == "auto" else budget
     assert isinstance(room, int)
     return cut_window(measured, room)
 

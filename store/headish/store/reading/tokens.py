@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, InvalidName, UnknownPointer, UnknownServer
-from headish.history.definitions import find_pointer, pointer_named, tools_served
+from headish.errors import InvalidArgument, InvalidName, UnknownPointer
+from headish.history.definitions import find_pointer, known_tools, pointer_named
 from headish.history.reading.documents import refer, with_documents
+from headish.history.reading.options import param_of, resolve_options
 from headish.history.reading.walk import walk
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import door
@@ -66,7 +67,6 @@ def measure_thread(
     transaction. Raises: as ``tokens``."""
     from headish.history.budgets.counting import measure, with_fit
     from headish.history.budgets.replies import read_fit
-    from headish.history.reading.options import resolve_options
 
     ptr_name = None if ptr is None else check_name(ptr, "provider pointer")
 
@@ -74,7 +74,7 @@ def measure_thread(
         walked = walk(connection, space._number, places)
         options = resolve_options(walked)
         pointer = _pointer(connection, space, ptr_name, options)
-        served = _tools(connection, space, options)
+        served = known_tools(connection, space._number, options.get("servers"))
         asked_model = model or (pointer.model if pointer else None)
         return walked, pointer, served, None if count is not None else read_fit(connection, space._number, asked_model)
 
@@ -102,12 +102,6 @@ def room_for_request(pointer: Pointer | None, max_tokens: object = None) -> int:
     return max(1, (window - answer) * 9 // 10)
 
 
-def max_tokens_of(options: Mapping[str, Any]) -> object:
-    """The limit of an answer that a thread's options set."""
-    params = options.get("params")
-    return params.get("max_tokens") if isinstance(params, Mapping) else None
-
-
 def _pointer(connection: Connection, space: Space, named: bytes | None, options: Mapping[str, Any]) -> Pointer | None:
     """The pointer that was named, which must exist, or that of the thread, which need not; then None."""
     if named is not None:
@@ -119,16 +113,8 @@ def _pointer(connection: Connection, space: Space, named: bytes | None, options:
         return None
 
 
-def _tools(connection: Connection, space: Space, options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    try:
-        return tools_served(connection, space._number, options.get("servers"))
-    except (UnknownServer, InvalidArgument):
-        return []  # an imported thread may name servers that are not here
-
-
 def _model_of(measured: Measured, pointer: Pointer | None) -> str | None:
-    params = measured.window.options.get("params")
-    model = params.get("model") if isinstance(params, Mapping) else None
+    model = param_of(measured.window.options, "model")
     if isinstance(model, str):
         return model
     return pointer.model if pointer else None
