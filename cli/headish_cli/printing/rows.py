@@ -80,9 +80,9 @@ def seen_as(turns: Sequence[Turn]) -> dict[str, State]:
     """Compute how the turns of a log are seen, by digest. ``turns`` come newest first, an overlay before its range."""
     if not any(turn.meta.attributes.overlay or turn.meta.attributes.hidden for turn in turns):
         return {}
-    from headish.history.windows.states import facing_meta, read_states
+    from headish.history.windows.states import facing, read_states
 
-    return read_states(facing_meta(turn.id, turn.digest, turn.meta) for turn in reversed(turns))
+    return read_states(facing(turn.id, turn.digest, turn.meta.type, turn.meta.attributes) for turn in reversed(turns))
 
 
 def _row(turn: Turn, content: Sequence[ContentBlock], rail: str, handle: str, behind: str, state: State | None) -> str:

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query
-from headish.history.reading.decode import is_time
+from headish.history.reading.decode import is_time, mapping_in
 from headish.rows.elsewhere.arrivals import ARRIVED_UP_TO
 from headish.values.names import stored_name
 from headish.values.results.reports import Problem
@@ -22,7 +20,6 @@ from headish.values.turns import said_of
 from headish.verify.erasures import erased_names
 
 PAGE = 2000
-_decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class _Logged(NamedTuple):
@@ -148,16 +145,9 @@ def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool, forget
     if not (is_erased or names.end_here()):  # the receipt of an erasure explains why turns say another name
         yield "turns say that they moved another name, and its log does not say that it was renamed"
     yield from _check_now(name, last)
-    if last.now_move is not None and last.erased is None and last.now_recent not in (*times, _said_at(last.system)):
+    said_at = said_of(mapping_in(last.system))
+    if last.now_move is not None and last.erased is None and last.now_recent not in (*times, said_at):
         yield "when it moved last is neither what its log says nor when its turn was said"
-
-
-def _said_at(system: bytes | None) -> int | None:
-    """The ``said_at`` of the turn that a name points at; None if it has none, or its record does not decode."""
-    try:
-        return said_of(_decode_mapping(system or b"{}"))
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None  # reported with the turn
 
 
 def _check_move(logged: _Logged, gone: bool) -> Iterator[str]:

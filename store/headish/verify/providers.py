@@ -10,7 +10,7 @@ import msgspec
 
 from headish.content.hashes import DEFINITION_LOG, hash_payload, run_on
 from headish.database.query import Connection, Query, Row
-from headish.history.reading.decode import is_time
+from headish.history.reading.decode import is_time, mapping_in
 from headish.providers.pointers import decode_pointer
 from headish.rows.counters import read_counter
 from headish.rows.definitions import DEFAULT, POINTER, TOOLS
@@ -128,7 +128,7 @@ def _stream_problems(row: Row) -> Iterator[str]:
 def _continued(row: Row) -> list[TurnId]:
     """The turns that the answer of an open stream will continue."""
     _, about, outcome, _, _ = row
-    turns = _decode_mapping(about).get("turns") if outcome is None and _decodes(_decode_mapping, about) else None
+    turns = mapping_in(about).get("turns") if outcome is None else None
     return [TurnId(each) for each in turns if isinstance(each, str)] if isinstance(turns, list) else []
 
 

@@ -11,14 +11,13 @@ from headish.content.excerpts import first_words_or_kinds, one_line, words_of_be
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidContent
 from headish.history.conversations.records import ListedConversation, as_conversation
+from headish.history.reading.decode import decode_mapping
 from headish.rows.conversations import StoredRecord, find_records
 from headish.rows.threads.entries import Listed, ListedTurn, spoken_before
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.results.conversations import Entry
 from headish.values.turns import DOCUMENT, OVERLAY, PREAMBLE, reply_of, said_at_of
-
-_decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def leave_out_gone(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
@@ -119,9 +118,4 @@ def _said(words: ListedTurn) -> str:
 
 
 def _system(words: ListedTurn) -> dict[str, Any]:
-    if words.system is None:
-        return {}
-    try:
-        return _decode_mapping(words.system)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptTurn(str(words.id), f"its system does not decode ({error})") from None
+    return {} if words.system is None else decode_mapping(words.system, str(words.id), "system")

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from headish.content.hashes import hash_key
@@ -14,7 +13,7 @@ from headish.database.query import Connection
 from headish.history.erasing.choosing import Chosen, Wish, barrable, choose, names_gone, sift, with_equals
 from headish.history.erasing.places import forget_turns
 from headish.history.erasing.repeating import TITLE, repeats_of, take_records, take_titles, turns_of_repeats
-from headish.history.reading.decode import read_mapping
+from headish.history.reading.decode import mapping_in, read_mapping
 from headish.history.tombstones import ErasureGrounds, as_erased, begin_receipt
 from headish.rows.keys import turns_by_keys
 from headish.rows.signatures import forget_signatures
@@ -223,8 +222,5 @@ def _around(connection: Connection, space: int, turns: Sequence[StoredTurn]) -> 
 
 
 def _answered(about: bytes) -> list[str]:
-    try:
-        turns = msgspec.json.decode(about, type=dict[str, object]).get("turns")
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return []  # damaged: ``verify`` reports it
+    turns = mapping_in(about).get("turns")
     return [each for each in turns if isinstance(each, str)] if isinstance(turns, list) else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from headish.content.hashes import mark_name
@@ -12,6 +11,7 @@ from headish.database.query import Connection
 from headish.history.conversations.changing import change_record
 from headish.history.conversations.records import ListedConversation
 from headish.history.erasing.places import forget_imports
+from headish.history.reading.decode import mapping_in
 from headish.history.reading.find import unknown_bookmark
 from headish.history.tombstones import ErasureGrounds, begin_receipt
 from headish.history.writing.moves import remove_name
@@ -120,10 +120,7 @@ def erase_marked(connection: Connection, space: int, receipt: Receipt, said: Era
 
 def _answered(about: bytes) -> bytes:
     """The name that an arriving answer will move. Its journal is removed when its turn is stored."""
-    try:
-        name = msgspec.json.decode(about, type=dict[str, object]).get("bookmark")
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return b""  # damaged: ``verify`` reports it
+    name = mapping_in(about).get("bookmark")
     return name.encode(errors="surrogatepass") if isinstance(name, str) else b""
 
 

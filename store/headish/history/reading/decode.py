@@ -240,6 +240,14 @@ def decode_mapping(encoded: bytes, turn_id: str, column: str) -> dict[str, Any]:
         raise CorruptTurn(turn_id, f"its {column} does not decode ({error})") from None
 
 
+def mapping_in(encoded: bytes | None) -> dict[str, Any]:
+    """A stored JSON object; empty if there is none, or if it does not decode, which ``verify`` reports."""
+    try:
+        return {} if encoded is None else _decode_mapping(encoded)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+
+
 def read_time(milliseconds: int, what: str) -> datetime:
     """Convert a stored time to UTC; ``what`` names its row in the error.
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from headish.database.query import Connection, Query
 from headish.errors import InvalidArgument, shown
-from headish.history.reading.decode import decode_mapping
+from headish.history.reading.decode import decode_mapping, read_mapping
 from headish.history.reading.walk import walk_backwards
 from headish.providers.shared.values import Usage
 from headish.rows.keys import turns_by_ids
@@ -117,11 +117,10 @@ def read_later_page(
 
 
 def _told_later(turn: StoredTurn, data: bytes) -> CountedReply | None:
-    system = {} if turn.system is None else decode_mapping(turn.system, turn.id, "system")
-    reply = decode_mapping(data, turn.id, "usage")
-    return (
-        None if usage_of(reply_of(system)) is not None else CountedReply(turn.id, turn.head, {**system, "reply": reply})
-    )
+    system, reply = read_mapping(turn, "system"), decode_mapping(data, turn.id, "usage")
+    if usage_of(reply_of(system)) is not None:
+        return None
+    return CountedReply(turn.id, turn.head, {**system, "reply": reply})
 
 
 def count_usage(replies: Iterable[CountedReply], by: str | None) -> list[Count]:

@@ -61,9 +61,3 @@ class Recent(Generic[K, V]):
 
 PROVEN: Recent[bytes, tuple[Walked, tuple[bytes, ...]]] = Recent()
 """Verified turns by digest: the row with its payload, and the digests of its parents."""
-
-
-def forget_proven() -> None:
-    """Forget all after an erasure was committed. Other processes keep rows that they read until newer ones replace
-    them."""
-    PROVEN.clear()

@@ -13,14 +13,13 @@ from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
-import msgspec
-
 from headish.content.encoding import DECODED_TOGETHER, decode_payload, decode_payloads
 from headish.content.media import is_text_type
 from headish.content.searching.pieces import FieldText, document_pieces, pieces_of, tools_of, unnamed_in
 from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
+from headish.history.reading.decode import mapping_in
 from headish.rows.upkeep.matches import LargePayloads, SearchedTurn
 from headish.values.blocks import ContentBlock, Text
 from headish.values.turns import DOCUMENT, reply_of
@@ -34,7 +33,6 @@ BYTES_AT_ONCE = 4 * 1024 * 1024
 """The most bytes of large payloads that one statement reads, unless the first alone is larger."""
 LONG = 1_000_000
 """The characters that are cut into words at once; a longer turn is cut in portions."""
-_decode_system = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class SearchableTurn(NamedTuple):
@@ -111,13 +109,8 @@ def _long_entry(space: int, said: SearchableTurn, facts: str) -> str:
 
 def model_of(source: SearchedTurn) -> str | None:
     """The model that gave the answer; None if the turn names none."""
-    model = reply_of(_system(source)).get("model")
+    model = reply_of(mapping_in(source.system)).get("model")
     return model if isinstance(model, str) else None
-
-
-def system_of(source: SearchedTurn) -> dict[str, object]:
-    """The system keys of the turn; empty if they do not decode."""
-    return _system(source)
 
 
 def last_part(model: str) -> str:
@@ -187,7 +180,7 @@ def _read_alone(source: SearchedTurn, large: LargePayloads) -> SearchableTurn:
 
 
 def _document(source: SearchedTurn, payload: bytes) -> list[FieldText]:
-    name = _system(source).get("document_name")
+    name = mapping_in(source.system).get("document_name")
     text = None
     if is_text_type(source.content_type or ""):
         try:
@@ -195,10 +188,3 @@ def _document(source: SearchedTurn, payload: bytes) -> list[FieldText]:
         except UnicodeDecodeError:
             text = None  # its content type says text, but its bytes are not UTF-8
     return document_pieces(name if isinstance(name, str) else None, text)
-
-
-def _system(source: SearchedTurn) -> dict[str, object]:
-    try:
-        return {} if source.system is None else _decode_system(source.system)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return {}

@@ -17,9 +17,10 @@ from headish.content.searching.pieces import FieldText
 from headish.content.searching.questions import EVERYTHING, Phrase, as_match, phrases_of
 from headish.content.searching.texts import SearchedText, matches
 from headish.database.query import Connection
+from headish.history.reading.decode import mapping_in
 from headish.history.searching.calls import may_use, using
 from headish.history.searching.candidates import PAGE, Criteria, IndexProgress, beginnings, candidates
-from headish.history.searching.entries import SearchableTurn, last_part, model_of, read_said, system_of
+from headish.history.searching.entries import SearchableTurn, last_part, model_of, read_said
 from headish.history.searching.scopes import Ranges, is_within
 from headish.rows.upkeep.matches import SearchedTurn, count_matching, may_be_before
 from headish.rows.upkeep.searches import LAST
@@ -104,7 +105,7 @@ def _said_last(connection: Connection, space: int, wanted: HitFilter, state: Ind
 
 
 def _said_at(source: SearchedTurn) -> int:
-    return milliseconds_of(said_at_of(system_of(source), source.id))
+    return milliseconds_of(said_at_of(mapping_in(source.system), source.id))
 
 
 def each_match(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from headish.errors import CorruptTurn
 from headish.values.ids import TurnId
 from headish.values.messages import Attributes, Overlay
-from headish.values.turns import OVERLAY, Meta
+from headish.values.turns import OVERLAY
 
 SUMMARIZE, REPLACE, HIDE, KEEP, UNHIDE, ORIGINAL = "summarize", "replace", "hide", "keep", "unhide", "original"
 
@@ -69,11 +69,6 @@ def facing(id: TurnId, digest: str, type: str | None, attributes: Attributes) ->
         does = "nothing" if overlay is None else repr(overlay.does)
         raise CorruptTurn(id, f"it is an overlay that does {does}; a newer headish may know it")
     return Facing(id, digest, attributes.hidden, overlay)
-
-
-def facing_meta(id: TurnId, digest: str, meta: Meta) -> Facing:
-    """``facing`` for the meta of a ``Turn``."""
-    return facing(id, digest, meta.type, meta.attributes)
 
 
 def read_states(turns: Iterable[Facing]) -> dict[str, State]:

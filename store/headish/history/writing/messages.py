@@ -33,11 +33,6 @@ KNOWN: Recent[bytes, Draft] = Recent(half_bytes=8 * 1024 * 1024)
 """Drafts by the hash of the entries that they were made from."""
 
 
-def forget_known() -> None:
-    """Forget all after an erasure was committed: drafts have the erased words."""
-    KNOWN.clear()
-
-
 class _Reading(NamedTuple):
     """Reads the entries of one call into drafts."""
 

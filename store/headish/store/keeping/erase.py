@@ -25,9 +25,9 @@ from headish.history.erasing.erase import plan
 from headish.history.erasing.names import erase_name, find_name, forget_name
 from headish.history.erasing.spaces import erase_space, find_in_space
 from headish.history.reading.find import find_place
-from headish.history.reading.verified import forget_proven
+from headish.history.reading.verified import PROVEN
 from headish.history.tombstones import ErasureGrounds
-from headish.history.writing.messages import forget_known
+from headish.history.writing.messages import KNOWN
 from headish.rows.counters import lock_counter, lock_space
 from headish.rows.spaces import space_numbers
 from headish.rows.upkeep.receipts import all_receipts, has_receipt, is_scrubbed, read_receipt
@@ -240,8 +240,10 @@ def _finish(
 ) -> Erasure:
     if receipt is None:
         return Erasure(found)
-    forget_known()
-    forget_proven()  # after the commit: a reader before it could have put the old rows back
+    KNOWN.clear()  # drafts have the erased words
+    # After the commit: a reader before it could have put the old rows back. Other processes keep the rows that they
+    # read until newer ones replace them.
+    PROVEN.clear()
     if not scrub and connections.backend.scrubs_itself:
         return Erasure(found, receipt, False, "it was not asked for; 'headish gc' does it", became)
     why = scrub_now(connections)
