@@ -30,7 +30,8 @@ from headish.store.paging import check_limit
 from headish.store.space import SpacePart
 from headish.values.checks.doors import door
 from headish.values.names import check_name
-from headish.values.results.calls import ENVELOPE, CallFacts, PassedCall, decode_facts, time_of
+from headish.values.results.calls import ENVELOPE, CallFacts, PassedCall, decode_facts
+from headish.values.times import from_milliseconds
 from headish.values.turns import OVERLAY
 
 PAGE = 100
@@ -97,7 +98,7 @@ def read_call(stored: StoredCall) -> PassedCall:
             None if each is None else each.decode() for each in (stored.session, stored.lane, stored.response)
         )
         facts = decode_facts(stored.data)
-        moment = time_of(stored.milliseconds)
+        moment = from_milliseconds(stored.milliseconds)
         client = stored.client.decode()
     except (msgspec.MsgspecError, UnicodeDecodeError, OverflowError, ValueError) as error:
         raise CorruptRecord(f"the call {stored.id}", f"it does not decode ({error})") from None

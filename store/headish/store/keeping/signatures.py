@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 from headish.bundles.records import SentSignature
@@ -23,6 +22,7 @@ from headish.values.checks.doors import PATH, door
 from headish.values.ids import TurnId, known_id
 from headish.values.limits import SIGNATURES_LIMIT
 from headish.values.results.reports import JudgedSignature, Signed
+from headish.values.times import from_milliseconds
 
 _AT_ONCE = 64
 """How many signatures are read in one transaction."""
@@ -61,7 +61,8 @@ def sign(
     stored_signature = space._write(write)
     if stored_signature is None:
         raise SigningFailed(f"the turn was erased, or has {SIGNATURES_LIMIT} signatures from here, and takes no more")
-    return Signed(turn.id, kind, read_signature(data).fingerprint, _time(stored_signature), len(seals))
+    signed_at = from_milliseconds(stored_signature.milliseconds)
+    return Signed(turn.id, kind, read_signature(data).fingerprint, signed_at, len(seals))
 
 
 @door(signers=PATH, revoked=PATH)
@@ -109,8 +110,4 @@ def _judged(each: StoredSignature, message: bytes | None, trust: TrustLists) -> 
     judgement = Judgement(BAD, reason="its turn is not here")
     if message is not None:
         judgement = judge(each.data, message, each.milliseconds, trust)
-    return JudgedSignature(each.turn, each.kind, each.key, _time(each), *judgement)
-
-
-def _time(signature: StoredSignature) -> datetime:
-    return datetime.fromtimestamp(signature.milliseconds / 1000, UTC)
+    return JudgedSignature(each.turn, each.kind, each.key, from_milliseconds(each.milliseconds), *judgement)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -109,8 +109,3 @@ def _same_refusal(call: PassedCall) -> tuple[Any, ...]:
 
 decode_facts = msgspec.json.Decoder(CallFacts).decode
 """The facts of a row. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
-
-
-def time_of(milliseconds: int) -> datetime:
-    """The time of a row, in UTC."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
