@@ -8,7 +8,7 @@ under the id of the first turn; the first name that the conversation gets takes 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import asdict
@@ -19,6 +19,8 @@ from headish.rows.counters import take_change
 from headish.rows.payloads import WANTED, look_up
 from headish.values.ids import TurnId
 from headish.values.places import Place
+
+PAGE_RECORDS = 100
 
 
 class First(msgspec.Struct, frozen=True, gc=False):
@@ -322,10 +324,13 @@ PAGE = Query(
 )
 
 
-def records_page(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
-    """A page of rows after a subject: the record, its copies, the time, the seal, whether the subject is a bookmark,
-    and whether it ever was one."""
-    return connection.rows(PAGE, space=space, subject=after, limit=limit)
+def every_record(connection: Connection, space: int) -> Iterator[Row]:
+    """The records of all conversations: each with its copies, the time, the seal, whether the subject is a bookmark,
+    and whether it ever was one. Cost: one statement for each ``PAGE_RECORDS``."""
+    after = b""
+    while page := connection.rows(PAGE, space=space, subject=after, limit=PAGE_RECORDS):
+        yield from page
+        after = page[-1][0]
 
 
 LOG = Query(

@@ -12,7 +12,7 @@ import msgspec
 from headish.content.hashes import seal_entry, seal_object, seal_record
 from headish.content.records import read_record
 from headish.database.query import Connection, Row
-from headish.rows.conversations import entries_page, find_first, find_record, records_page
+from headish.rows.conversations import entries_page, every_record, find_first, find_record
 from headish.rows.objects import REMOVED, find_object, objects_page
 from headish.rows.turns import turn_by_id
 from headish.values.ids import as_turn_id
@@ -20,7 +20,7 @@ from headish.values.names import stored_name
 from headish.values.results.objects import is_kind
 from headish.values.results.reports import Problem
 
-PAGE_OBJECTS = PAGE_RECORDS = 100
+PAGE_OBJECTS = 100
 PAGE_ENTRIES = 2000
 
 
@@ -48,13 +48,10 @@ def check_conversations(connection: Connection, space: int) -> Iterator[Problem]
     """
     if find_record(connection, space, b"") is not None:  # no page would have it either
         yield Problem("conversation ", "there never was such a bookmark")
-    page = records_page(connection, space, b"", PAGE_RECORDS)
-    while page:
-        for row in page:
-            subject = row[0] if isinstance(row[0], bytes) else str(row[0]).encode()
-            problems = [*_subject_problems(connection, space, subject, row), *_record_problems(row)]
-            yield from (Problem(f"conversation {stored_name(subject)}", what) for what in problems)
-        page = records_page(connection, space, page[-1][0], PAGE_RECORDS)
+    for row in every_record(connection, space):
+        subject = row[0] if isinstance(row[0], bytes) else str(row[0]).encode()
+        problems = [*_subject_problems(connection, space, subject, row), *_record_problems(row)]
+        yield from (Problem(f"conversation {stored_name(subject)}", what) for what in problems)
 
 
 def check_record_log(connection: Connection, space: int) -> Iterator[Problem]:

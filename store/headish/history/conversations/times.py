@@ -28,7 +28,7 @@ CLEARED = "cleared"
 AHEAD_LIMIT_MILLISECONDS = 100 * 365 * 86_400_000
 """How far ahead of this clock a time may be that arrives. A clock may be wrong, but no time may be the last one: a
 change must always have a later time than the one before it."""
-_EMPTY = asdict(Record())
+EMPTY = asdict(Record())
 _NEVER = -1
 
 
@@ -47,7 +47,7 @@ class TimedRecord(NamedTuple):
 
     def _hash(self, field: str) -> str:
         value = getattr(self.record, field)
-        return CLEARED if field in self.times.fields and value == _EMPTY[field] else hash_value(value)
+        return CLEARED if field in self.times.fields and value == EMPTY[field] else hash_value(value)
 
     @property
     def tags(self) -> dict[str, str]:
@@ -72,7 +72,7 @@ def _encode(value: Any) -> bytes:
 def read_timed(data: bytes, milliseconds: int) -> TimedRecord:
     """Decode a stored record that was written at ``milliseconds``. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
     record, times = read_timed_record(data)
-    said = msgspec.json.decode(data, type=dict[str, msgspec.Raw]).keys() & _EMPTY.keys()
+    said = msgspec.json.decode(data, type=dict[str, msgspec.Raw]).keys() & EMPTY.keys()
     fields = dict.fromkeys(said, milliseconds)
     tags = dict.fromkeys(map(hash_value, record.tags), milliseconds)
     if times is not None:
@@ -87,7 +87,7 @@ def encode_timed(timed: TimedRecord) -> bytes:
     A field that was cleared is stored, unlike one that was never set: so other stores learn that it was cleared.
     """
     said = timed.times.fields
-    fields = {name: value for name, value in asdict(timed.record).items() if name in said or value != _EMPTY[name]}
+    fields = {name: value for name, value in asdict(timed.record).items() if name in said or value != EMPTY[name]}
     return strictjson.encode({**fields, "times": asdict(timed.times)} if timed.is_exact else fields)
 
 
@@ -97,7 +97,7 @@ def change_timed(before: TimedRecord | None, milliseconds: int, record: Record) 
     earlier = before or TimedRecord(Record(), RecordTimes(), is_exact=False)
     now = time.time_ns() // 1_000_000
     at = min(max(now, milliseconds + 1, earlier.last + 1), LAST_MILLISECOND)
-    fields = {field: at for field in _EMPTY if getattr(record, field) != getattr(earlier.record, field)}
+    fields = {field: at for field in EMPTY if getattr(record, field) != getattr(earlier.record, field)}
     after = TimedRecord(record, earlier.times, is_exact=before is not None)
     tags = dict.fromkeys(earlier.tags.keys() ^ after.tags.keys(), at)
     times = RecordTimes({**earlier.times.fields, **fields}, {**earlier.times.tags, **tags})
@@ -125,7 +125,7 @@ def merge_timed(
     here, there = ours.hashes, theirs.hashes
     for field in FIELDS:
         # A field that the base lacks had its default when the device was last read.
-        was = base.get(field, hash_value(_EMPTY[field]))
+        was = base.get(field, hash_value(EMPTY[field]))
         is_new = there[field] != was
         # A key that was read and is not here has another holder here.
         if field not in theirs.times.fields or not (is_new or (theirs.is_exact and field in fields)):

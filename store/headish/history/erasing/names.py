@@ -10,6 +10,7 @@ from headish.content.hashes import mark_name
 from headish.database.query import Connection
 from headish.history.conversations.changing import change_record
 from headish.history.conversations.records import ListedConversation
+from headish.history.conversations.times import EMPTY
 from headish.history.erasing.places import forget_imports
 from headish.history.reading.decode import mapping_in
 from headish.history.reading.find import unknown_bookmark
@@ -32,7 +33,6 @@ from headish.rows.streams import open_streams
 from headish.rows.upkeep.receipts import add_receipt, last_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
-from headish.values.results.conversations import Record
 from headish.values.results.erasures import BOOKMARK, ErasedName, Found, Receipt
 
 NOTHING_ELSE: Mapping[str, int] = {}
@@ -96,8 +96,7 @@ def forget_name(connection: Connection, space: int, name: bytes, said: ErasureGr
     removed = {}
     if find_record(connection, space, name) is not None:
         removed["records"] = 1
-        blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
-        change_record(connection, space, ListedConversation(name, None, TurnId("")), blank, None)
+        change_record(connection, space, ListedConversation(name, None, TurnId("")), EMPTY, None)
     if find_bookmark(connection, space, name) is not None:
         removed["bookmarks"] = 1
         remove_name(connection, space, name, None)

@@ -16,14 +16,15 @@ import msgspec
 
 from headish.content.encoding import decode_payload
 from headish.content.records import read_record
-from headish.database.query import Connection, Row
+from headish.database.query import Connection
 from headish.errors import InvalidContent
 from headish.history.conversations.changing import change_record
 from headish.history.conversations.records import ListedConversation, record_of
+from headish.history.conversations.times import EMPTY
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.versions import find_firsts
 from headish.rows.bookmarks import ALL
-from headish.rows.conversations import find_record, names_in, records_page
+from headish.rows.conversations import every_record, find_record, names_in
 from headish.rows.keys import superseding_some, turns_by_ids
 from headish.rows.threads.places import grown_chains
 from headish.rows.threads.walks import read_places
@@ -34,12 +35,10 @@ from headish.values.blocks import join_texts
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
-from headish.values.results.conversations import Record
 from headish.values.results.erasures import Repeat
 from headish.values.turns import DOCUMENT
 
 VERSION, COPY, OVERLAY, TITLE = "version", "copy", "overlay", "title"
-PAGE_RECORDS = 100
 IMPORT = "import"
 """Where an import notes in ``app`` what the source calls the conversation, as its ``title``."""
 _DIGEST = re.compile(rb"[0-9a-f]{64}")
@@ -108,7 +107,7 @@ def take_records(connection: Connection, space: int, places: Sequence[Place]) ->
 
     Cost: three statements, one for each 100 records, and one for each 64 conversations of which nothing is left.
     """
-    ids = [id for subject, *_ in _all_records(connection, space) if (id := as_turn_id(stored_name(subject)))]
+    ids = [id for subject, *_ in every_record(connection, space) if (id := as_turn_id(stored_name(subject)))]
     erased = [each for each in turns_by_ids(connection, space, ids).values() if each.erased is not None]
     living = living_among(connection, space, [each.place for each in erased])
     firsts = {each.place: each.id for each in erased if each.place not in living}
@@ -116,9 +115,8 @@ def take_records(connection: Connection, space: int, places: Sequence[Place]) ->
     tops = {chain: max(pos for _, pos in at) for chain, at in groupby(sorted(places), attrgetter("chain"))}
     grown = grown_chains(connection, space, list(firsts), ALL) if firsts else ()
     gone = dict.fromkeys(firsts[at] for at, chain, low in grown if tops.get(chain, -1) >= low)
-    blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
     for id in gone:
-        change_record(connection, space, ListedConversation(None, id, id), blank, None)
+        change_record(connection, space, ListedConversation(None, id, id), EMPTY, None)
     return len(gone)
 
 
@@ -145,18 +143,10 @@ def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterat
 def _all_titles(connection: Connection, space: int) -> dict[bytes, set[str]]:
     """The titles of conversations, by subject, normalised by ``_plain`` for comparison: what each is called now, and
     what an import noted that its source calls it."""
-    records = ((subject, read_record(data)) for subject, _, data, *_ in _all_records(connection, space))
+    records = ((subject, read_record(data)) for subject, _, data, *_ in every_record(connection, space))
     titles = ((subject, each.title, shapes.record(each.app.get(IMPORT)).get("title")) for subject, each in records)
     plain = ((subject, {_plain(each) for each in raw if isinstance(each, str)} - {""}) for subject, *raw in titles)
     return {subject: found for subject, found in plain if found}
-
-
-def _all_records(connection: Connection, space: int) -> Iterator[Row]:
-    """The records of all conversations. Cost: one statement for each ``PAGE_RECORDS``."""
-    page = records_page(connection, space, b"", PAGE_RECORDS)
-    while page:
-        yield from page
-        page = records_page(connection, space, page[-1][0], PAGE_RECORDS)
 
 
 def _titles(
