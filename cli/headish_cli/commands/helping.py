@@ -1,4 +1,4 @@
-"""``help``: the help of a command, or of a topic that all commands share."""
+"""``help``: the help of a command, or of a topic that all commands share. ``completion``: a script for the shell."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 SUGGESTED = 3
+LINES = {
+    "bash": 'eval "$(headish completion bash)"   # in ~/.bashrc',
+    "zsh": 'eval "$(headish completion zsh)"   # in ~/.zshrc, after compinit',
+    "fish": "headish completion fish > ~/.config/fish/completions/headish.fish",
+}
+"""The line that switches completion on, by shell."""
 
 
 def _known(ctx: click.Context, words: Sequence[str]) -> list[str]:
@@ -48,3 +54,15 @@ def help_command(words: tuple[str, ...]) -> None:
         # A context for each word, so that the usage line names the whole command.
         ctx = click.Context(command, info_name=word, parent=ctx)
     click.echo(ctx.get_help())
+
+
+@click.command("completion", epilog="\b\nTo switch it on:\n" + "\n".join(f"  {line}" for line in LINES.values()))
+@click.argument("shell", type=click.Choice(list(LINES)))
+def completion_command(shell: str) -> None:
+    """Print the script that lets a SHELL complete commands, options, names, handles, formats, providers and spaces."""
+    from click.shell_completion import get_completion_class
+
+    shell_class = get_completion_class(shell)
+    assert shell_class is not None
+    root = click.get_current_context().find_root().command
+    click.echo(shell_class(root, {}, "headish", "_HEADISH_COMPLETE").source())

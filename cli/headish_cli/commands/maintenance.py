@@ -1,4 +1,4 @@
-"""Commands about the store as a whole: ``verify``, ``stats`` and ``db``."""
+"""Check and sign what is stored (``verify``, ``sign``), and commands about the database (``stats``, ``db``)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.commands.keeping.securing import secure_command
-from headish_cli.commands.keeping.spreading import distribute_command, init_command
 from headish_cli.options import (
     GlobalOptions,
     are_signatures_asked,
+    headish_argument,
+    key_option,
     pass_settings,
     settings_and_json,
     signatures_option,
@@ -20,12 +21,20 @@ from headish_cli.options import (
     versions_option,
 )
 from headish_cli.printing.briefs import BriefGroup
-from headish_cli.printing.output import counted, one_line, print_json, say, write
+from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say, write
 from headish_cli.printing.progress import counting_turns
 from headish_cli.printing.signatures import signature_line
 
 if TYPE_CHECKING:
     from headish.values.results.reports import JudgedSignature, Report
+
+
+PLACES = {
+    "spread": "spread by space",
+    "everywhere": "whole on every machine",
+    "coordinator": "on the coordinator alone",
+}
+"""Where the tables of a database on several machines are, in words."""
 
 
 @click.command("verify")
@@ -83,6 +92,26 @@ def _tell_report(report: Report, where: str, signatures: Sequence[JudgedSignatur
         say(f"{where}{counted(len(signatures), 'signature')}: {counts}.")
 
 
+@click.command("sign")
+@headish_argument
+@click.option("--thread", is_flag=True, help="Sign all that leads to it, with options and meta.")
+@key_option
+@settings_and_json
+def sign_command(settings: GlobalOptions, headish: str, thread: bool, key: str | None, as_json: bool) -> None:
+    """Sign a HEADISH with an SSH key. 'ssh-keygen' may ask for a passphrase or a touch.
+
+    A signature covers the turn, and what was said before it; with --thread also the options and meta of every turn
+    before it. It travels with the turn. 'headish log --signatures' shows it.
+    """
+    with settings.open() as store:
+        signed = store.sign(headish, thread=thread, key=key)
+    if as_json:
+        print_json(signed)
+        return
+    click.echo(signed.turn)
+    say(f"Signed {counted(signed.turns, 'turn')}.")
+
+
 @click.command("stats")
 @versions_option
 @settings_and_json
@@ -102,9 +131,29 @@ def db_command() -> None:
     """The database itself: where it is, its tables, their revision and upgrade, where they are, and who sees what."""
 
 
-db_command.add_command(init_command)
-db_command.add_command(distribute_command)
 db_command.add_command(secure_command)
+
+
+@db_command.command("init")
+@settings_and_json
+def init_command(settings: GlobalOptions, as_json: bool) -> None:
+    """Make the tables where they are missing, and nothing else: no space, no turn.
+
+    A command that stores something makes them by itself. An older SQLite database is upgraded, after a backup.
+    """
+    from headish.database.revisions import REVISION
+    from headish.database.upgrade import current_revision, ensure_schema
+
+    with settings.connect(create=True) as database:
+        database.check_writable()
+        before = current_revision(database)
+        ensure_schema(database, create=True)
+    if as_json:
+        print_json({"before": before, "current": REVISION})
+    elif before == REVISION:
+        say(f"The tables are there already, of the revision {REVISION}.")
+    else:
+        say(f"{'Made' if before is None else 'Upgraded'} the tables: revision {REVISION}.")
 
 
 @db_command.command("path")
@@ -158,6 +207,31 @@ def _tell_left(left: list[str] | None) -> None:
     """Report the tables that a spread database keeps on its coordinator alone."""
     if left:
         say(f"On the coordinator alone: {', '.join(left)}. 'headish db distribute' spreads them.")
+
+
+@db_command.command("distribute")
+@click.option("--dry-run", is_flag=True, help="Change nothing; print the statements that would be run.")
+@settings_and_json
+def distribute_command(settings: GlobalOptions, dry_run: bool, as_json: bool) -> None:
+    """Spread the tables over the machines of a PostgreSQL with Citus, by space.
+
+    It leaves spread tables alone, so run it again after 'headish db upgrade'. Nobody may write meanwhile.
+    """
+    from headish.database.spreading import distribute
+
+    with settings.connect() as database:
+        placed = distribute(database, dry_run=dry_run)
+    if as_json:
+        print_json_lines({"table": each.table, "where": each.where, "statement": each.statement} for each in placed)
+        return
+    for each in placed:
+        if dry_run:
+            write(f"{each.statement};\n" if each.statement else "")
+        else:
+            click.echo(f"{each.table:<14}{PLACES[each.where]}{'' if each.statement else ', as before'}")
+    if dry_run:
+        new = sum(each.statement is not None for each in placed)
+        say("Nothing was changed." if new else "Nothing is left to spread.")
 
 
 @db_command.command("search-index")

@@ -1,4 +1,4 @@
-"""``push``, ``pull``, ``sync`` and ``status``: exchange turns with the remotes, and show what is not exchanged yet."""
+"""``clone``, ``push``, ``pull``, ``sync`` and ``status``: exchange turns with remotes, and show what is not exchanged."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import click
 from headish.errors import HeadishError
 from headish.values.times import local_time
 from headish_cli.commands.sharing.bundles import tell_names
-from headish_cli.commands.sharing.remotes import NO_REMOTE, secrets_option
+from headish_cli.commands.sharing.remotes import NO_REMOTE, join_place, joining_options, secrets_option, tell_remote
 from headish_cli.options import GlobalOptions, settings_and_json
 from headish_cli.printing.hints import refusal
-from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
+from headish_cli.printing.output import Told, counted, one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
     from headish import Store
@@ -33,6 +33,31 @@ name_argument = click.argument("name", required=False)
 prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
 create_option = click.option("--create", is_flag=True, help="Make the database of a live remote where there is none.")
 rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that is in an older state.")
+
+
+@click.command("clone")
+@click.argument("url")
+@click.option("--name", default="origin", show_default=True, help="Call the place so.")
+@joining_options
+@settings_and_json
+def clone_command(settings: GlobalOptions, url: str, name: str, as_json: bool, **joining: Any) -> None:
+    """Copy the history at URL into a new database: 'remote add', then 'pull'.
+
+    The last turn that came is @. If another machine must invite this one first, it says how; then run 'headish sync'.
+    Exit code 1 if a part of the history has not come yet.
+    """
+    from headish.store.keeping.remotes import Remotes
+    from headish.store.keeping.sharing.places import clone_first
+
+    cloned = join_place(settings, Remotes.clone, clone_first, name, url, joining)
+    if as_json:
+        print_json(cloned)
+    else:
+        tell_remote(cloned.remote)
+        if cloned.pulled is not None:
+            tell_pulled(cloned.pulled)
+    if cloned.pulled is not None and cloned.pulled.waiting:
+        raise Told(f"not all of the history has come yet: 'headish sync {one_line(name, 255)}' goes on")
 
 
 @click.command("push")
