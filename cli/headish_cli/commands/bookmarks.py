@@ -27,7 +27,6 @@ from headish_cli.printing.output import (
     print_json_lines,
     reply_mark,
     say,
-    shorten,
     width,
 )
 from headish_cli.printing.said import words
@@ -71,7 +70,7 @@ def list_command(
         names = {each.name: one_line(each.name, None) for each in bookmarks}
         # A long name must leave room for what the turn says: at most half of the terminal.
         column = min(max(map(cells, names.values()), default=0), NAME_COLUMNS, (width() or 2 * NAME_COLUMNS) // 2)
-        handles = shorten(store, (each.turn for each in bookmarks))
+        handles = store.abbreviate(each.turn for each in bookmarks)
         for each in bookmarks:
             name = click.style(pad(names[each.name], column), fg="blue", bold=True)
             meta = store.get(each.turn).meta
@@ -132,7 +131,7 @@ def history_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
     """List every move of NAME, the last first. NAME@{n} names the turn that it pointed at n moves ago."""
     with settings.open() as store:
         moves = store.bookmarks.history(name)
-        handles = {} if as_json else shorten(store, (each.turn for each in moves if each.turn is not None))
+        handles = {} if as_json else store.abbreviate(each.turn for each in moves if each.turn is not None)
     if as_json:
         print_json_lines({"move": each.number, "turn": each.turn, "time": each.time.isoformat()} for each in moves)
         return

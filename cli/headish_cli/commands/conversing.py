@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import GlobalOptions, headish_argument, settings_and_json
-from headish_cli.printing.output import one_line, print_json, say, shorten
+from headish_cli.printing.output import one_line, print_json, say
 
 if TYPE_CHECKING:
     from headish import Store
@@ -102,7 +102,7 @@ def _called(store: Store, found: Conversation) -> str:
     if found.name is not None:
         return one_line(found.name, 60)
     first = found.turn if found.first is None else found.first
-    return f"The conversation of {shorten(store, [first])[first]}"
+    return f"The conversation of {store.abbreviate([first])[first]}"
 
 
 def _expected(found: Conversation) -> Any:

@@ -20,7 +20,6 @@ from headish_cli.printing.output import (
     print_json_lines,
     reply_mark,
     say,
-    shorten,
     version_mark,
 )
 from headish_cli.printing.paging import paged
@@ -71,7 +70,7 @@ def tree_command(
             return
         lines = list(draw_tree(turns, current) if full else fold(draw_tree(turns, current), current))
         drawn_turns = [each.turn for each in lines if each.turn is not None]
-        short = shorten(store, dict.fromkeys(id for turn in drawn_turns for id in (turn.id, *turn.continues)))
+        short = store.abbreviate({id for turn in drawn_turns for id in (turn.id, *turn.continues)})
     drawn, beginning = {turn.id for turn in turns}, {turn.id for turn in preamble_of(turns)}
     # If the named turn is a system turn itself, no conversation that it begins is another one.
     beginning = set() if current in beginning else beginning

@@ -253,11 +253,6 @@ class ContentsAhead:
         return self._held.pop(turn_id)
 
 
-def shorten(store: Store, ids: Iterable[TurnId]) -> dict[TurnId, str]:
-    """The handle of each turn."""
-    return store.abbreviate(list(ids))
-
-
 def handle_columns(handles: Iterable[str]) -> int:
     """The columns for handles in a list. Handles of twins are longer and rare, so they do not widen it."""
     return max((len(each.partition(":")[0]) for each in handles), default=0)

@@ -8,7 +8,7 @@ import click
 
 from headish_cli.commands.changing.overlays import describe_turn
 from headish_cli.options import GlobalOptions, headish_argument, settings_and_json
-from headish_cli.printing.output import lay_out, print_json, print_json_lines, role_word, say, shorten
+from headish_cli.printing.output import lay_out, print_json, print_json_lines, role_word, say
 from headish_cli.printing.telling import tell_turn
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _sentence(counted: Tokens) -> str:
 
 def _list(store: Store, counted: Tokens) -> None:
     """Print a line for each message, in the order in which a model sees them."""
-    short = shorten(store, (each.turn for each in counted.turns if each.turn is not None))
+    short = store.abbreviate(each.turn for each in counted.turns if each.turn is not None)
     room = len(f"{max((each.tokens for each in counted.turns), default=0):,}")
     for each in counted.turns:
         before = f"{each.tokens:>{room},} {_name(each, short)} {role_word(each.role)} "

@@ -14,7 +14,7 @@ import click
 
 from headish.values.checks.controls import escape_controls
 from headish_cli.options import GlobalOptions, settings_and_json
-from headish_cli.printing.output import counted, print_json, shorten, write
+from headish_cli.printing.output import counted, print_json, write
 from headish_cli.printing.said import who
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def diff_command(settings: GlobalOptions, first: str, second: str | None, stat: 
             click.echo(_stat(diff))
             return
         ids = [turn.id for change in diff.changes for turn in (change.before, change.after) if turn is not None]
-        short = shorten(store, [*ids, *([diff.fork] if diff.fork else [])])
+        short = store.abbreviate([*ids, *([diff.fork] if diff.fork else [])])
         is_coloured = sys.stdout.isatty() and click.get_current_context().color is not False
         _show(diff, short, is_coloured)
 

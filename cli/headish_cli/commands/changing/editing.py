@@ -29,7 +29,6 @@ from headish_cli.printing.output import (
     reply_mark,
     say,
     sentence,
-    shorten,
 )
 from headish_cli.printing.said import who, words
 from headish_cli.printing.telling import timed_record, turn_record, version_record
@@ -89,7 +88,7 @@ def siblings_command(settings: GlobalOptions, headish: str, versions: bool, as_j
                 record = timed_record(turn) | version_record((index + 1, count))
                 print_json({**record, "current": index == siblings.current})
             return
-        short = shorten(store, (turn.id for turn in siblings.turns))
+        short = store.abbreviate(turn.id for turn in siblings.turns)
         names = store.bookmarks.at(turn.id for turn in siblings.turns)
         for index, turn in enumerate(siblings.turns):
             star = "*" if index == siblings.current else " "

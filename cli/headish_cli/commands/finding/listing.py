@@ -9,7 +9,7 @@ import click
 
 from headish.values.times import local_time
 from headish_cli.options import ROLES, GlobalOptions, read_time, settings_and_json, twins_option
-from headish_cli.printing.output import MODEL_COLUMNS, cells, counted, one_line, print_json_lines, say, shorten, width
+from headish_cli.printing.output import MODEL_COLUMNS, cells, counted, one_line, print_json_lines, say, width
 from headish_cli.printing.paging import paged
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def list_command(
         asked = None if limit is None else limit + 1
         listed = list(islice(filter(left_out.takes, _entries(store, asked, **flags, **times, **chosen)), asked))
         entries = listed[:limit]
-        handles = shorten(store, map(_subject, entries))
+        handles = store.abbreviate(map(_subject, entries))
         is_cut = limit is not None and len(listed) > limit
         is_filtered = any(each is not None for each in (*chosen.values(), *times.values())) or archived or pinned
         # Those without a bookmark come last, so the one that was begun just now may be below the end.

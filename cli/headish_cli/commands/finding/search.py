@@ -11,7 +11,7 @@ import click
 
 from headish.values.times import local_time
 from headish_cli.options import GlobalOptions, read_time, settings_and_json, twins_option, versions_option
-from headish_cli.printing.output import cells, fit, is_narrow, one_line, print_json_lines, room_beside, say, shorten
+from headish_cli.printing.output import cells, fit, is_narrow, one_line, print_json_lines, room_beside, say
 from headish_cli.printing.paging import paged
 from headish_cli.printing.said import who
 
@@ -94,7 +94,7 @@ def _read_fields(text: str) -> list[str]:
 
 
 def _print_hits(store: Store, hits: list[Hit]) -> None:
-    short = shorten(store, (hit.turn.id for hit in hits))
+    short = store.abbreviate(hit.turn.id for hit in hits)
     for hit in hits:
         field = "" if hit.field == "text" else click.style(f"({hit.field}) ", dim=True)
         handle, time = f"{click.style(short[hit.turn.id], fg='yellow')} ", f"{local_time(hit.turn.said_at)} "

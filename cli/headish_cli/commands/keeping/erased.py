@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headish.values.times import local_time
-from headish_cli.printing.output import counted, fit, one_line, preview, print_json, room_beside, say, shorten
+from headish_cli.printing.output import counted, fit, one_line, preview, print_json, room_beside, say
 
 if TYPE_CHECKING:
     from headish import Store
@@ -130,7 +130,7 @@ def _already(found: Found) -> str:
 
 def _lines(store: Store, found: Found) -> Iterator[str]:
     ids = found.turns[:SHOWN]
-    short = shorten(store, ids)
+    short = store.abbreviate(ids)
     for turn_id in ids:
         [(turn, message)] = store.messages(turn_id, limit=1)
         before = f"  {short[turn_id]} {local_time(turn.said_at)} {turn.meta.role or '-':<9} "

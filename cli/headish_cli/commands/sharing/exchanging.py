@@ -1,4 +1,4 @@
-"""``clone``, ``push``, ``pull``, ``sync`` and ``status``: exchange turns with remotes, and show what is not exchanged."""
+"""``clone``, ``push``, ``pull``, ``sync`` and ``status``: exchange turns with remotes, and show what is left."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import click
 from headish_cli.commands.talking.saying import choose_model, read_params
 from headish_cli.options import GlobalOptions, pass_settings, read_stdin, settings_and_json
 from headish_cli.printing.briefs import BriefGroup
-from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, shorten
+from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
     from headish import Store
@@ -141,7 +141,7 @@ def _tell(store: Store, found: CollectedBatch) -> None:
         say(f"{name} has not ended yet: the provider says {one_line(found.status, 60)}.")
         return
     failed = [each for each in found.batch.entries if each.error is not None]
-    short = shorten(store, (each.continues[0] for each in failed[:FAILED_SHOWN]))
+    short = store.abbreviate(each.continues[0] for each in failed[:FAILED_SHOWN])
     for each in failed[:FAILED_SHOWN]:
         error = each.error or {}
         head = each.bookmark or short.get(each.continues[0], each.continues[0])

@@ -11,10 +11,11 @@ from headish.errors import CallError, InvalidArgument, InvalidReply, SummaryFail
 from headish.history.definitions import find_pointer
 from headish.history.overlays.covering import put_in_place, read_covered
 from headish.history.overlays.laying import Blocks, Covering, OverlayPlan, Write, find_covered, lay
+from headish.history.reading.options import param_of
 from headish.history.windows.states import HIDE, KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
 from headish.history.windows.view import SeenThread
 from headish.store.call_options import CallOptions
-from headish.store.reading.tokens import Count, max_tokens_of, measure_thread, room_for_request
+from headish.store.reading.tokens import Count, measure_thread, room_for_request
 from headish.store.space import Space
 from headish.values.blocks import Text
 from headish.values.checks.doors import POSITIVE, Kind, door
@@ -198,7 +199,7 @@ def compact_when_full(
     """
     measured, pointer = measure_thread(space, headish, ptr=ptr)
     options = measured.window.options
-    room = room_for_request(pointer, max_tokens_of(options))
+    room = room_for_request(pointer, param_of(options, "max_tokens"))
     own = ptr or options.get("provider_ptr")
     name = own if isinstance(own, str) else None
     return compact(space, headish, to=max(1, room * 4 // 10), over=max(1, room * 9 // 10), ptr=name, warn=warn, **call)
