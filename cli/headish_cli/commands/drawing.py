@@ -66,7 +66,7 @@ def tree_command(
         current = store.get(headish).id
         turns = store.tree(current, limit=limit if full or as_json or limit else DRAWN, versions=versions)
         if as_json:
-            print_json_lines(_record(turn, current) for turn in turns)
+            print_json_lines({**turn.to_dict(), "current": turn.id == current} for turn in turns)
             return
         lines = list(draw_tree(turns, current) if full else fold(draw_tree(turns, current), current))
         drawn_turns = [each.turn for each in lines if each.turn is not None]
@@ -181,7 +181,3 @@ def _line(
     version = version_mark(f"{turn.version}/{turn.versions}" if turn.versions > 1 else "")
     behind = [model, version, also, marks(turn.bookmarks)]
     return lay_out([before], words(turn, turn.content), behind, spare=[model])
-
-
-def _record(turn: TreeTurn, current: str) -> dict[str, object]:
-    return {**turn.to_dict(), "current": turn.id == current}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,9 +19,6 @@ from headish.errors import (
     UnknownTurn,
 )
 from headish_cli.printing.output import Misspelled, Told, sentence
-
-if TYPE_CHECKING:
-    from headish_cli.options import GlobalOptions
 
 
 def refusal(error: HeadishError | OSError, settings: object, *, about: str = "") -> Told:
@@ -48,7 +44,8 @@ def hint(error: HeadishError, settings: object) -> str:
     if "surrogate" in str(error) and any(os.fsencode(word) != word.encode(errors="replace") for word in sys.argv):
         return "; the command line holds bytes that are not UTF-8"
     if isinstance(error, UnknownTurn) and isinstance(settings, GlobalOptions) and settings.db is None:
-        return _where(settings)
+        # The default database is easily not the one that was meant.
+        return f" (of {settings.target}, as neither --db nor HEADISH_DB names another)"
     return ""
 
 
@@ -58,8 +55,3 @@ def told_by_system(error: OSError) -> str:
         return error.strerror or str(error)
     name = error.filename.decode(errors="replace") if isinstance(error.filename, bytes) else str(error.filename)
     return f"{name}: {error.strerror}"
-
-
-def _where(settings: GlobalOptions) -> str:
-    """Name the default database, which is easily not the one that was meant."""
-    return f" (of {settings.target}, as neither --db nor HEADISH_DB names another)"

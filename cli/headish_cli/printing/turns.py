@@ -10,7 +10,7 @@ import click
 
 from headish.values.checks.controls import escape_controls
 from headish.values.times import local_time
-from headish_cli.printing.output import content_of, counted, one_line
+from headish_cli.printing.output import content_of, counted, marks, one_line
 from headish_cli.printing.said import who, words
 
 if TYPE_CHECKING:
@@ -42,9 +42,8 @@ def turn_facts(store: Store, turn: Turn) -> Iterator[tuple[str, str]]:
     """Yield the facts of a turn as ``(name, value)``; the first, its heading, has no name."""
     meta, reply = turn.meta, turn.meta.reply
     handles = store.abbreviate([turn.id, *meta.continues])
-    names = [one_line(name, 60) for name in store.bookmarks.at([turn.id]).get(turn.id, [])]
-    brackets = f" {click.style('[' + ', '.join(names) + ']', fg='blue', bold=True)}" if names else ""
-    yield "", f"{click.style(handles[turn.id], fg='yellow')} {who(meta).rstrip()}{brackets}"
+    names = marks(store.bookmarks.at([turn.id]).get(turn.id, []))
+    yield "", f"{click.style(handles[turn.id], fg='yellow')} {who(meta).rstrip()}{names}"
     yield "Id", turn.id
     yield "Said", local_time(turn.said_at, "seconds")
     if turn.said_at != turn.time:

@@ -249,6 +249,15 @@ def reply_of(system: Mapping[str, Any]) -> Mapping[str, Any]:
     return reply if isinstance(reply, Mapping) else {}
 
 
+def input_tokens_of(usage: Mapping[str, int]) -> int:
+    """The tokens of a whole request, cached ones included."""
+    return sum(usage.get(each, 0) for each in INPUT_TOKENS)
+
+
+INPUT_TOKENS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+"""The kinds of tokens that add up to a request. They are disjoint."""
+
+
 def said_of(system: Mapping[str, Any]) -> int | None:
     """The ``said_at`` of a turn, in Unix milliseconds; None if it has none, or one that no date can name."""
     milliseconds = system.get("said_at")  # a damaged row may hold anything

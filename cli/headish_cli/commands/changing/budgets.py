@@ -13,7 +13,7 @@ from headish_cli.printing.telling import tell_turn
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.history.budgets.counting import Tokens, TurnTokens
+    from headish.history.budgets.counting import Tokens
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
@@ -95,15 +95,12 @@ def _list(store: Store, counted: Tokens) -> None:
     short = store.abbreviate(each.turn for each in counted.turns if each.turn is not None)
     room = len(f"{max((each.tokens for each in counted.turns), default=0):,}")
     for each in counted.turns:
-        before = f"{each.tokens:>{room},} {_name(each, short)} {role_word(each.role)} "
+        handle = "" if each.turn is None else short[each.turn]
+        before = f"{each.tokens:>{room},} {click.style(handle, fg='yellow')} {role_word(each.role)} "
         text = store.text(each.turn) if each.turn is not None else ""
         click.echo(lay_out([before], " ".join(text.split())).rstrip())
     if counted.tools:
         click.echo(f"{counted.tools:>{room},} tools")
-
-
-def _name(each: TurnTokens, short: dict[Any, str]) -> str:
-    return click.style(short.get(each.turn, ""), fg="yellow")
 
 
 SOURCES = {

@@ -87,7 +87,7 @@ def list_command(
         # Those without a bookmark come last, so the one that was begun just now may be below the end.
         lacks_newest = is_cut and not is_filtered and _lacks_newest(store, entries)
         if as_json:
-            print_json_lines(_record(each, handles[_subject(each)]) for each in entries)
+            print_json_lines({**each.to_dict(), "handle": handles[_subject(each)]} for each in entries)
         else:
             with paged(settings):
                 _print_table(store, _titled(store, entries), handles)
@@ -229,7 +229,3 @@ def _line(row: Mapping[str, str], columns: Mapping[str, int]) -> str:
         style = COLOURS.get(name, {"dim": True} if name in ("time", "turns", "model") else {})
         line += (click.style(text, **style) if style and text else text) + blanks
     return line.rstrip()
-
-
-def _record(entry: Entry, handle: str) -> dict[str, Any]:
-    return {**entry.to_dict(), "handle": handle}

@@ -34,14 +34,10 @@ def secure_command(settings: GlobalOptions, apps: tuple[str, ...], check: bool, 
         say("Nothing keeps its spaces apart: 'headish db secure' does it, and --check --json lists how.")
     else:
         for measure in result.missing:
-            click.echo(_line(measure))
+            click.echo(one_line(f"{measure.kind:<9}{measure.on}: {measure.what}", None))
         _tell(len(result.done), result.missing, len(result.tables), check=check)
     if result.missing:
         raise click.exceptions.Exit(1)
-
-
-def _line(measure: Measure) -> str:
-    return one_line(f"{measure.kind:<9}{measure.on}: {measure.what}", None)
 
 
 def _tell(done: int, missing: tuple[Measure, ...], tables: int, *, check: bool) -> None:

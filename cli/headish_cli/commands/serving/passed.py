@@ -11,6 +11,7 @@ import click
 
 from headish.errors import HeadishError
 from headish.values.times import local_time
+from headish.values.turns import input_tokens_of
 from headish_cli.options import GlobalOptions, settings_and_json
 from headish_cli.printing.output import counted, in_columns, one_line, print_json, print_json_lines, say, width
 from headish_cli.printing.paging import paged
@@ -29,7 +30,6 @@ LOOKED_AT = 500
 TITLES = ("call", "time", "client", "model", "status", "input", "output", "", "")
 """The titles of the columns at a terminal; the last two, cost and what broke, need none."""
 NUMBERS = (5, 6, 7)
-_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 @click.group("call")
@@ -156,7 +156,7 @@ def _row(call: PassedCall, cost: str, count: int) -> tuple[str, ...]:
         one_line(call.client, CLIENT_COLUMNS),
         one_line(facts.model or facts.path, MODEL_COLUMNS),
         status,
-        f"{_tokens_in(call):,}",
+        f"{input_tokens_of(facts.usage):,}",
         f"{facts.usage.get('output_tokens', 0):,}",
         cost,
         f"broke at {_place(facts.broke)}" if facts.broke else "",
@@ -184,10 +184,6 @@ def _record(call: PassedCall, prices: Prices | None) -> dict[str, Any]:
     """A call as plain data; if its cost is known, with ``cost`` and ``currency`` as in 'headish cost --json'."""
     cost = _find_cost(call, prices)
     return call.to_dict() | ({} if cost is None else {"cost": f"{cost[0]:f}", "currency": cost[1]})
-
-
-def _tokens_in(call: PassedCall) -> int:
-    return sum(call.facts.usage.get(each, 0) for each in _INPUT)
 
 
 def _place(broke: PrefixBreak) -> str:

@@ -160,14 +160,12 @@ def _kept(said: Content | None, asked: tuple[Headishes, str | None], call: dict[
         if isinstance(error, KeyboardInterrupt):
             say("")  # the terminal has written ^C
         # Leave options that were refused out of the advice: one may be a key, given in place of a variable's name.
-        again = _ask_again(*asked, call if isinstance(error, (CallError, KeyboardInterrupt)) else {})
+        options = _whom(call) if isinstance(error, (CallError, KeyboardInterrupt)) else []
+        head, bookmark = asked
+        again = shlex.join(["headish", "ask", "-c", f"{bookmark or head}", *options])
         error_class = Stopped if isinstance(error, KeyboardInterrupt) else Told
         reason = sentence(error) if isinstance(error, HeadishError) else "stopped"
         raise error_class(f"{reason}; what you said is kept, and '{again}' asks again") from None
-
-
-def _ask_again(head: Headishes, bookmark: str | None, call: dict[str, Any]) -> str:
-    return shlex.join(["headish", "ask", "-c", f"{bookmark or head}", *_whom(call)])
 
 
 def _whom(call: dict[str, Any]) -> list[str]:

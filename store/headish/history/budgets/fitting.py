@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
-from headish.values.turns import reply_of
+from headish.values.turns import INPUT_TOKENS, reply_of
 
 PLAUSIBLE = 3.0
 """The most by which a difference may exceed its guess, or a guess its difference, as a factor."""
@@ -57,8 +57,7 @@ def counted_reply(index: int, system: Mapping[str, Any]) -> Counted | None:
     usage = reply.get("usage")
     if not isinstance(usage, Mapping) or type(usage.get("input_tokens")) is not int:
         return None
-    # The stored counts are disjoint: input_tokens excludes tokens read from a cache or written to one.
-    parts = [usage.get(name) for name in _INPUT]
+    parts = [usage.get(name) for name in INPUT_TOKENS]
     tokens = sum(part for part in parts if type(part) is int and part > 0)
     model = reply.get("model")
     return Counted(index, model if isinstance(model, str) else None, tokens) if tokens else None
@@ -97,6 +96,3 @@ def fit(samples: Iterable[Sample], model: str | None = None) -> Fit | None:
     middle = median(factors)
     error = median(abs(each / middle - 1) for each in factors)
     return Fit(middle, round(error, 3), model if chosen is own else None)
-
-
-_INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")

@@ -13,7 +13,7 @@ from headish.content.prices import EXACT, PricedAnswer, Prices
 from headish.errors import InvalidArgument, shown
 from headish.history.reading.usage import KEYS, CountedReply, UsageTally, each_once, text_of
 from headish.providers.shared.values import Usage
-from headish.values.turns import said_at_of
+from headish.values.turns import input_tokens_of, said_at_of
 
 
 class Cost(Struct, frozen=True):
@@ -102,10 +102,6 @@ def _asked(reply: Mapping[str, Any], said: datetime, tokens: dict[str, int]) -> 
         provider=text_of(reply.get("provider")),
         ptr=text_of(reply.get("ptr")),
         day=said.date(),
-        input_tokens=sum(tokens[name] for name in INPUTS),
+        input_tokens=input_tokens_of(tokens),  # a price may depend on their sum
         is_batch=isinstance(reply.get("batch"), str),
     )
-
-
-INPUTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-"""The kinds of tokens that add up to a request. They are disjoint; a price may depend on their sum."""

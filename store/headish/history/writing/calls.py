@@ -29,6 +29,7 @@ from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.results.calls import CallFacts, PrefixBreak, decode_facts
+from headish.values.turns import input_tokens_of
 
 
 class CallPlan(NamedTuple):
@@ -108,14 +109,11 @@ def record_call(
     facts = _tell(plan, memory, placed, begins, note)
     row = _add_row(connection, space, plan, facts, tip and tip.id, None if answer is None else answer.id)
     turns = placed.lane.turns if answer is None else (*placed.lane.turns, _answered(answer, plan))
-    used = sum(facts.usage.get(each, 0) for each in _INPUT)
+    used = input_tokens_of(facts.usage)
     remembered = LaneMemory(
         placed.lane._replace(turns=turns), name, len(placed.lane.turns), used, facts.tools, facts.tools_bytes, is_folded
     )
     return RecordedCall(row, remembered, name)
-
-
-_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def _recall(connection: Connection, space: int, plan: CallPlan) -> LaneMemory | None:
@@ -129,7 +127,7 @@ def _recall(connection: Connection, space: int, plan: CallPlan) -> LaneMemory | 
     lane = load_lane(connection, space, plan.writes, place)
     before = list_calls_of_lane(connection, space, plan.lane.key.encode(), LAST, 1)
     facts = decode_facts(before[0].data) if before else CallFacts("", "", "")
-    used = sum(facts.usage.get(each, 0) for each in _INPUT)
+    used = input_tokens_of(facts.usage)
     sent = min(facts.begins + facts.entries, len(lane.turns))
     folded = FOLDED in read_record(record.data).tags
     return LaneMemory(lane, stored_name(record.subject), sent, used, facts.tools, facts.tools_bytes, folded)

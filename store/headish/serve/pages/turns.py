@@ -28,7 +28,7 @@ from headish.values.blocks import (
 )
 from headish.values.ids import TurnId
 from headish.values.results.threads import Stretch
-from headish.values.turns import PREAMBLE, TreeTurn
+from headish.values.turns import INPUT_TOKENS, PREAMBLE, TreeTurn
 
 WINDOW_TURNS = 50
 # With its marks and links, a page stays below 300 KB.
@@ -216,14 +216,11 @@ def usage_of(turn: TreeTurn) -> str:
 def say_tokens(usage: Mapping[str, object]) -> str:
     """Token counts in words. The cached tokens are part of those that went in."""
     counts = [
-        ("in", sum(_count(usage, key) for key in _READ)),
+        ("in", sum(_count(usage, key) for key in INPUT_TOKENS)),
         ("of them cached", _count(usage, "cache_read_input_tokens")),
         ("out", _count(usage, "output_tokens")),
     ]
     return ", ".join(f"{count:,} {word}" for word, count in counts if count)
-
-
-_READ = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def _count(usage: Mapping[str, object], key: str) -> int:
