@@ -16,8 +16,8 @@ class DatabaseIdentity(NamedTuple):
     anew is another database."""
 
     target: str
-    read_only: bool
-    file: tuple[int, int] | None
+    read_only: bool = False
+    file: tuple[int, int] | None = None
 
 
 def identify(target: str | os.PathLike[str]) -> DatabaseIdentity | None:
@@ -33,12 +33,8 @@ def identify(target: str | os.PathLike[str]) -> DatabaseIdentity | None:
     try:
         url = parse_url(text)
     except ValueError:
-        return _of_url(text)  # opening it refuses it, with a message of its own
-    return _identify_file(locate(url)) if url.driver in SQLITE else _of_url(text)
-
-
-def _of_url(text: str) -> DatabaseIdentity:
-    return DatabaseIdentity(text, False, None)
+        return DatabaseIdentity(text)  # opening it refuses it, with a message of its own
+    return _identify_file(locate(url)) if url.driver in SQLITE else DatabaseIdentity(text)
 
 
 def _identify_file(found: Location) -> DatabaseIdentity | None:
@@ -48,5 +44,5 @@ def _identify_file(found: Location) -> DatabaseIdentity | None:
     try:
         file = os.stat(path)
     except OSError:
-        return DatabaseIdentity(path, found.read_only, None)
+        return DatabaseIdentity(path, found.read_only)
     return DatabaseIdentity(path, found.read_only, (file.st_dev, file.st_ino))

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, NoReturn
 
 from headish.database.backend import Backend
 from headish.database.file.fulltext import TEXT
-from headish.database.revisions import REVISION, TABLES
-from headish.database.upgrade import current_revision
-from headish.errors import DatabaseError, DatabaseTooOld, UnknownDatabase
+from headish.database.revisions import TABLES
+from headish.database.upgrade import check_current
+from headish.errors import DatabaseError
 from headish.values.results.plain import PlainResult
 
 COORDINATOR, EVERYWHERE, SPREAD = "coordinator", "everywhere", "spread"
@@ -110,13 +110,7 @@ def not_spread(database: Backend) -> list[str] | None:
 
 
 def _look_at_headish(database: Backend) -> dict[str, _CitusTable]:
-    current = current_revision(database)
-    if current is None:
-        raise UnknownDatabase(database.target, "it holds no headish tables yet; run 'headish db init' first")
-    if current != REVISION:
-        raise DatabaseTooOld(
-            database.target, f"its schema is {current}, and {REVISION} is spread; run 'headish db upgrade' first"
-        )
+    check_current(database, "spread")
     _refuse_secured(database)
     tables = _look(database)
     if tables is None:

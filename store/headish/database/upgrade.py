@@ -65,6 +65,19 @@ def current_revision(database: Backend) -> str | None:
         return _revision(database, connection)
 
 
+def check_current(database: Backend, done: str) -> None:
+    """Check that the tables are of this library's revision; ``done`` says what is done to them.
+
+    Raises: UnknownDatabase, DatabaseTooOld.
+    """
+    current = current_revision(database)
+    if current is None:
+        raise UnknownDatabase(database.target, "it holds no headish tables yet; run 'headish db init' first")
+    if current != REVISION:
+        reason = f"its schema is {current}, and {REVISION} is {done}; run 'headish db upgrade' first"
+        raise DatabaseTooOld(database.target, reason)
+
+
 def upgrade_schema(database: Backend, revision: str = REVISION) -> str | None:
     """Upgrade (or, given an older revision, downgrade) in one transaction; returns the backup's path if one was made.
 

@@ -127,21 +127,17 @@ def _empty_log(driver: sqlite3.Connection) -> str:
         time.sleep(0.02)
 
 
-def copies_of(target: str) -> list[str]:
-    """The paths of the copies beside a file that upgrades made."""
-    return _beside(target, parts=False)
-
-
 def remove_parts(target: str, *, dry_run: bool) -> list[str]:
     """Remove parts of copies that were never finished; with ``dry_run`` only list them. Returns their paths."""
     old = time.time() - PART_SECONDS
-    parts = [path for path in _beside(target, parts=True) if os.stat(path).st_mtime < old]
+    parts = [path for path in copies_of(target, parts=True) if os.stat(path).st_mtime < old]
     for path in [] if dry_run else parts:
         Path(path).unlink(missing_ok=True)
     return parts
 
 
-def _beside(target: str, *, parts: bool) -> list[str]:
+def copies_of(target: str, *, parts: bool = False) -> list[str]:
+    """The paths of the copies beside a file that upgrades made; with ``parts``, of those that were never finished."""
     path = Path(target)
     try:
         names = sorted(os.listdir(path.absolute().parent))

@@ -23,6 +23,8 @@ EVERYWHERE = (*TABLES, TEXT)
 """Every table whose rows belong to a space."""
 VERSION, MEMBER = "alembic_version", "member"
 """The other tables: the revision, and which login may enter which space."""
+OURS = ", ".join(f"'{name}'" for name in ("space", *EVERYWHERE, VERSION, MEMBER))
+"""All of our tables, as a list of SQL."""
 
 # Not tokens: a login that may write one could give itself every right in the space, so only the owner may.
 _INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table not in ("erasure", "token")), ERASER: ("erasure",)}

@@ -9,11 +9,10 @@ owner.
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations
 
-from headish.database.isolation.grants import EVERYWHERE, MEMBER, VERSION
+from headish.database.isolation.grants import OURS
 from headish.database.query import SchemaConnection
 
-_OURS = ", ".join(f"'{name}'" for name in ("space", *EVERYWHERE, VERSION, MEMBER))
-_TABLES = f"c.relnamespace = current_schema()::regnamespace AND c.relname IN ({_OURS})"
+_TABLES = f"c.relnamespace = current_schema()::regnamespace AND c.relname IN ({OURS})"
 _ON = "format('%I.%I', current_schema(), c.relname)"
 _PLANTED = f"""
 SELECT c.relname::text, 'it has a trigger ' || t.tgname, format('DROP TRIGGER %I ON %s', t.tgname, {_ON})

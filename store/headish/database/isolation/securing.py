@@ -11,10 +11,9 @@ from headish.database.isolation.grants import OWNER
 from headish.database.isolation.measures import Measure, find_missing, guarded, quoted
 from headish.database.pause import pause
 from headish.database.query import SchemaConnection
-from headish.database.revisions import REVISION
 from headish.database.spreading import not_spread
-from headish.database.upgrade import current_revision
-from headish.errors import DatabaseError, DatabaseTooOld, InvalidArgument, RoleMissing, UnknownDatabase, shown
+from headish.database.upgrade import check_current
+from headish.errors import DatabaseError, InvalidArgument, RoleMissing, shown
 from headish.values.results.plain import PlainResult
 
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('headish db secure'))"
@@ -105,13 +104,7 @@ def _look(backend: Backend) -> None:
     """Refuse what cannot be secured. Raises: as ``secure``."""
     if backend.upgrades_itself:
         backend.check_isolated()
-    current = current_revision(backend)
-    if current is None:
-        raise UnknownDatabase(backend.target, "it holds no headish tables yet; run 'headish db init' first")
-    if current != REVISION:
-        raise DatabaseTooOld(
-            backend.target, f"its schema is {current}, and {REVISION} is secured; run 'headish db upgrade' first"
-        )
+    check_current(backend, "secured")
     if not_spread(backend) is not None:
         raise DatabaseError(backend.target, "its tables are spread over several machines, and are not secured there")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headish.database.isolation.grants import EVERYWHERE, MEMBER, OWNER, READER, VERSION
+from headish.database.isolation.grants import OURS, OWNER, READER
 from headish.database.query import SchemaConnection
 
 _READS_ALL = (
@@ -19,7 +19,6 @@ _READS_ALL = (
     "pg_write_server_files",
     "pg_execute_server_program",
 )
-_OURS = ", ".join(f"'{name}'" for name in ("space", *EVERYWHERE, VERSION, MEMBER))
 _HERE = "n.nspname = current_schema()"
 _OTHERS = f"r.rolname <> '{OWNER}'"
 # If a login has several rights, the finding names the first. ``of`` is the role that has the right itself.
@@ -43,7 +42,7 @@ UNION ALL SELECT 8, r.oid, 'owns the database' FROM pg_roles r JOIN pg_database 
 UNION ALL SELECT 9, r.oid, 'owns the schema ' || n.nspname FROM pg_roles r JOIN pg_namespace n ON n.nspowner = r.oid
     WHERE {_HERE} AND {_OTHERS}
 UNION ALL SELECT 10, r.oid, 'owns the table ' || c.relname FROM pg_roles r JOIN pg_class c ON c.relowner = r.oid
-    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {_HERE} AND c.relname IN ({_OURS}) AND {_OTHERS}
+    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {_HERE} AND c.relname IN ({OURS}) AND {_OTHERS}
 UNION ALL SELECT 11, r.oid, 'owns the function ' || p.proname FROM pg_roles r JOIN pg_proc p ON p.proowner = r.oid
     JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {_HERE} AND {_OTHERS}
 """
