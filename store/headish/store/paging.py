@@ -7,21 +7,20 @@ from typing import TypeVar
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, shown
-from headish.history.reading.find import find_turn
 from headish.rows.bookmarks import ALL
 from headish.rows.turns import StoredTurn
-from headish.values.grammar import parse_headish
 
 T = TypeVar("T")
 
 
-def check_limit(limit: int | None) -> int:
-    """Return the largest number of entries of a list; None means all. Raises: InvalidArgument for less than 1."""
+def check_limit(limit: int | None, most: int = ALL) -> int:
+    """Return the largest number of entries of a list; None means all. Raises: InvalidArgument for less than 1, and for
+    more than ``most``."""
     if limit is None:
         return ALL
     # Python takes True for the number 1.
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 0 < limit <= ALL:
-        raise InvalidArgument(f"limit is a number from 1 on, not {shown(limit)}")
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 0 < limit <= most:
+        raise InvalidArgument(f"limit is a number from 1 {'on' if most == ALL else f'to {most:,}'}, not {shown(limit)}")
     return limit
 
 
@@ -39,5 +38,8 @@ def position(after: str | None, of: Callable[[StoredTurn], T], start: T) -> Call
     """
     if after is None:
         return lambda _connection, _space: start
+    from headish.history.reading.find import find_turn  # late: most lists begin at their beginning
+    from headish.values.grammar import parse_headish
+
     parsed = parse_headish(after)
     return lambda connection, space: of(find_turn(connection, space, parsed))

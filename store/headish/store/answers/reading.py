@@ -45,11 +45,6 @@ def read_response(about: About, response: bytes | str | Mapping[str, Any] | Iter
     return reply
 
 
-def read_stream(about: About, events: Iterable[Any]) -> Reply:
-    """Read a reply from the events of a stream."""
-    return open_stream(about).read(events)
-
-
 def decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About, list[Any]]:
     """Decode a journal: what the answer belongs to, and its events up to the first damaged one.
 

@@ -14,7 +14,7 @@ from headish.providers.dialects.choosing import known_dialect
 from headish.providers.pointers import Pointer
 from headish.providers.shared.values import Reply
 from headish.store.answers.journal import About
-from headish.store.answers.reading import read_stream
+from headish.store.answers.reading import open_stream
 from headish.values.blocks import Text, Thinking, ToolResult, ToolUse, join_texts, kind_of
 from headish.values.checks.headers import lower_names
 from headish.values.ids import TurnId
@@ -58,7 +58,7 @@ def ask_summary(
     options["timeouts"] = Timeouts.of(call.get("timeouts"), pointer.timeouts)
     about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr, dialect=request.dialect)
     with open_call(pointer.provider, request.body, model=pointer.model, **options) as answer:
-        reply = read_stream(about, answer)
+        reply = open_stream(about).read(answer)
     return Summary(_text_of(reply), {"reply": reply.to_meta() | about.asked})
 
 

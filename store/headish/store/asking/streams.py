@@ -116,12 +116,12 @@ class Streams(SpacePart):
     def _recover(self, found: StoredStream, *, force: bool) -> Turn | None:
         """Make the turn of a stream whose writer is gone; return None if another process was quicker, or if the writer
         still lives."""
-        from headish.store.answers.reading import decode_stream, fitting_draft, read_stream  # late: rarely needed
+        from headish.store.answers.reading import decode_stream, fitting_draft, open_stream  # late: rarely needed
 
         space = self._space
         chunks = space._read_by(streams.journal_of, found.id)
         about, events = decode_stream(found, chunks)
-        reply = with_own_names(space, about, read_stream(about, events))
+        reply = with_own_names(space, about, open_stream(about).read(events))
         draft = fitting_draft(about, reply, space._payload_limit_bytes)
 
         def work(connection: Connection, mint: Mint) -> Appended | StoredStream | None:

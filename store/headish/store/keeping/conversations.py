@@ -15,6 +15,7 @@ from headish.errors import InvalidArgument, shown
 from headish.history.conversations.entries import leave_out_gone, make_entries
 from headish.history.conversations.records import ListedConversation, read_conversation
 from headish.rows.threads.entries import NEWEST, Listed, find_beginnings, list_named
+from headish.store.paging import check_limit
 from headish.store.space import SpacePart
 from headish.values.checks.doors import COUNT_LIMIT, door
 from headish.values.names import Absent
@@ -63,8 +64,7 @@ class Conversations(SpacePart):
 
         Cost: one statement, and three for each. Raises: InvalidArgument.
         """
-        if type(limit) is not int or not 0 < limit <= LIMIT:
-            raise InvalidArgument(f"limit is a number from 1 to {LIMIT:,}, not {shown(limit)}")
+        check_limit(limit, LIMIT)
         from headish.history.conversations.saying import check_key
         from headish.history.conversations.subjects import find_parts
 
@@ -153,8 +153,7 @@ class Conversations(SpacePart):
         it are looked for between the newest and the oldest of the page.
         Raises: InvalidArgument.
         """
-        if type(limit) is not int or not 0 < limit <= LIMIT:
-            raise InvalidArgument(f"limit is a number from 1 to {LIMIT:,}, not {shown(limit)}")
+        check_limit(limit, LIMIT)
         before, chain = _read_cursor(after)
         start, end = read_moment(since, "since"), read_moment(until, "until", ends=True)
         chosen = Filter(since=start, until=end, names=names, tag=tag, model=model, role=role)

@@ -19,7 +19,7 @@ from headish.history.searching.reaching import Reached, reach
 from headish.history.searching.scopes import of_names, of_tag
 from headish.history.twins import folded_twins
 from headish.rows.upkeep.matches import page_of
-from headish.store.paging import check_order
+from headish.store.paging import check_limit, check_order
 from headish.store.space import STUMBLING, Space
 from headish.values.checks.doors import TEXT, door
 from headish.values.messages import ROLES
@@ -73,8 +73,7 @@ def search(
     """
     wanted_fields = _check_fields(fields)
     check_order(order, ("rank", "time"), "hits")
-    if not 0 < limit <= LIMIT:
-        raise InvalidArgument(f"limit is a number from 1 to {LIMIT:,}, not {shown(limit)}")
+    check_limit(limit, LIMIT)
     if role is not None and role not in ROLES:
         raise InvalidRole(role)
     filters = (role, model, since, until, name, tag, tool)
