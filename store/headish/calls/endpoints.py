@@ -18,14 +18,15 @@ _MODEL_FOLDERS = ("models/", "tunedModels/")
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """One provider. ``path`` and ``stream_path`` follow the base URL; ``{model}`` in them stands for the model's name.
+    """One provider. ``path`` follows the base URL, for a stream ``stream_path`` if there is one; ``{model}`` in them stands
+    for the model's name.
 
     ``key_header`` holds ``key_prefix`` and the key. ``key_variables`` and ``keyring_users`` are searched in order.
     """
 
     base_url: str
     path: str
-    stream_path: str
+    stream_path: str | None = None
     key_variables: tuple[str, ...]
     keyring_users: tuple[str, ...]
     key_header: str = "authorization"
@@ -48,7 +49,7 @@ def find_endpoint(provider: str) -> Endpoint:
 
 def write_url(endpoint: Endpoint, address: Address, model: str | None, *, stream: bool) -> str:
     """The URL to post to. Raises: InvalidArgument if the model is missing or would leave its place in the path."""
-    path = endpoint.stream_path if stream else endpoint.path
+    path = (endpoint.stream_path if stream else None) or endpoint.path
     if "{model}" in path:
         path = path.replace("{model}", _quote_model(model))
     return address.origin + address.path + path
@@ -71,7 +72,6 @@ ENDPOINTS: dict[str, Endpoint] = {
     "anthropic": Endpoint(
         base_url="https://api.anthropic.com",
         path="/v1/messages",
-        stream_path="/v1/messages",
         key_variables=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
         keyring_users=("anthropic",),
         headers={"anthropic-version": "2026-10-21"},
@@ -80,7 +80,6 @@ ENDPOINTS: dict[str, Endpoint] = {
     "openai": Endpoint(
         base_url="https://api.openai.com/v1",
         path="/chat/completions",
-        stream_path="/chat/completions",
         key_variables=("OPENAI_API_KEY",),
         keyring_users=("openai",),
     ),
@@ -88,7 +87,6 @@ ENDPOINTS: dict[str, Endpoint] = {
     "openai_responses": Endpoint(
         base_url="https://api.openai.com/v1",
         path="/responses",
-        stream_path="/responses",
         key_variables=("OPENAI_API_KEY",),
         keyring_users=("openai_responses", "openai"),
     ),
@@ -106,7 +104,6 @@ ENDPOINTS: dict[str, Endpoint] = {
     "cohere": Endpoint(
         base_url="https://api.cohere.com",
         path="/v2/chat",
-        stream_path="/v2/chat",
         key_variables=("CO_API_KEY", "COHERE_API_KEY"),
         keyring_users=("cohere",),
     ),
@@ -114,7 +111,6 @@ ENDPOINTS: dict[str, Endpoint] = {
     "cerebras": Endpoint(
         base_url="https://api.cerebras.ai",
         path="/v1/chat/completions",
-        stream_path="/v1/chat/completions",
         key_variables=("CEREBRAS_API_KEY",),
         keyring_users=("cerebras",),
     ),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headish.calls.clouds.places import CloudPlace, find_place
 from headish.calls.endpoints import Endpoint, find_endpoint, write_url
@@ -76,11 +77,5 @@ def _without_ending(path: str, endings: tuple[str, ...]) -> str:
 
 def _without_headers(endpoint: Endpoint, key_header: str) -> Endpoint:
     """A provider's endpoint without its own headers and places of keys, which belong to its own address."""
-    return Endpoint(
-        base_url=endpoint.base_url,
-        path=endpoint.path,
-        stream_path=endpoint.stream_path,
-        key_variables=(),
-        keyring_users=(),
-        key_header=key_header,
-    )
+    bare = replace(endpoint, key_variables=(), keyring_users=(), headers={})
+    return replace(bare, key_header=key_header, key_prefix="Bearer ")

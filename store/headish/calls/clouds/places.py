@@ -79,10 +79,10 @@ def _vertex_folder(cloud: Cloud) -> str:
     return f"projects/{quote(cloud.project or '', safe=':')}/locations/{cloud.region}"
 
 
-def _azure_url(cloud: Cloud) -> str:
+def _azure_url(cloud: Cloud, host: str = "openai.azure.com") -> str:
     if cloud.resource is None:
         raise InvalidArgument(f"{TITLES['azure']} needs a resource, or base_url with the endpoint")
-    return f"https://{cloud.resource.lower()}.openai.azure.com"
+    return f"https://{cloud.resource.lower()}.{host}"
 
 
 def _azure_chat_path(cloud: Cloud, model: str | None, _stream: bool) -> str:
@@ -98,9 +98,7 @@ def _azure_responses_path(cloud: Cloud, _model: str | None, _stream: bool) -> st
 
 
 def _foundry_url(cloud: Cloud) -> str:
-    if cloud.resource is None:
-        raise InvalidArgument(f"{TITLES['azure']} needs a resource, or base_url with the endpoint")
-    return f"https://{cloud.resource.lower()}.services.ai.azure.com"
+    return _azure_url(cloud, "services.ai.azure.com")
 
 
 def _foundry_path(_cloud: Cloud, _model: str | None, _stream: bool) -> str:
