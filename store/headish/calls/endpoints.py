@@ -18,8 +18,8 @@ _MODEL_FOLDERS = ("models/", "tunedModels/")
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """One provider. ``path`` follows the base URL, for a stream ``stream_path`` if there is one; ``{model}`` in them stands
-    for the model's name.
+    """One provider. ``path`` follows the base URL, for a stream ``stream_path`` if there is one; ``{model}`` in them
+    stands for the model's name.
 
     ``key_header`` holds ``key_prefix`` and the key. ``key_variables`` and ``keyring_users`` are searched in order.
     """

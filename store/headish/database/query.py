@@ -93,15 +93,11 @@ class Spelling(dict[Query, Compiled]):
 
 # The common text of a statement may have a hint for SQLite's planner, and a lock that only a server needs (writers of
 # SQLite lock the whole file). Each is removed for the database that does not know it.
-def _without_lock(text: str) -> str:
-    return text.removesuffix(" FOR UPDATE")
-
-
 def _without_hint(text: str) -> str:
     return re.sub(r" INDEXED BY \w+", "", text)
 
 
-SQLITE = Spelling("sqlite", "?", _without_lock)
+SQLITE = Spelling("sqlite", "?", lambda text: text.removesuffix(" FOR UPDATE"))
 POSTGRESQL = Spelling("postgresql", "%s", _without_hint)
 SECURED = Spelling("secured", "%s", _without_hint)
 

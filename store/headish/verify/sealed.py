@@ -6,7 +6,7 @@ This does not judge the signatures themselves: ``ssh-keygen`` does (``store.sign
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -41,14 +41,11 @@ def check_calls(connection: Connection, space: int) -> Iterator[Problem]:
     page, after = None, ""
     while page is None or len(page) == PAGE_CALLS:
         page = calls_page(connection, space, after, PAGE_CALLS)
-        known = known_ids(connection, space, _turns_named(page))
+        named = [TurnId(each) for row in page for each in (row[5], row[6]) if isinstance(each, str)]
+        known = known_ids(connection, space, named)
         for row in page:
             yield from (Problem(f"call {row[0]}", what) for what in _call_problems(row, known))
         after = page[-1][0] if page else ""
-
-
-def _turns_named(page: Sequence[Row]) -> list[TurnId]:
-    return [TurnId(each) for row in page for each in (row[5], row[6]) if isinstance(each, str)]
 
 
 def _call_problems(row: Row, known: set[TurnId]) -> Iterator[str]:

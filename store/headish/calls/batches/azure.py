@@ -69,16 +69,14 @@ def _await_file(remote: Remote, file: Mapping[str, Any]) -> str:
 
 def _find(remote: Remote, token: str, _count: int, _since: datetime) -> str | None:
     """Find a batch by its metadata, or by the name of its input file: not every version gives metadata back."""
-    files = [read_id(each) for each in _listed(remote, "/files?purpose=batch") if _is_named(each, token)]
+    listed = _listed(remote, "/files?purpose=batch")
+    named = [read_id(each) for each in listed if each.get("filename") == f"{token}.jsonl"]
+    files = [each for each in named if each is not None]
     for each in _listed(remote, "/batches?limit=100"):
         by_file = each.get("input_file_id") in files
         if by_file or shapes.record(each.get("metadata")).get("headish") == token:
             return id_of(remote, each)
     return None
-
-
-def _is_named(file: Mapping[str, Any], token: str) -> bool:
-    return file.get("filename") == f"{token}.jsonl" and read_id(file) is not None
 
 
 def _listed(remote: Remote, path: str) -> Iterator[Mapping[str, Any]]:

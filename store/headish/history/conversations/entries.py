@@ -42,17 +42,13 @@ def make_entries(connection: Connection, space: int, listed: list[Listed]) -> li
     silent = [
         conversation.turn
         for each, conversation in zip(listed, conversations, strict=True)
-        if _is_instruction(each.last)
+        if each.last.role in PREAMBLE and each.last.type != OVERLAY
     ]
     spoken = spoken_before(connection, space, silent) if silent else {}
     return [
         _entry(each, conversation, spoken.get(conversation.turn, each.last), records.get(conversation.subject))
         for each, conversation in zip(listed, conversations, strict=True)
     ]
-
-
-def _is_instruction(last: ListedTurn) -> bool:
-    return last.role in PREAMBLE and last.type != OVERLAY
 
 
 def _found(listed: Listed) -> ListedConversation:

@@ -104,7 +104,8 @@ def spell(space: int, asked: Criteria) -> str:
         return ""
     narrowed = " AND ".join([*words, *facts])
     # A turn with too many words for its entry is a candidate for every question that its facts do not rule out.
-    return f'({narrowed}) OR "{unread_fact(space)}"' if not facts else f"({narrowed}) OR ({_unread(space, facts)})"
+    unread = " AND ".join([f'"{unread_fact(space)}"', *facts])
+    return f"({narrowed}) OR {f'({unread})' if facts else unread}"
 
 
 def is_broad(question: Question) -> bool:
@@ -121,10 +122,6 @@ def beginnings(space: int, fields: frozenset[str]) -> list[str]:
     signs = [REASONED] if "reasoning" in fields else []
     signs += [READ] if fields - {"reasoning"} else []
     return [f"{space}{sign}" for sign in signs]
-
-
-def _unread(space: int, facts: list[str]) -> str:
-    return " AND ".join([f'"{unread_fact(space)}"', *facts])
 
 
 def _facts(space: int, asked: Criteria) -> list[str]:

@@ -76,7 +76,9 @@ def read_states(turns: Iterable[Facing]) -> dict[str, State]:
     states: dict[str, State] = {}
     for turn in turns:
         if turn.overlay is None:
-            states.setdefault(turn.digest, _stored(turn.hidden))
+            hidden = turn.hidden
+            state = State(model=hidden in ("model", "both"), people=hidden in ("people", "both"))
+            states.setdefault(turn.digest, state)
             continue
         effect = _EFFECTS[turn.overlay.does]
         for digest in turn.overlay.covers:
@@ -99,10 +101,6 @@ def describe(overlay: Overlay, count: int | None = None) -> str:
     turns = f"{count:,} turn" if count == 1 else f"{count:,} turns"
     viewer = {"model": "the model", "people": "people"}.get(overlay.viewer or "", "the model and people")
     return _WORDS.get(overlay.does, "covers {turns}").format(turns=turns, viewer=viewer)
-
-
-def _stored(hidden: str | None) -> State:
-    return State(model=hidden in ("model", "both"), people=hidden in ("people", "both"))
 
 
 def _summarize(state: State, _overlay: Overlay, id: TurnId) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from headish.content.frames import FRAME_BYTES, FrameWriter
 from headish.database.query import Connection, Row
@@ -68,7 +68,7 @@ def _portions(page: Sequence[Row]) -> Iterator[list[Row]]:
     portion: list[Row] = []
     size = 0
     for row in page:
-        length = sum(map(_size_of, row))
+        length = sum(len(value) if isinstance(value, bytes | str) else 8 for value in row)
         if portion and size + length > FRAME_BYTES:
             yield portion
             portion, size = [], 0
@@ -76,7 +76,3 @@ def _portions(page: Sequence[Row]) -> Iterator[list[Row]]:
         size += length
     if portion:
         yield portion
-
-
-def _size_of(value: Any) -> int:
-    return len(value) if isinstance(value, (bytes, str)) else 8

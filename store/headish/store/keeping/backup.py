@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from headish.content.frames import read_frames
 from headish.database.backend import Backend
 from headish.database.file.holding import is_held
-from headish.database.query import Connection
 from headish.errors import DatabaseUnavailable, HeadishError, InvalidArgument, InvalidBackup, UnknownDatabase, shown
 from headish.rows.counters import read_counter
 from headish.store.backups.frames import BACKUP
@@ -99,14 +98,9 @@ def back_up(
         with closing(Connections.open(part, create=False, read_only=True)) as copy:
             _check_copy(copy.backend, path, verify)
             spaces = tuple(Spaces(copy))
-            turns = sum(
-                copy.backend.read(partial(_count_turns, space=copy.enter(each, create=False))) for each in spaces
-            )
+            numbers = [copy.enter(each, create=False) for each in spaces]
+            turns = sum(copy.backend.read(partial(read_counter, space=number)).seq for number in numbers)
         return Backup(path, os.path.getsize(part), blake3().update_mmap(part).hexdigest(), spaces, turns)
-
-
-def _count_turns(connection: Connection, space: int) -> int:
-    return read_counter(connection, space).seq
 
 
 def _check_copy(copy: Backend, path: str, verify: Verify) -> None:

@@ -104,7 +104,9 @@ class Bundles(SpacePart):
         target = SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
         with open_bundle(path) as file:
             reader, signer = _judge(file, os.fspath(path), require_signed, signers, revoked)
-            applied = apply_bundle(target, reader, ArrivalOrigin(STRANGER, by=_by(path)), progress)
+            # The turns keep the name of the file that they came in, without its folders.
+            name = os.path.basename(os.fspath(path)).encode(errors="surrogateescape")
+            applied = apply_bundle(target, reader, ArrivalOrigin(STRANGER, by=name), progress)
         space._database.count_written(applied.stored)
         return replace(applied, signed=signer.told)
 
@@ -179,11 +181,6 @@ def rewrite_bundle(
     with open_bundle(path) as file, whole_file(target) as part, open(part, "r+b") as output:
         rewritten = rewriting.write(BundleReader(file, name), output)
     return replace(rewritten, path=target)
-
-
-def _by(path: str | os.PathLike[str]) -> bytes:
-    """The origin that is stored with the turns: the name of the file, without its folders."""
-    return os.path.basename(os.fspath(path)).encode(errors="surrogateescape")
 
 
 def open_bundle(path: str | os.PathLike[str]) -> BinaryIO:
