@@ -9,7 +9,7 @@ from headish import Store
 from headish.database.query import Connection, Query
 from headish.errors import DatabaseUnavailable
 from headish.history.searching.index import catch_up, keeps_none
-from headish.rows.upkeep.searches import NO_SPACE
+from headish.rows.searching.indexing import NO_SPACE
 from support.places import Place
 
 T = TypeVar("T")

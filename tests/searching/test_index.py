@@ -20,8 +20,8 @@ from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, ReadOnly
 from headish.history.searching import entries, index
 from headish.history.searching.index import catch_up, forget_entries
+from headish.rows.searching import indexing, matches
 from headish.rows.turns import turn_by_id
-from headish.rows.upkeep import matches, searches
 from headish.values.ids import TurnId
 from support.growing import grow
 from support.insides import counted_rows, counted_statements, database_of, read
@@ -34,7 +34,7 @@ def found(store: Store, query: str, **options: Any) -> list[str]:
 
 
 def position(store: Store) -> int | None:
-    known = read(store, lambda connection: searches.indexed(connection, store._number))
+    known = read(store, lambda connection: indexing.indexed(connection, store._number))
     return None if known is None else known.seq
 
 
@@ -151,7 +151,7 @@ class TestCatchingUp:
         store.add_turns({"content": f"cat {number}"} for number in range(3))
         backend, space = database_of(store), store._number
         catch_up(backend, space)
-        write(store, lambda connection: searches.restart(connection, space, 1))
+        write(store, lambda connection: indexing.restart(connection, space, 1))
         first = backend.read(lambda connection: index._next_portion(connection, space))
         assert first is not None
         catch_up(backend, space)
@@ -173,7 +173,7 @@ class TestCatchingUp:
     def test_words_of_an_older_version_are_indexed_anew(self, store: Store) -> None:
         turn = store.add_turn("a cat")
         found(store, "cat")
-        restart = searches.RESTART
+        restart = indexing.RESTART
         write(store, lambda connection: connection.run(restart, space=store._number, version=0))
         assert found(store, "cat") == [turn.id]
         assert (position(store), problems(store)) == (1, [])
@@ -183,11 +183,11 @@ class TestCatchingUp:
         found(store, "red")
 
         def make_old(connection: Connection) -> None:
-            searches.restart(connection, space, 1)
-            known = searches.indexed(connection, space)
+            indexing.restart(connection, space, 1)
+            known = indexing.indexed(connection, space)
             assert known is not None
-            assert searches.take(connection, space, known, 1)
-            searches.add_entries(connection, space, [(1, f"{space},31mred {space},0m {space}.ruser {space}.itext")])
+            assert indexing.take(connection, space, known, 1)
+            indexing.add_entries(connection, space, [(1, f"{space},31mred {space},0m {space}.ruser {space}.itext")])
 
         write(store, make_old)
         assert found(store, "31mred") == []
@@ -263,7 +263,7 @@ class TestForgetting:
         turns = [store.add_turn(f"cat word{number}") for number in range(4)]
         found(store, "cat")
         assert forget(store, turns[1].id, turns[2].id) == 2
-        low, high = 0, searches.LAST
+        low, high = 0, indexing.LAST
         question = f'"{store._number},cat"'
         left = read(store, lambda connection: matches.matching(connection, store._number, question, low, high, 9))
         assert left == [4, 1]
@@ -340,7 +340,7 @@ class TestBuildingAnew:
     def test_it_begins_from_the_first_turn_and_mends_what_was_damaged(self, store: Store, small_portions: None) -> None:
         turns = [store.add_turn(f"cat {number}") for number in range(7)]
         found(store, "cat")
-        write(store, lambda connection: searches.empty(connection, store._number))
+        write(store, lambda connection: indexing.empty(connection, store._number))
         assert found(store, "cat") == []
         told: list[int] = []
         store.reindex(told.append)
@@ -385,11 +385,11 @@ class TestVerify:
 
     def add(self, store: Store, seq: int, *words: str) -> None:
         entry = " ".join(f"{store._number}{word}" for word in words)
-        write(store, lambda connection: searches.add_entries(connection, store._number, [(seq, entry)]))
+        write(store, lambda connection: indexing.add_entries(connection, store._number, [(seq, entry)]))
 
     def remove(self, store: Store, seq: int, *words: str) -> None:
         entry = " ".join(f"{store._number}{word}" for word in words)
-        write(store, lambda connection: searches.remove_entries(connection, store._number, [(seq, entry)]))
+        write(store, lambda connection: indexing.remove_entries(connection, store._number, [(seq, entry)]))
 
     def test_a_missing_entry_is_named(self, indexed: Store) -> None:
         self.remove(indexed, 2, ".rassistant", ".itext", ",dog")
@@ -415,6 +415,6 @@ class TestVerify:
     def test_words_of_a_space_that_there_is_not_are_told(self, file_place: FilePlace) -> None:
         with Database.open(file_place.target) as database:
             store = database.store()
-            write(store, lambda connection: searches.add_entries(connection, 77, [(1, "77.ruser 77,cat")]))
+            write(store, lambda connection: indexing.add_entries(connection, 77, [(1, "77.ruser 77,cat")]))
             [problem] = database.verify()[""].problems
             assert "the search index holds words of the space 77" in problem.what

@@ -12,7 +12,7 @@ from headish import Store
 from headish.content.searching.pieces import FieldText
 from headish.history.searching import entries
 from headish.history.searching.entries import SearchableTurn, entry_of, unread_fact
-from headish.rows.upkeep.matches import SearchedTurn
+from headish.rows.searching.matches import SearchedTurn
 from headish.values.ids import TurnId
 
 SPACE = 7

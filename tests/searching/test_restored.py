@@ -10,7 +10,7 @@ import pytest
 from headish import Database, Store, restore
 from headish.database.query import Query
 from headish.history.searching import candidates
-from headish.rows.upkeep import matches, searches
+from headish.rows.searching import indexing, matches
 from headish.rows.upkeep.whole import begin_restore
 from support.insides import database_of, read
 from support.places import FilePlace, Place
@@ -21,7 +21,7 @@ def found(store: Store, query: str) -> set[str]:
 
 
 def position(store: Store) -> int | None:
-    known = read(store, lambda connection: searches.indexed(connection, store._number))
+    known = read(store, lambda connection: indexing.indexed(connection, store._number))
     return None if known is None else known.seq
 
 

@@ -13,7 +13,7 @@ from headish import Database, Store
 from headish.content.searching.questions import NESTED
 from headish.errors import InvalidArgument, InvalidRole, ReadOnly
 from headish.history.searching import candidates, hits, reaching
-from headish.rows.upkeep import searches
+from headish.rows.searching import indexing
 from headish.values.limits import QUESTION_WORDS_LIMIT
 from support.growing import grow
 from support.insides import counted_rows, counted_statements, counted_steps, database_of, unchanged
@@ -378,7 +378,7 @@ class TestTheSameEverywhere:
             assert found(store, "c*", order="time") == cats
             assert found(store, "c* NOT cow", order="time", limit=2) == cats[:2]
             assert set(found(store, "c*")) == set(cats)
-        database_of(store).write(lambda connection: searches.empty(connection, store._number))
+        database_of(store).write(lambda connection: indexing.empty(connection, store._number))
         assert found(store, "c*", order="time") == cats
 
     def test_a_read_only_store_writes_nothing_and_reads_what_no_index_holds(self, durable_place: Place) -> None:

@@ -13,8 +13,8 @@ from headish import Store
 from headish.database.query import SQLITE, Connection, Query
 from headish.rows.bookmarks import LIST_BY_NAME, LIST_BY_RECENCY
 from headish.rows.payloads import PAYLOADS_AFTER
+from headish.rows.searching.indexing import CAN_INDEX
 from headish.rows.threads.listings import PAGE
-from headish.rows.upkeep.searches import CAN_INDEX
 from headish.verify import turns
 from headish.verify.bookmarks import LOG
 from support.insides import counted_steps, own_threads

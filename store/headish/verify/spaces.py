@@ -11,8 +11,8 @@ from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
 from headish.history.searching.checking import is_switch, strange_spaces
 from headish.rows.counters import Counter, read_counter
+from headish.rows.searching.indexing import NO_SPACE
 from headish.rows.spaces import removed_name, space_numbers
-from headish.rows.upkeep.searches import NO_SPACE
 from headish.values.names import refusal, stored_name
 from headish.values.results.reports import Problem
 from headish.verify.changes import check_changes, check_names

@@ -20,7 +20,7 @@ from headish.values.ids import TurnId
 from headish.values.turns import said_at_of
 
 if TYPE_CHECKING:
-    from headish.rows.upkeep.matches import LargePayloads
+    from headish.rows.searching.matches import LargePayloads
 
 BYTES_AT_ONCE = 4 * 1024 * 1024
 """The most bytes of large payloads that one statement reads, unless the first alone is larger."""
@@ -113,6 +113,6 @@ def with_payloads(
 
 
 def _read_large(connection: Connection, space: int, wanted: Sequence[int]) -> LargePayloads:
-    from headish.rows.upkeep.matches import LargePayloads  # late: most turns of a log are small
+    from headish.rows.searching.matches import LargePayloads  # late: most turns of a log are small
 
     return LargePayloads(connection, space, wanted, BYTES_AT_ONCE)

@@ -23,8 +23,8 @@ from headish.history.searching.entries import (
     unnamed_fact,
     unread_fact,
 )
-from headish.rows.upkeep import matches, searches
-from headish.rows.upkeep.matches import SearchedTurn
+from headish.rows.searching import indexing, matches
+from headish.rows.searching.matches import SearchedTurn
 
 PAGE = 512
 """The size of a page of the index. It is large because a server looks up all matches again for each page."""
@@ -61,7 +61,7 @@ class IndexProgress(NamedTuple):
 def state_of(connection: Connection, space: int) -> IndexProgress:
     """How far the index of a space can be used; 0 if there is none, it is switched off, or its words are of another
     version."""
-    turns, seq, version, can_index = searches.state_of(connection, space)
+    turns, seq, version, can_index = indexing.state_of(connection, space)
     return IndexProgress(seq if seq and version == WORDS_VERSION and can_index else 0, turns)
 
 

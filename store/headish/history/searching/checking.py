@@ -16,9 +16,9 @@ from headish.database.query import Connection
 from headish.errors import DatabaseError
 from headish.history.searching.entries import BEFORE, BEHIND, FACT, entry_of, read_said
 from headish.rows.counters import read_counter
-from headish.rows.upkeep import matches, searches
-from headish.rows.upkeep.matches import SearchedTurn
-from headish.rows.upkeep.searches import Indexed
+from headish.rows.searching import indexing, matches
+from headish.rows.searching.indexing import Indexed
+from headish.rows.searching.matches import SearchedTurn
 from headish.values.results.reports import Problem
 
 SUBJECT = "search index"
@@ -77,7 +77,7 @@ def strange_spaces(connection: Connection) -> Iterator[int]:
     """The numbers of the spaces that the index has words of, whether the spaces exist or not. Cost: one seek for
     each."""
     number = 0
-    if not searches.can_index(connection):
+    if not indexing.can_index(connection):
         return
     while (word := matches.next_space(connection, number)) is not None:
         digits = word[: next((at for at, each in enumerate(word) if not each.isdigit()), len(word))]
@@ -89,14 +89,14 @@ def strange_spaces(connection: Connection) -> Iterator[int]:
 
 def is_switch(connection: Connection) -> bool:
     """Whether the row of the switch is sound: there is none, or it says that the index is off."""
-    indexed = searches.indexed(connection, searches.NO_SPACE)
-    return indexed is None or indexed.seq == searches.OFF
+    indexed = indexing.indexed(connection, indexing.NO_SPACE)
+    return indexed is None or indexed.seq == indexing.OFF
 
 
 def _held(connection: Connection, space: int) -> Held | None:
     """Sum up the index of a space; None if there is nothing to compare: no index, or one of an older version."""
-    indexed = searches.indexed(connection, space) or Indexed(0, WORDS_VERSION, 0)
-    if not searches.can_index(connection) or 0 < indexed.version < WORDS_VERSION:
+    indexed = indexing.indexed(connection, space) or Indexed(0, WORDS_VERSION, 0)
+    if not indexing.can_index(connection) or 0 < indexed.version < WORDS_VERSION:
         return None
     after, hashes, end = f"{space}{BEFORE}", 0, f"{space}{BEHIND}"
     words, seqs = matches.sums(connection, space, after, end)
@@ -133,7 +133,7 @@ def _plus(before: Sum, page: Sequence[tuple[SearchedTurn, set[str]]]) -> Sum:
 
 
 def _has_moved(backend: Backend, space: int, known: Indexed) -> bool:
-    now = backend.read(lambda connection: searches.indexed(connection, space))
+    now = backend.read(lambda connection: indexing.indexed(connection, space))
     return now is not None and (now.emptied, now.version) != (known.emptied, known.version)
 
 
@@ -142,7 +142,7 @@ def _named(backend: Backend, space: int, known: Indexed) -> Iterator[Problem]:
     while page := _page(backend, space, seq, known.seq):
         low, seq = seq, page[-1][0].seq
         yield from backend.read(partial(_differences, space=space, page=page, low=low, high=seq + 1))
-    for stray in backend.read(lambda connection: _entries(connection, space, seq, searches.LAST)):
+    for stray in backend.read(lambda connection: _entries(connection, space, seq, indexing.LAST)):
         yield Problem(SUBJECT, f"it holds a turn with commit number {stray}, which it is not said to hold")
 
 

@@ -20,7 +20,7 @@ from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
 from headish.history.reading.decode import mapping_in
-from headish.rows.upkeep.matches import LargePayloads, SearchedTurn
+from headish.rows.searching.matches import LargePayloads, SearchedTurn
 from headish.values.blocks import ContentBlock, Text
 from headish.values.turns import DOCUMENT, reply_of
 

@@ -22,8 +22,8 @@ from headish.history.searching.calls import may_use, using
 from headish.history.searching.candidates import PAGE, Criteria, IndexProgress, beginnings, candidates
 from headish.history.searching.entries import SearchableTurn, last_part, model_of, read_said
 from headish.history.searching.scopes import Ranges, is_within
-from headish.rows.upkeep.matches import SearchedTurn, count_matching, may_be_before
-from headish.rows.upkeep.searches import LAST
+from headish.rows.searching.indexing import LAST
+from headish.rows.searching.matches import SearchedTurn, count_matching, may_be_before
 from headish.values.ids import first_id_at
 from headish.values.times import milliseconds_of
 from headish.values.turns import said_at_of

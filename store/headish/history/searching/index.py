@@ -21,9 +21,9 @@ from headish.database.query import Connection
 from headish.errors import DatabaseUnavailable
 from headish.history.searching.entries import BEFORE, BEHIND, SearchableTurn, entry_of, read_said
 from headish.rows.counters import read_counter
+from headish.rows.searching import indexing, matches
+from headish.rows.searching.indexing import Indexed
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep import matches, searches
-from headish.rows.upkeep.searches import Indexed
 
 Progress = Callable[[int], None]
 """Called with the number of turns indexed since the last call."""
@@ -71,7 +71,7 @@ def catch_up(backend: Backend, space: int, progress: Progress | None = None) -> 
         if outcome.is_stored and progress:
             progress(portion.turns)
         if outcome.merges:
-            while backend.write(searches.merge_some):
+            while backend.write(indexing.merge_some):
                 pass
 
 
@@ -83,7 +83,7 @@ def keeps_none(backend: Backend) -> bool:
     that indexes while it is switched off may leave words that no search reads.
     """
     try:
-        return backend.read(searches.is_off)
+        return backend.read(indexing.is_off)
     except DatabaseUnavailable:
         return False
 
@@ -104,17 +104,17 @@ def forget_entries(connection: Connection, space: int, turns: Iterable[StoredTur
     them until it is emptied. Turns that are not indexed yet need nothing: once erased, they get no entry.
     Cost: cutting the turns into words, and on SQLite writing the whole index, a fifth of the text of all spaces.
     """
-    if not searches.can_index(connection):
+    if not indexing.can_index(connection):
         return 0
     # First: the changed count makes any portion that was read before unstorable, so it cannot bring these words back.
-    searches.begin(connection, space, WORDS_VERSION)
-    searches.count_emptied(connection, space)
-    indexed = searches.indexed(connection, space)
+    indexing.begin(connection, space, WORDS_VERSION)
+    indexing.count_emptied(connection, space)
+    indexed = indexing.indexed(connection, space)
     if indexed is None:
         return 0
     if indexed.version != WORDS_VERSION:
         # The words were made by other rules and cannot be derived any more, so the whole index is emptied.
-        searches.restart(connection, space, WORDS_VERSION)
+        indexing.restart(connection, space, WORDS_VERSION)
         return 0
     # Turns after the position have no entry, and FTS5 is damaged by forgetting words that it never had.
     seqs = sorted({each.seq for each in turns if each.seq <= indexed.seq})
@@ -123,7 +123,7 @@ def forget_entries(connection: Connection, space: int, turns: Iterable[StoredTur
         (turn.source.seq, entry) for turn in read_said(connection, space, sources) if (entry := entry_of(space, turn))
     ]
     if entries:
-        searches.remove_entries(connection, space, entries)
+        indexing.remove_entries(connection, space, entries)
     return len(entries)
 
 
@@ -135,13 +135,13 @@ def forget_space(connection: Connection, space: int) -> None:
     spaces build theirs again.
     Cost: on SQLite reads the space once, and writes the whole index.
     """
-    indexed = searches.indexed(connection, space)
-    if indexed is not None and searches.can_index(connection):
-        if searches.is_shared(connection) and indexed.version == WORDS_VERSION:
+    indexed = indexing.indexed(connection, space)
+    if indexed is not None and indexing.can_index(connection):
+        if indexing.is_shared(connection) and indexed.version == WORDS_VERSION:
             _remove_all(connection, space, indexed.seq)
-        if not searches.is_shared(connection) or _holds_words(connection, space):
-            searches.restart(connection, space, WORDS_VERSION)
-    searches.forget_position(connection, space)
+        if not indexing.is_shared(connection) or _holds_words(connection, space):
+            indexing.restart(connection, space, WORDS_VERSION)
+    indexing.forget_position(connection, space)
 
 
 def _remove_all(connection: Connection, space: int, last: int) -> None:
@@ -151,7 +151,7 @@ def _remove_all(connection: Connection, space: int, last: int) -> None:
         is_more = len(sources) == PORTION_TURNS and sources[-1].seq < last
         turns = read_said(connection, space, [each for each in sources if each.seq <= last])
         entries = [(each.source.seq, entry) for each in turns if (entry := entry_of(space, each))]
-        searches.remove_entries(connection, space, entries, merge=not is_more)
+        indexing.remove_entries(connection, space, entries, merge=not is_more)
         seq = sources[-1].seq if sources else last
 
 
@@ -162,10 +162,10 @@ def _holds_words(connection: Connection, space: int) -> bool:
 
 def _next_portion(connection: Connection, space: int) -> Portion | None:
     last = read_counter(connection, space).seq
-    indexed = searches.indexed(connection, space)
+    indexed = indexing.indexed(connection, space)
     if indexed is not None and indexed.version == WORDS_VERSION and indexed.seq >= last:
         return None
-    if not last or not searches.can_index(connection):
+    if not last or not indexing.can_index(connection):
         return None
     if indexed is None or indexed.version != WORDS_VERSION:
         return Portion(indexed or Indexed(0, 0, -1), 0, 0, [])
@@ -198,21 +198,21 @@ def _said_after(connection: Connection, space: int, seq: int) -> Iterator[Search
 def _store(connection: Connection, space: int, portion: Portion, merges: bool) -> PortionStored:
     """Store the portion, unless the position of the index has changed since it was read, and begin to merge."""
     if portion.known.version != WORDS_VERSION:
-        searches.begin(connection, space, WORDS_VERSION)
-        searches.configure(connection)
-        indexed = searches.indexed(connection, space)
+        indexing.begin(connection, space, WORDS_VERSION)
+        indexing.configure(connection)
+        indexed = indexing.indexed(connection, space)
         if indexed is not None and indexed.version != WORDS_VERSION:
-            searches.restart(connection, space, WORDS_VERSION)
+            indexing.restart(connection, space, WORDS_VERSION)
         return PortionStored(False)
     # Another process has stored this portion since it was read; the caller reads on from there.
-    if not searches.take(connection, space, portion.known, portion.seq):
+    if not indexing.take(connection, space, portion.known, portion.seq):
         return PortionStored(False)
-    searches.add_entries(connection, space, portion.entries)
-    return PortionStored(True, merges and searches.merge_some(connection))
+    indexing.add_entries(connection, space, portion.entries)
+    return PortionStored(True, merges and indexing.merge_some(connection))
 
 
 def _restart(connection: Connection, space: int) -> None:
-    if searches.can_index(connection):
-        searches.begin(connection, space, WORDS_VERSION)
-        searches.configure(connection)
-        searches.restart(connection, space, WORDS_VERSION)
+    if indexing.can_index(connection):
+        indexing.begin(connection, space, WORDS_VERSION)
+        indexing.configure(connection)
+        indexing.restart(connection, space, WORDS_VERSION)

@@ -11,10 +11,10 @@ from headish.content.records import read_record
 from headish.database.query import Connection
 from headish.history.reading.versions import find_firsts
 from headish.rows.bookmarks import ALL, find_bookmark, list_bookmarks
+from headish.rows.searching.matches import subjects_page
 from headish.rows.threads.places import grown_chains
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import turn_by_id
-from headish.rows.upkeep.matches import subjects_page
 from headish.values.ids import as_turn_id
 from headish.values.names import stored_name
 from headish.values.places import Place

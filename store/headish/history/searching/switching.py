@@ -9,12 +9,12 @@ from headish.database.backend import Backend
 from headish.database.file.fulltext import create_index
 from headish.database.query import Connection
 from headish.errors import CannotIndex
-from headish.rows.upkeep import matches, searches
+from headish.rows.searching import indexing, matches
 
 
 def keeps_index(connection: Connection) -> bool:
     """Whether searches use an index: it is not switched off, and the database can have one."""
-    return not searches.is_off(connection) and searches.can_index(connection)
+    return not indexing.is_off(connection) and indexing.can_index(connection)
 
 
 def switch(backend: Backend, on: bool) -> None:
@@ -28,15 +28,15 @@ def switch(backend: Backend, on: bool) -> None:
         with backend.schema_connection() as connection:
             if not create_index(backend.dialect, connection):
                 raise CannotIndex(backend.target)
-    backend.write(lambda connection: searches.switch(connection, False, WORDS_VERSION))
+    backend.write(lambda connection: indexing.switch(connection, False, WORDS_VERSION))
     for space in backend.read(matches.all_spaces):
         backend.within(space).write(partial(_drop, space=space))
     if on:
-        backend.write(lambda connection: searches.switch(connection, True, WORDS_VERSION))
+        backend.write(lambda connection: indexing.switch(connection, True, WORDS_VERSION))
 
 
 def _drop(connection: Connection, space: int) -> None:
     # On SQLite the first space empties the index of all. Each position is removed, so that no search relies on it.
-    if searches.can_index(connection):
-        searches.restart(connection, space, WORDS_VERSION)
-    searches.forget_position(connection, space)
+    if indexing.can_index(connection):
+        indexing.restart(connection, space, WORDS_VERSION)
+    indexing.forget_position(connection, space)

@@ -12,8 +12,8 @@ from headish.history.reading.versions import find_firsts
 from headish.history.searching.candidates import Criteria, state_of
 from headish.history.searching.hits import HitFilter, each_match
 from headish.history.searching.scopes import Ranges, grown_into, is_within, leading_to
+from headish.rows.searching.indexing import LAST
 from headish.rows.turns import turn_by_id
-from headish.rows.upkeep.searches import LAST
 from headish.values.results.conversations import Conversation
 
 

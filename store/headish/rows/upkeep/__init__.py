@@ -1,1 +1,1 @@
-"""Statements of the feed, erasures, the search index and backups of a space."""
+"""Statements of the feed, erasures and backups of a space."""

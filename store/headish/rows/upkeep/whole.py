@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from headish.database.query import Connection, Query, Row
 from headish.database.revisions import NEVER_COPIED, TABLES, columns_of
 from headish.rows.counters import ERASED, state_of
-from headish.rows.upkeep import searches
+from headish.rows.searching import indexing
 
 APART = ("counter", "search", "space_log", *NEVER_COPIED)
 """The tables that a restore does not fill. It makes the space, with a name and a counter of its own. The next search
@@ -183,6 +183,6 @@ def open_restored(connection: Connection, space: int, mark: str, *, is_erased: b
 
 def _forget_index(connection: Connection, space: int) -> None:
     """Restart the index of a space, which may have turns of an earlier restore that a store indexed meanwhile."""
-    indexed = searches.indexed(connection, space)
-    if indexed is not None and indexed.seq > 0 and searches.can_index(connection):
-        searches.restart(connection, space, indexed.version)
+    indexed = indexing.indexed(connection, space)
+    if indexed is not None and indexed.seq > 0 and indexing.can_index(connection):
+        indexing.restart(connection, space, indexed.version)

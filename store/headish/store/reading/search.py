@@ -18,7 +18,7 @@ from headish.history.searching.index import Progress, catch_up, index_anew
 from headish.history.searching.reaching import Reached, reach
 from headish.history.searching.scopes import of_names, of_tag
 from headish.history.twins import folded_twins
-from headish.rows.upkeep.matches import page_of
+from headish.rows.searching.matches import page_of
 from headish.store.paging import check_limit, check_order
 from headish.store.space import STUMBLING, Space
 from headish.values.checks.doors import TEXT, door

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import WANTED, in_portions, look_up
+from headish.rows.searching.indexing import LAST, ROWS_OF_SPACE
 from headish.rows.threads.places import LISTED, as_list
 from headish.rows.turns import T_COLUMNS, StoredTurn
-from headish.rows.upkeep.searches import LAST, ROWS_OF_SPACE
 from headish.values.ids import TurnId
 from headish.values.places import Place
 

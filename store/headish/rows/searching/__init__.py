@@ -1,0 +1,1 @@
+"""Statements of the search index: ``matches`` asks, ``indexing`` keeps it up to date."""
