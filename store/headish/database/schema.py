@@ -75,7 +75,7 @@ that no turn made, definitions, records of conversations, erasures. ``latest`` i
 here. ``epoch`` is 16 random bytes, made anew by a restore and in a backup that is a database. ``state`` is the reason
 why the space takes no turns.
 Every append adds to ``roots``, ``heads`` and ``given_bytes``. ``bars`` is the number of barred hashes. The limits are
-null if there are none."""
+the quota of the space, null without one."""
 
 payload = _table("payload", with_rowid=True)
 """Large payloads by address, once per space (rule R28, small payloads). ``data`` is null after an erasure."""

@@ -17,7 +17,7 @@ from headish.values.ids import TurnId
 
 
 def folded_twins(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
-    """The turns that lists leave out: a twin was here first, or is continued while the turn itself is not.
+    """The turns that lists leave out: of equal turns they show one that is continued, else the one that was here first.
 
     There are none if nothing ever came from another store (``Unlisted.has_arrivals``): then skip the call.
     Cost: two statements for each 64 turns, and about three for each turn that has twins.

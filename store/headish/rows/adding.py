@@ -1,4 +1,4 @@
-"""Store rows of ``turn`` and ``link``."""
+"""Write rows of ``turn`` and ``link``. An INSERT into ``turn`` names only the columns that its rows need."""
 
 from __future__ import annotations
 

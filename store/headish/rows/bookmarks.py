@@ -33,8 +33,8 @@ class Named(msgspec.Struct, frozen=True, gc=False):
 class NameMove(msgspec.Struct, frozen=True, gc=False):
     """A move of a name to a turn.
 
-    ``own`` is true if the turn itself says so (``turn.head``). Then the move needs no number among the changes of the
-    space. ``recent`` orders lists, in Unix milliseconds; None is now.
+    ``own`` is true if the turn itself has the name (``turn.head``), since it moved as the turn was stored. Then the
+    move needs no number among the changes of the space. ``recent`` orders lists, in Unix milliseconds; None is now.
     """
 
     place: Place
@@ -77,7 +77,8 @@ def find_bookmarks(connection: Connection, space: int, names: Collection[bytes])
     return {name: Named(Place(chain, pos), move, end) for name, chain, pos, move, end in rows}
 
 
-# The turn itself has the name that moved with it (``head``); the sparse index ``bookmark_place`` has the others.
+# Two lookups: the sparse index ``bookmark_place`` has the names that were set by hand (own = 0); the name that moved
+# with the turn stands in the turn itself (``head``, own = 1).
 FIND_AT = Query(
     "find bookmarks at a place",
     """

@@ -1,4 +1,7 @@
-"""Rows of ``counter``, one for each space. A writer locks its row and takes the numbers that order commits from it."""
+"""Rows of ``counter``, one for each space. A writer locks its row and takes the numbers that order commits from it.
+
+The UPDATE that takes them holds the quota of the space, too: it changes no row where they would exceed it (ADR 0025).
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,8 @@ class Taken(msgspec.Struct, frozen=True, gc=False):
 
 
 class Counter(msgspec.Struct, frozen=True, gc=False):
-    """The last numbers of a space (``SpaceNumbers``), ``seq`` of its newest turn, and the totals that appends keep."""
+    """The last numbers of a space (``SpaceNumbers``), and the totals that appends keep. ``latest`` is the number of the
+    newest turn that was written here; ``seq`` counts turns from other stores, too."""
 
     seq: int
     change: int
@@ -136,7 +140,7 @@ def begin_latest(connection: Connection, space: int) -> None:
     connection.run(BEGIN_LATEST, space=space)
 
 
-# ``bars = 0``: if an erasure has barred hashes, the careful way compares the new ones with them.
+# ``bars = 0``: if an erasure has barred payloads from coming back, ``append_batch`` compares the new ones with them.
 # The numbers alone prove too little: another file copied over an open one, or rows repaired by hand, may have the same.
 # The running hash of the name, or the turn's id and digest, belong to one history alone.
 _TAKE = """

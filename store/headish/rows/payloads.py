@@ -44,7 +44,7 @@ def split_payload(data: bytes) -> bytes | None:
 
 
 # If the stored bytes are missing or damaged, the row gets them again, so that a turn acknowledged now can be read.
-# A barred row (``erased``) stays empty.
+# A row that an erasure has emptied (``erased``) stays empty.
 ADD_PAYLOAD = Query(
     "add payload",
     sqlite="""

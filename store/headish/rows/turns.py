@@ -1,4 +1,4 @@
-"""Rows of ``turn`` and ``link``: one turn, or those of a range; one statement per function."""
+"""Read rows of ``turn`` and ``link``: one or a range, one statement a function. ``adding`` writes them."""
 
 from __future__ import annotations
 

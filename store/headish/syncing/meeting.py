@@ -84,7 +84,7 @@ def _meet_name(
     name = stored_name(sent.name)
     place = find_bookmark(connection, space, sent.name)
     if place is None:
-        # Also one that the pattern keeps out: it would be listed as that of the device.
+        # Checked although the pattern may keep it out: it would still be listed as DEVICE/NAME.
         is_wrong = new_refusal(sent.name.decode(errors="surrogateescape")) is not None
         if is_wrong or is_erased_name(connection, space, sent.name):
             return ArrivedName(name, TurnId(sent.turn), REFUSED)

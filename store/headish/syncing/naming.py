@@ -1,4 +1,5 @@
-"""Names that arrive: a bookmark moves forward or stays; an arriving name never moves it back or sideways.
+"""Names that arrive: ``compare`` says how one stands to the bookmark here, ``settle_name`` moves that forward or leaves
+it. Only ``meeting`` may move it sideways: if nobody has moved it here since this store saw it there.
 
 A bookmark may move forward to a turn whose thread contains the *digest* of its present turn: equal digests are equal
 threads. So if two stores imported the same session and one continued it, their names have not diverged.

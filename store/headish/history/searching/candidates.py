@@ -40,7 +40,8 @@ GLOB = "*?["
 class Criteria(NamedTuple):
     """A query to the index: the question, its fields, and the filters that a turn must pass.
 
-    With ``unnamed``, a result that names only its call may belong to ``tool``.
+    With ``unnamed``, results that name only their call are found, too: whether it is one of ``tool`` is looked up
+    later.
     """
 
     question: Question

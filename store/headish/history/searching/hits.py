@@ -87,8 +87,8 @@ def _said_last(connection: Connection, space: int, wanted: HitFilter, state: Ind
     limits = (LOOKED_AT << min(number, 32) for number in count())
 
     def goes_on(page: Sequence[SearchedTurn]) -> bool:
-        # Assumes that a turn is said before its id is minted. Copies and turns from other stores keep their ids, so
-        # turns that were stored before this page may be newer than it.
+        # Taken as given: a turn was said before its id was minted, so no older id is a newer hit. Copies and turns from
+        # other stores keep their ids, so turns that were stored before this page may be newer than it.
         if len(best) < wanted.limit or not page:
             return True
         since = first_id_at(best[0][0])

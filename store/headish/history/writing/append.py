@@ -3,6 +3,12 @@
 The caller has locked the space (``rows.counters.lock_space``), so one writer at a time is here: what is read of names,
 chains and the newest turn stays true until the commit. Therefore two writers that continue one name follow one another.
 If two writers extend one chain, the second sees what the first added, and starts a new chain.
+
+What is written, with the module of its SQL: large payloads to ``payload`` (``rows.payloads``), the numbers to
+``counter`` (``rows.counters``), the turns to ``turn`` and the beginnings of chains to ``link`` (``rows.adding``), names
+that move to ``bookmark`` and ``bookmark_log`` (``rows.bookmarks``). A new name takes what was said of a nameless
+conversation over, in ``conversation`` and ``record_log`` (``rows.conversations``). The search index is brought up to
+date by searches.
 """
 
 from __future__ import annotations
@@ -71,7 +77,7 @@ def append(
     Cost: seven statements for one turn that continues a bookmark. A batch adds at most two for each turn that names its
     parents, two for each name that moves (four for a new one), one for each 64 names that it mentions, and one for its
     large payloads.
-    Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument; BarredContent.
+    Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument; QuotaExceeded, BarredContent.
     """
     planner = Planner(connection, space, drafts, stream, carries_names)
     for index, draft in enumerate(drafts):
@@ -94,7 +100,7 @@ def append(
     moved = _move_bookmarks(connection, space, drafts, built, plans, planner)
     before = SpaceNumbers(after.seq - len(drafts), after.change)
     now = SpaceNumbers(after.seq, after.change)
-    # ``tips`` remembers only the last turn of a batch, so only a name at that turn is of use to it.
+    # The module ``tips`` remembers only the last turn of a batch, so only a name at that turn is of use to it.
     ends = {name: named for name, named in moved.items() if named.place == built[-1].turn.place} if built else {}
     return Written(built, before, now, ends, frozenset(tips))
 

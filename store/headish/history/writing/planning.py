@@ -166,7 +166,8 @@ class Planner:
     def _names_at(self, parent: Known | int) -> list[bytes]:
         names = [name for name, where in self._names.items() if where == parent]
         if isinstance(parent, Known):
-            # The batch may have moved any of its names away. Two more are enough to tell none, one and several apart.
+            # As many as the batch has names of its own, which it may have moved away. Two more tell none, one and
+            # several apart.
             in_database = bookmarks_at(self._connection, self._space, parent.place, parent.head, len(self._names) + 2)
             names += [name for name in in_database if name not in self._names]
         return names

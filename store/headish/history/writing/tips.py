@@ -33,7 +33,7 @@ NAMES, ENDS = 64, 16
 
 
 class Left(Struct, frozen=True, gc=False):
-    """An end as it was written: the last turn of a chain, which nothing continues, and its only name.
+    """An end as this store left it: the last turn of a chain, which nothing continues, and its only name.
 
     ``named`` has the position of the name and the end of its log; None if the turn has no name.
     """

@@ -65,7 +65,8 @@ def known_dialect(provider: str, base_url: str | None = None, named: str | None 
     """The name of the dialect of a call; None for a provider without dialects, and for a server that is neither named
     nor known by its host.
 
-    Such a server may have said anything that it wants back, so it gets all of it. OpenAI's own does not.
+    Such a server may want back anything that it said, so it gets all of it, sealed reasoning too (ADR 0119). OpenAI's
+    own gets what its row of the table allows.
     Raises: UnknownFormat, InvalidAddress.
     """
     spoken = choose_dialect(provider, base_url, named)

@@ -161,7 +161,8 @@ class BlockMapper(ABC):
     def thinking(self, block: Thinking, message: Message) -> Part | None:
         if message.role != "assistant":
             return self.refuse(f"reasoning of role {message.role}", message)
-        # A signature is valid at its maker alone, and Anthropic refuses reasoning without one.
+        # A signature is valid at its maker alone, and Anthropic refuses reasoning without one. Servers that share this
+        # provider are told apart by their dialect (``openai/spelling.goes_back``, ADR 0119).
         if block.provider != self.provider:
             return self.left_out("another provider's reasoning" if block.provider else "unsigned reasoning", message)
         return self.thinking_part(self._owned(block) if block.opaque else block, message)
@@ -192,7 +193,7 @@ class BlockMapper(ABC):
         return {"invalid_json": block.raw} if block.input is UNSET else {"value": block.input}
 
     def result(self, block: ToolResult, message: Message) -> Part | None:
-        if message.role != "tool":  # it was inside a result that answers no call, which goes out as text
+        if message.role != "tool":  # of a result inside one that answers no call and goes out as text
             return self.refuse(f"a block of type {kind_of(block)!r} inside a tool result", message)
         if block.status is not None:
             self.note(f"the status {block.status[:80]!r} of a result is not sent", message)

@@ -1,4 +1,4 @@
-"""Rows of the search index, and the turns with payloads that it is built from, by commit number.
+"""Rows of the search index (``search_text``), how far it reaches (``search``), and the turns that it is built from.
 
 An entry is a turn: its commit number, and its words, each prefixed with the number of the space and a sign. SQLite and
 PostgreSQL get the same words and the same questions. A question is written in FTS5's syntax; PostgreSQL's statement
@@ -55,7 +55,7 @@ def can_index(connection: Connection) -> bool:
     return row is not None and bool(row[0])
 
 
-# The statement does not look whether the index is off: that row has another space, so it may be on another server.
+# Whether the index is off stands in a row of space 0, which may be on another server: it is not read here.
 STATE = Query(
     "what a search can use",
     sqlite="""

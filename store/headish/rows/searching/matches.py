@@ -1,4 +1,4 @@
-"""Turns that may match a search, with the content that is searched, by commit number."""
+"""The questions of a search: which turns may match (``FOUND``), and their content, by commit number."""
 
 from __future__ import annotations
 
@@ -202,8 +202,8 @@ LARGE = Query(
 def large_payloads(connection: Connection, space: int, seqs: Sequence[int], room: int) -> dict[int, bytes | None]:
     """The large payloads of turns, by commit number.
 
-    ``seqs`` has 1 to ``LOOKED_UP`` numbers, rising or falling. Their payloads are taken in this order, as long as each
-    begins within ``room`` bytes.
+    ``seqs`` has 1 to ``LOOKED_UP`` numbers, rising or falling. Payloads are taken in this order while those before have
+    less than ``room`` bytes in all; the first one is always taken.
     """
     way = 1 if seqs[0] <= seqs[-1] else -1
     [portion] = in_portions(seqs)

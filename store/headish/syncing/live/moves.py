@@ -1,7 +1,8 @@
 """Move names at a live remote. Each move carries a lease: the turn at which this store saw the name there.
 
-A name moves forward. It moves sideways if the bookmark here was once at the turn where it is there: then whoever moved
-it here knew of that turn (as git's ``--force-if-includes`` judges). If both sides moved it, it stays.
+A name moves forward. It also moves where that is not forward, if the bookmark here was once at the turn where it is
+there: then whoever moved it here knew of that turn (as git's ``--force-if-includes`` judges). If both sides moved it,
+it stays.
 """
 
 from __future__ import annotations
