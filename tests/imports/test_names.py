@@ -96,6 +96,7 @@ CHANGES: dict[str, Callable[[Store, str], object]] = {
         store.bookmarks.rename("his", "mine"),
         store.add_turn("And then?", continues="mine"),
     ),
+    "erased": lambda store, name: store.bookmarks.erase(name, reason="asked for"),
     "renamed and removed": lambda store, name: (
         store.bookmarks.rename(name, "mine"),
         store.bookmarks.remove("mine"),

@@ -36,7 +36,8 @@ from headish.rows.elsewhere.remotes import (
 )
 from headish.rows.moves import has_log, past_place
 from headish.rows.turns import turn_at, turn_by_id
-from headish.syncing.naming import compare, is_erased_name, names_first, settle_name, subject_here
+from headish.rows.upkeep.receipts import is_erased_name
+from headish.syncing.naming import compare, names_first, settle_name, subject_here
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import new_refusal, stored_name
 from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED, REMOVED, SAME, ArrivedName

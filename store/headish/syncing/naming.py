@@ -14,8 +14,6 @@ from msgspec.structs import replace
 
 from headish.bundles.records import SentName, SentRecord
 from headish.bundles.times import unpack_times, without_times
-from headish.content.hashes import mark_name
-from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
 from headish.history.conversations.changing import write_arrived_record
 from headish.history.reading.order import arrange
@@ -24,11 +22,10 @@ from headish.history.reading.walk import leads_to
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.conversations import find_record, names_in
 from headish.rows.keys import turns_by_handle
-from headish.rows.moves import first_move
 from headish.rows.threads.ranges import turns_of
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, places_by_digest, turn_at, turn_by_id, turns_by_prefix
-from headish.rows.upkeep.receipts import all_receipts
+from headish.rows.upkeep.receipts import is_erased_name
 from headish.syncing.remotes import read_remotes
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId, as_turn_id
@@ -173,17 +170,3 @@ def hash_said(data: bytes | None) -> bytes:
     """Return a hash of a conversation's record, to compare it with another one; empty if there is no record. Its times
     have no part in it: earlier editions do not read them."""
     return b"" if data is None else blake3(without_times(data)).digest()
-
-
-def is_erased_name(connection: Connection, space: int, name: bytes) -> bool:
-    """Whether a bookmark of this name was erased here, so that it does not come back.
-
-    Cost: a statement for each 100 receipts, and one for each erased name.
-    """
-    for logged in all_receipts(connection, space):
-        # The receipt does not contain the erased name, only a hash over the name and its first move.
-        for each in decode_receipt(logged.receipt, logged.number).names:
-            first = first_move(connection, space, each.became.encode())
-            if first is not None and mark_name(name, first).hex() in each.marks:
-                return True
-    return False

@@ -25,20 +25,22 @@ from headish.rows.conversations import StoredRecord, record_by_key
 from headish.rows.moves import was_named
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import count_erased
-from headish.rows.upkeep.receipts import has_erasures
+from headish.rows.upkeep.receipts import has_erasures, is_erased_name
 from headish.values import shapes
 from headish.values.results.conversations import Record
 from headish.values.turns import said_of
 
 
 def may_name(connection: Connection, space: int, name: bytes, tip: StoredTurn | None) -> bool:
-    """Whether an import may set a name of its own choice: no bookmark has it, and none had it here before.
+    """Whether an import may set a name of its own choice: no bookmark has it, and nobody took it from here before.
 
     ``tip`` is the turn to name, if it was stored before.
     """
     if find_bookmark(connection, space, name) is not None:
         return False
-    return tip is None or not was_named(connection, space, name, tip.place)
+    if tip is None:
+        return True
+    return not (was_named(connection, space, name, tip.place) or is_erased_name(connection, space, name))
 
 
 def name_conversation(

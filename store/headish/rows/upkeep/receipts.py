@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from headish.content.hashes import chain_receipt
+from headish.content.hashes import chain_receipt, mark_name
 from headish.content.receipts import ErasureNotice, decode_receipt, decode_told, encode_receipt
 from headish.database.query import Connection, Query
 from headish.errors import CorruptRecord
+from headish.rows.moves import first_move
 from headish.rows.threads.places import WANTED_PLACES, on_each, rows_at
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
@@ -201,3 +202,17 @@ def erased_at(connection: Connection, space: int, places: Iterable[Place]) -> di
             numbers[Place(chain, pos)] = number
     marks = marks_of(connection, space, numbers.values())
     return {place: marks[number] for place, number in numbers.items() if number in marks}
+
+
+def is_erased_name(connection: Connection, space: int, name: bytes) -> bool:
+    """Whether a bookmark of this name was erased here, so that it does not come back.
+
+    Cost: a statement for each 100 receipts, and one for each erased name.
+    """
+    for logged in all_receipts(connection, space):
+        # The receipt does not contain the erased name, only a hash over the name and its first move.
+        for each in decode_receipt(logged.receipt, logged.number).names:
+            first = first_move(connection, space, each.became.encode())
+            if first is not None and mark_name(name, first).hex() in each.marks:
+                return True
+    return False
