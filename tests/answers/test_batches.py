@@ -232,11 +232,12 @@ class TestCollecting:
     def test_one_that_has_not_ended_stores_nothing(self, asking: Store, server: Loopback) -> None:
         create(asking, server)
         before = dump(asking)
-        for _ in range(2):
-            server.answer_json({"processing_status": "in_progress", "request_counts": {"processing": 3}})
-        assert asking.batches.status("b").counts == {"processing": 3}
-        found = asking.batches.collect("b")
-        assert (found.ended, found.status, found.turns) == (False, "in_progress", ())
+        for status in ("in_progress", "canceling"):
+            for _ in range(2):
+                server.answer_json({"processing_status": status, "request_counts": {"processing": 3}})
+            assert asking.batches.status("b").counts == {"processing": 3}
+            found = asking.batches.collect("b")
+            assert (found.ended, found.status, found.turns) == (False, status, ())
         assert dump(asking) == before
 
     def test_what_failed_and_what_expired_is_named_and_kept(self, asking: Store, server: Loopback) -> None:
