@@ -21,6 +21,7 @@ from headish.content.frames import FrameWriter
 from headish.database.revisions import REVISION
 from headish.errors import (
     CursorLost,
+    DatabaseError,
     FileTaken,
     HeadishError,
     InvalidArgument,
@@ -217,6 +218,16 @@ os.execv(sys.argv[1], sys.argv[1:])
         place = told.stderr.removeprefix("headish: ").partition(": ")[0]
         assert place in {"there/a.db", "there/a.hbackup", *(str(tmp_path / each) for each in ("there", "there/a.db"))}
         assert list((tmp_path / "there").iterdir()) == []
+
+    def test_a_copy_that_cannot_be_finished_is_named(
+        self, file_place: FilePlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As on a disk that has room for the copy, and none for what changes it."""
+        monkeypatch.setattr("headish.database.sqlite.NEVER_COPIED", ("nowhere",))
+        with file_place.open() as store, pytest.raises(DatabaseError, match="no such table") as raised:
+            Database(store._database).backup(tmp_path / "a.db")
+        assert raised.value.target.startswith(str(tmp_path / "a.db"))
+        assert list(tmp_path.glob("a.db*")) == []
 
     def test_its_sum_is_that_of_the_file(self, grown: Store, tmp_path: Path) -> None:
         from blake3 import blake3
