@@ -355,6 +355,27 @@ def test_what_an_upstream_out_of_reach_was_asked_is_recorded(tmp_path: Path, enc
             assert (call.end.outcome, call.end.request_bytes) == ("unreachable", len(body))
 
 
+def test_of_a_question_that_broke_off_on_its_way_the_record_has_no_hole(tmp_path: Path) -> None:
+    asked = json.dumps([*range(1_000_000)]).encode()
+
+    def take_a_little(listener: socket.socket) -> None:
+        taken, _ = listener.accept()
+        taken.recv(1000)
+        taken.close()  # with bytes unread: a reset
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        upstream = threading.Thread(target=take_a_little, args=(listener,))
+        upstream.start()
+        with running(tmp_path, f"http://127.0.0.1:{listener.getsockname()[1]}") as gateway:
+            assert gateway.ask(PATH, asked)[0] == 502
+            upstream.join()
+            [call] = gateway.calls(1)
+    assert not call.is_sent
+    assert len(call.request) < len(asked)
+    assert asked.startswith(call.request)
+
+
 def test_a_client_that_goes_before_its_question_is_whole_is_not_waited_for(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = f"http://127.0.0.1:{closed.getsockname()[1]}"
