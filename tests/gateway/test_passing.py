@@ -24,7 +24,20 @@ from headish.gateway.recording.bodies import BODY_LIMIT_BYTES
 from support.gateways import Running, running
 from support.loops import failing
 from support.relays import make_certificate, relayed
-from support.upstream import CUT, LAST, Asked, Step, Upstream, answer, byte_by_byte, chunked, gzipped, head, stream
+from support.upstream import (
+    CUT,
+    LAST,
+    Asked,
+    Step,
+    Upstream,
+    answer,
+    byte_by_byte,
+    chunked,
+    gzipped,
+    head,
+    out_of_reach,
+    stream,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -323,9 +336,7 @@ def test_an_upstream_that_breaks_off_breaks_the_answer_off(upstream: Upstream, g
 
 
 def test_an_upstream_out_of_reach_is_told_in_the_words_of_its_api(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    with running(tmp_path, address) as gateway:
+    with out_of_reach() as address, running(tmp_path, address) as gateway:
         bodies = {}
         for path in (PATH, "/openai/v1/responses", "/gemini/v1beta/models/m:generateContent", "/ollama/api/chat"):
             status, headers, body = gateway.ask(path, b"{}")
@@ -341,11 +352,9 @@ def test_an_upstream_out_of_reach_is_told_in_the_words_of_its_api(tmp_path: Path
 
 @pytest.mark.parametrize("encoding", ["", "gzip"])
 def test_what_an_upstream_out_of_reach_was_asked_is_recorded(tmp_path: Path, encoding: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
     asked = json.dumps({"messages": ["word " * 100_000]}).encode()
     body = gzip.compress(asked) if encoding else asked
-    with running(tmp_path, address) as gateway:
+    with out_of_reach() as address, running(tmp_path, address) as gateway:
         pieces = (body[at : at + 50_000] for at in range(0, len(body), 50_000))
         for sent in (body, pieces):  # with its length, and in chunks
             assert gateway.ask(PATH, sent, {"Content-Encoding": encoding} if encoding else {})[0] == 502
@@ -377,9 +386,7 @@ def test_of_a_question_that_broke_off_on_its_way_the_record_has_no_hole(tmp_path
 
 
 def test_a_client_that_goes_before_its_question_is_whole_is_not_waited_for(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    with running(tmp_path, address) as gateway:
+    with out_of_reach() as address, running(tmp_path, address) as gateway:
         with socket.create_connection(("127.0.0.1", gateway.port)) as client:
             client.sendall(
                 f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{gateway.port}\r\nContent-Length: 99\r\n\r\n{{".encode()
@@ -425,9 +432,7 @@ def test_why_an_upstream_gave_no_answer_is_told_in_one_line(tmp_path: Path) -> N
             [call] = gateway.calls(1)
             assert call.end is not None
             assert call.end.error == reason
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    with running(tmp_path / "closed", address) as gateway:
+    with out_of_reach() as address, running(tmp_path / "closed", address) as gateway:
         _, _, body = gateway.ask("/openai/v1/responses", b"{}")
         assert json.loads(body)["error"]["message"] == f"headish cannot reach {address}: Connection refused"
     with running(tmp_path / "name", "https://nosuch.invalid") as gateway:

@@ -95,10 +95,12 @@ def _name_of(process: Path) -> str:
 
 @contextmanager
 def served(
-    folder: Path, upstream: Upstream | SocketUpstream, *options: str, space: str = "default"
+    folder: Path, upstream: Upstream | SocketUpstream | str, *options: str, space: str = "default"
 ) -> Iterator[Served]:
-    """A server whose every API is the upstream, on ports of its own, with a database in the folder."""
-    places = [each for api in UPSTREAMS for each in ("--upstream", f"{api}={upstream.url}")]
+    """A server whose every API is the upstream, on ports of its own, with a database in the folder. A string is the
+    address of the upstream."""
+    base_url = upstream if isinstance(upstream, str) else upstream.url
+    places = [each for api in UPSTREAMS for each in ("--upstream", f"{api}={base_url}")]
     command = [sys.executable, "-m", "headish_cli", "--db", str(folder / "history.db"), "--space", space]
     with (folder / "told.txt").open("ab") as told:
         process = subprocess.Popen(

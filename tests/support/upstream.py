@@ -12,9 +12,11 @@ Requests are kept as they came: target, headers in order, and body.
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -178,3 +180,11 @@ def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
     for part in parts:
         yield packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH)
     yield packer.flush()
+
+
+@contextmanager
+def out_of_reach() -> Iterator[str]:
+    """The address of a server that refuses every connection: its port is taken, and nobody listens there."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"

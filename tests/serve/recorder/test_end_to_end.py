@@ -17,7 +17,7 @@ from support.later import Later
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, user
 from support.served import PATIENCE_SECONDS, Served, served
 from support.sockets import SocketUpstream, create, created, said
-from support.upstream import LAST, Asked, Step, Upstream, chunked, head
+from support.upstream import LAST, Asked, Step, Upstream, chunked, head, out_of_reach
 
 pytestmark = pytest.mark.slow
 genai, types = Later("google.genai"), Later("google.genai.types")
@@ -82,10 +82,8 @@ def test_a_conversation_through_the_gateway_is_in_the_list_and_goes_on(tmp_path:
 
 
 def test_what_a_provider_out_of_reach_was_asked_is_in_the_history_once(tmp_path: Path) -> None:
-    with Upstream(answer_by_turns) as gone:
-        pass
     headers, body = {**CLAUDE_CODE, "content-type": "application/json"}, anthropic_body([user("Hi")])
-    with served(tmp_path, gone) as server:
+    with out_of_reach() as gone, served(tmp_path, gone) as server:
         for number in (1, 2):  # a client tries again
             assert server.ask("/anthropic/v1/messages", json.dumps(body).encode(), headers)[0] == 502
             wait_for(server, number)
