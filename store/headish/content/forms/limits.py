@@ -77,11 +77,6 @@ MEDIA: dict[str, Media] = {
 """The table, by provider. No row has text documents, since every API takes them as text."""
 
 
-def takes(provider: str, media_type: str) -> bool:
-    """Whether an API takes bytes of this type."""
-    return media_type in MEDIA[provider].types
-
-
 def refusal(provider: str, document: Document, size_bytes: int = 0) -> str | None:
     """Why an API does not take a document that is not text; None if it does. ``size_bytes``: how large it is."""
     accepted, kind, media_type = MEDIA[provider], kind_of_media(document), media_type_of(document)

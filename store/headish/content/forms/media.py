@@ -66,12 +66,12 @@ def read_chat_media(part: Mapping[str, Any], provider: str) -> Document | None:
     data, format = held.get("data"), held.get("format")
     if kind == "input_audio" and isinstance(data, str) and isinstance(format, str):
         return Document(Base64Source(_AUDIO.get(format, f"audio/{format}"), data))
-    return _read_file(held, provider, "file_data") if kind == "file" else None
+    return _read_file(held, provider) if kind == "file" else None
 
 
-def _read_file(held: Mapping[str, Any], provider: str, key: str) -> Document | None:
+def _read_file(held: Mapping[str, Any], provider: str) -> Document | None:
     name = shapes.name(held.get("filename"))
-    data, id, url = held.get(key), held.get("file_id"), held.get("file_url")
+    data, id, url = held.get("file_data"), held.get("file_id"), held.get("file_url")
     if isinstance(data, str) and (match := _DATA_URL.fullmatch(data)) is not None:
         return Document(Base64Source(match[1], match[2]), name)
     if isinstance(id, str) and id:
@@ -107,7 +107,7 @@ def read_responses_media(part: Mapping[str, Any], provider: str) -> Document | N
         return Document(FileSource(id, provider, "image/*")) if isinstance(id, str) and id else None
     if kind == "input_audio":
         return read_chat_media(part, provider)
-    return _read_file(part, provider, "file_data") if kind == "input_file" else None
+    return _read_file(part, provider) if kind == "input_file" else None
 
 
 def write_responses_media(document: Document, file_name: str | None = None) -> Part:
@@ -135,8 +135,7 @@ def read_anthropic_media(part: Mapping[str, Any], provider: str) -> Document | N
     source, is_image = part.get("source"), part.get("type") == "image"
     if part.get("type") not in ("image", "document") or not isinstance(source, Mapping):
         return None
-    name = part.get("title")
-    name = name if not is_image and isinstance(name, str) and name else None
+    name = None if is_image else shapes.name(part.get("title"))
     media_source = _read_anthropic_source(source, is_image, provider)
     return None if media_source is None else Document(media_source, name)
 
@@ -190,13 +189,12 @@ def read_gemini_media(part: Mapping[str, Any], provider: str) -> Document | None
     """As ``read_chat_media``; keys are in camel case."""
     inline, file = part.get("inlineData"), part.get("fileData")
     if isinstance(inline, Mapping) and isinstance(inline.get("data"), str) and isinstance(inline.get("mimeType"), str):
-        return Document(Base64Source(inline["mimeType"], inline["data"]), _display_name(inline))
+        return Document(Base64Source(inline["mimeType"], inline["data"]), shapes.name(inline.get("displayName")))
     if isinstance(file, Mapping) and isinstance(file.get("fileUri"), str) and file["fileUri"]:
-        uri, media_type = file["fileUri"], file.get("mimeType")
-        media_type = shapes.name(media_type)
+        uri, media_type = file["fileUri"], shapes.name(file.get("mimeType"))
         is_own = uri.startswith(_GEMINI_FILES) or "://" not in uri  # ``files/abc`` is a name, not an address
         source: MediaSource = FileSource(uri, provider, media_type) if is_own else UrlSource(uri, media_type)
-        return Document(source, _display_name(file))
+        return Document(source, shapes.name(file.get("displayName")))
     return None
 
 
@@ -213,10 +211,6 @@ def write_gemini_media(document: Document) -> Part:
     return {
         "fileData": {"fileUri": uri} | ({"mimeType": mime_type} if mime_type and not mime_type.endswith("/*") else {})
     }
-
-
-def _display_name(held: Mapping[str, Any]) -> str | None:
-    return shapes.name(held.get("displayName"))
 
 
 def _named(key: str, document: Document) -> Part:

@@ -193,8 +193,7 @@ def _read_plain(run: Sequence[Any]) -> Read | Any:
     options = {key: entry[key] for key in entry if key not in ("role", "content")}
     if not options.keys() <= set(OPTIONS):
         return entry  # the store refuses it
-    layout = {"i": {"0": {"k": {"content": {"p": "text"}}}}}
-    form = {"layout": layout}
+    form = {"layout": {"i": {"0": {"k": {"content": {"p": "text"}}}}}}
     return Read(entry.get("role", "user"), _read(FORMS["chat"], [{"role": "user", "content": content}]).blocks, None,
                 False, form, options)  # fmt: skip
 
@@ -290,9 +289,8 @@ def _plain(value: Any, depth: int = 0) -> Any:
 
 def _may_hold_sdk(values: Collection[Any]) -> bool:
     """Whether a container has anything but scalars. A long list of numbers takes no Python step for each."""
-    return not _SCALARS.issuperset(map(type, values))
+    return not strictjson.SCALARS.issuperset(map(type, values))
 
 
-_SCALARS = frozenset((str, int, float, bool, type(None)))
 _SDK_DEPTH = 6
 """How deep clients nest objects of the SDKs in their messages."""
