@@ -18,26 +18,23 @@ def hide_secrets(value: Any, name: str = "") -> Any:
 
     A text under the name of a key is replaced whole; of any other, only the part that looks like a key.
     """
-    if isinstance(value, str):
-        return HIDDEN if is_named_like_one(name, value) else _hide_shapes(value)
-    if isinstance(value, Mapping):
-        hidden = {_hide_shapes(key): hide_secrets(item, key) for key, item in value.items()}
-        return value if all(hidden.get(key) is item for key, item in value.items()) else hidden
-    if isinstance(value, list | tuple):
-        listed = [hide_secrets(item, name) for item in value]
-        return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed
-    return value
+    return _hide(value, name)
 
 
 def hide_shapes(value: Any) -> Any:
     """As ``hide_secrets``, but ignores names: for what people and models say, where ``password`` may be a word."""
+    return _hide(value, None)
+
+
+def _hide(value: Any, name: str | None) -> Any:
+    """As ``hide_secrets``; with None for its name, as ``hide_shapes``."""
     if isinstance(value, str):
-        return _hide_shapes(value)
+        return HIDDEN if name is not None and is_named_like_one(name, value) else _hide_shapes(value)
     if isinstance(value, Mapping):
-        hidden = {_hide_shapes(key): hide_shapes(item) for key, item in value.items()}
+        hidden = {_hide_shapes(key): _hide(item, None if name is None else key) for key, item in value.items()}
         return value if all(hidden.get(key) is item for key, item in value.items()) else hidden
     if isinstance(value, list | tuple):
-        listed = [hide_shapes(item) for item in value]
+        listed = [_hide(item, name) for item in value]
         return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed
     return value
 
