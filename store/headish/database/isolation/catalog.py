@@ -6,9 +6,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from headish.database.isolation.collected import NUMBERS
-from headish.database.isolation.grants import ROLES
+from headish.database.isolation.grants import OURS, ROLES
 from headish.database.isolation.locating import HOME
-from headish.database.isolation.planted import find_planted
 from headish.database.isolation.takeovers import find_takeovers
 from headish.database.query import SchemaConnection
 
@@ -82,6 +81,44 @@ ORDER BY 1, 2, 4
 """
 _MEMBERS = "SELECT login, space FROM member"
 _MAY_READ_MEMBERS = "SELECT coalesce(has_table_privilege(to_regclass('member'), 'SELECT'), false)"
+# Foreign objects on or beside our tables, which the server runs with the rights of every user of the tables. A former
+# owner of a table, or a role with the right TRIGGER on it, may have left one there: a trigger, a rule, a default, a
+# check, or an index whose expression calls a function of theirs. The server prefers their function or operator in our
+# schema to ours or its own wherever it fits the types better. A view shows all rows if no policy applies to its owner.
+# Each row is ``(table, what, statement)``. The statement removes the object; it is empty if a person must decide.
+_OF_OURS = f"c.relnamespace = current_schema()::regnamespace AND c.relname IN ({OURS})"
+_ON = "format('%I.%I', current_schema(), c.relname)"
+_PLANTED = f"""
+SELECT c.relname::text, 'it has a trigger ' || t.tgname, format('DROP TRIGGER %I ON %s', t.tgname, {_ON})
+FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal AND {_OF_OURS}
+UNION ALL
+SELECT c.relname::text, 'it has a rule ' || w.rulename, format('DROP RULE %I ON %s', w.rulename, {_ON})
+FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class WHERE w.rulename <> '_RETURN' AND {_OF_OURS}
+UNION ALL
+SELECT c.relname::text, pg_describe_object(d.classid, d.objid, 0) || ' calls ' || p.oid::regprocedure, ''
+FROM pg_depend d JOIN pg_proc p ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid
+LEFT JOIN pg_attrdef f ON d.classid = 'pg_attrdef'::regclass AND f.oid = d.objid
+LEFT JOIN pg_constraint k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
+LEFT JOIN pg_index i ON d.classid = 'pg_class'::regclass AND i.indexrelid = d.objid
+JOIN pg_class c ON c.oid = coalesce(f.adrelid, k.conrelid, i.indrelid)
+WHERE p.pronamespace <> 'pg_catalog'::regnamespace AND {_OF_OURS}
+UNION ALL
+SELECT p.proname::text, 'the function ' || p.oid::regprocedure || ' is in its schema, and is not ours',
+    format('DROP FUNCTION %s', p.oid::regprocedure)
+FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace AND p.proname !~ '^headish'
+    AND current_schema() <> 'public'
+UNION ALL
+SELECT o.oprname::text, 'the operator ' || o.oid::regoperator || ' is in its schema, and is not ours',
+    format('DROP OPERATOR %s', o.oid::regoperator)
+FROM pg_operator o WHERE o.oprnamespace = current_schema()::regnamespace AND current_schema() <> 'public'
+UNION ALL
+SELECT DISTINCT c.relname::text, 'the view ' || v.oid::regclass || ' shows what no policy keeps from its owner', ''
+FROM pg_depend d JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
+JOIN pg_class v ON v.oid = w.ev_class JOIN pg_roles r ON r.oid = v.relowner
+JOIN pg_class c ON d.refclassid = 'pg_class'::regclass AND c.oid = d.refobjid AND c.oid <> v.oid
+WHERE (v.relkind = 'm' OR r.rolsuper OR r.rolbypassrls) AND {_OF_OURS}
+    AND NOT coalesce(v.reloptions && ARRAY['security_invoker=true', 'security_invoker=on'], false)
+"""
 
 
 class Role(NamedTuple):
@@ -181,7 +218,7 @@ def read_catalog(connection: SchemaConnection) -> Catalog:
         members=set(rows(_MEMBERS)) if may_read else None,
         relations=set(rows(_RELATIONS, HOME)),
         has_home=rows(_HAS_HOME, HOME)[0][0],
-        planted=find_planted(connection),
+        planted=set(rows(_PLANTED)),
         takeovers=find_takeovers(connection),
     )
 
