@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 import click
 from click.core import ParameterSource
 
-from headish.errors import InvalidContent, TooLarge, UnknownDatabase, UnknownSpace
+from headish.errors import InvalidArgument, InvalidContent, TooLarge, UnknownDatabase, UnknownSpace
 from headish.values.caches import TTLS
 from headish.values.checks.controls import escape_controls
 from headish.values.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
@@ -320,6 +320,14 @@ def read_file(file: str, limit_bytes: int = TRANSCRIPT_LIMIT_BYTES) -> bytes:
     if file == "-":
         return read_stdin(limit_bytes)
     return _within(read_regular(file, limit_bytes), file, limit_bytes)
+
+
+def read_named(file: str) -> bytes:
+    """``read_file`` for a file that a person names. Raises: InvalidArgument if it cannot be read; TooLarge."""
+    try:
+        return read_file(file)
+    except OSError as error:
+        raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
 
 
 @contextmanager

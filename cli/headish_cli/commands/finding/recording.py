@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from headish.errors import InvalidArgument
-from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, read_file, settings_and_json
+from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, read_named, settings_and_json
 from headish_cli.printing.output import counted, print_json, say
 from headish_cli.printing.telling import turn_record
 
@@ -45,11 +45,7 @@ def _read_messages(file: str) -> tuple[Any, list[str]]:
     """Read the list, or the conversation's keys of a request body; return it with the body's other keys."""
     from headish.content import strictjson
 
-    what = "the list of messages"
-    try:
-        value = strictjson.decode(read_file(file), what)
-    except OSError as error:
-        raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
+    value = strictjson.decode(read_named(file), "the list of messages")
     if isinstance(value, list):
         return value, []
     if not isinstance(value, dict) or not any(isinstance(value.get(key), list | str) for key in _LISTS):

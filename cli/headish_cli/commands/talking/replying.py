@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headish.errors import InvalidArgument
-from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, read_file, refuse_without, settings_and_json
+from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, read_named, refuse_without, settings_and_json
 from headish_cli.printing.output import counted, in_columns, one_line, print_json, print_json_lines, say
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
 
@@ -29,11 +29,7 @@ def reply_command(settings: GlobalOptions, headish: str, provider: str, file: st
     FILE (or standard input) is what the provider sent: a whole response, server-sent events, or JSON lines. An answer
     that was cut off is stored as far as it came.
     """
-    source = file_or_pipe(file)
-    try:
-        data = read_file(source)
-    except OSError as error:
-        raise InvalidArgument(f"the file {source!r} cannot be read: {error.strerror}") from None
+    data = read_named(file_or_pipe(file))
     # Not stored as an empty answer: the program that should have brought it has failed.
     if not data.strip():
         raise InvalidArgument("there is no answer to store: nothing came from the provider")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from headish.errors import InvalidArgument
-from headish_cli.options import INPUT, GlobalOptions, pass_settings, read_file, settings_and_json
+from headish_cli.options import INPUT, GlobalOptions, pass_settings, read_named, settings_and_json
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, width
 
@@ -26,10 +25,7 @@ def set_command(settings: GlobalOptions, server: str, file: str) -> None:
     """
     from headish.content import strictjson
 
-    try:
-        data = read_file(file)
-    except OSError as error:
-        raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
+    data = read_named(file)
     with settings.open(create=True) as store:
         store.tools.set(server, strictjson.decode(data, "a list of tools"))
         count = len(store.tools[server])
