@@ -95,7 +95,7 @@ def test_an_answer_that_is_recovered_is_read_in_its_dialect(asking: Store) -> No
     turn = asking.add_turn("Hi", provider_ptr="near")
     capture = asking.capture(asking.request(turn.id), "openai")
     capture.feed({"choices": [{"index": 0, "delta": {"content": "<think>Hm."}}]})
-    capture._journal.flush()
+    capture._journal.keep()
     [recovered] = asking.streams.recover(force=True)
     [block] = asking.blocks(recovered.id)
     assert isinstance(block, Thinking)

@@ -85,7 +85,7 @@ def test_two_halves_of_a_character_are_one_in_a_recovered_answer(asked: Store) -
     capture = begin(asked)
     for half in ("\ud83d", "\ude00"):
         capture.feed({**BEGUN[-1], "delta": {"type": "text_delta", "text": half}})
-    capture._journal.flush()
+    capture._journal.keep()
     [turn] = asked.streams.recover(force=True)
     assert asked.text(turn.id) == f"{SAID}\U0001f600"
     assert "notes" not in turn.meta.reply

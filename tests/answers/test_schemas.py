@@ -69,7 +69,7 @@ class TestAnAnswer:
         capture = asking.capture(asking.request(turn.id, "anthropic"), "anthropic")
         for event in anthropic_text("{}"):
             capture.feed(event)
-        capture._journal.flush()
+        capture._journal.keep()
         [recovered] = asking.streams.recover(force=True)
         assert recovered.meta.reply["schema_error"] == "'peak' is a required property (at $)"
 

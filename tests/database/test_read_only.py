@@ -214,7 +214,7 @@ class TestOpening:
         with filled.open() as store:
             capture = store.capture("main", "openai", lease_seconds=0.001)
             capture.feed({"choices": [{"delta": {"role": "assistant", "content": "half"}}]})
-            capture._journal.flush()
+            capture._journal.keep()
             capture._journal.close()
             time.sleep(0.05)  # until the lease has run out
         reader = filled.open(read_only=True)

@@ -124,7 +124,7 @@ def _leave(store: Store, tag: str) -> None:
     capture = store.capture(tag, "anthropic")
     for event in anthropic_text("Hel", tag)[:-3]:
         capture.feed(event)
-    capture._journal.flush()
+    capture._journal.keep()
     capture._journal.close()
 
 

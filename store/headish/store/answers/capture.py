@@ -105,7 +105,7 @@ class Capture:
             try:
                 self._turn = self._store(self._about, reply, self._journal.id)
             except BaseException:
-                self._journal.flush()  # whoever recovers the stream finds all of it
+                self._journal.keep()  # whoever recovers the stream finds all of it
                 raise
             self._journal.close()
             self.reply = reply

@@ -120,26 +120,20 @@ class Journal:
             if self._waiting_bytes >= FLUSH_BYTES:
                 self._wake.set()
 
-    def flush(self) -> None:
-        """Write the waiting events now, if the database can take them."""
-        self.keep()
-
     def keep(self) -> bool:
-        """Write the waiting events, and renew the lease if it is due. Return whether the journal is still open."""
+        """Write the waiting events now, if the database can take them, and renew the lease if it is due. Return whether
+        the journal is still open."""
         with self._writing:
-            return self._keep()
-
-    def _keep(self) -> bool:
-        with self._lock:
-            events, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        # A third: a renewal that fails is tried again long before the lease runs out.
-        due = time.monotonic() - self._renewed >= self._lease_seconds / 3
-        if self._open and (events or due) and not self._write(b"\n".join(events)):
             with self._lock:
-                # In front: newer events may have arrived meanwhile, and the journal is read in the order of its chunks.
-                self._waiting[:0] = events
-                self._waiting_bytes = sum(map(len, self._waiting))
-        return self._open
+                events, self._waiting, self._waiting_bytes = self._waiting, [], 0
+            # A third: a renewal that fails is tried again long before the lease runs out.
+            due = time.monotonic() - self._renewed >= self._lease_seconds / 3
+            if self._open and (events or due) and not self._write(b"\n".join(events)):
+                with self._lock:
+                    # In front: newer ones may have come meanwhile, and the journal is read in the order of its chunks.
+                    self._waiting[:0] = events
+                    self._waiting_bytes = sum(map(len, self._waiting))
+            return self._open
 
     def close(self) -> None:
         """Write nothing more. Whoever stores the turn closes the stored stream."""
