@@ -14,7 +14,7 @@ from headish.history.reading.find import find_turn
 from headish.history.reading.order import arrange
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.threads.places import count_continuing, last_of_chains
-from headish.rows.threads.ranges import check_gapless, turns_of
+from headish.rows.threads.ranges import whole_range
 from headish.rows.threads.walks import read_links, read_tree_links
 from headish.rows.turns import StoredTurn, parent_at
 from headish.values.grammar import NEWEST, Headish
@@ -79,10 +79,8 @@ def read_rest(connection: Connection, space: int, rest: Rest) -> Iterator[Stored
     for chain, first, last in rest.segments:
         for low in range(first, last + 1, PORTION):
             portion = Segment(chain, low, min(last, low + PORTION - 1))
-            turns = turns_of(connection, space, portion)
             # An edit that skipped a missing turn would copy a branch that nobody wrote.
-            check_gapless(portion, turns)
-            yield from turns
+            yield from whole_range(connection, space, portion)
 
 
 def _behind(start: Place, segments: Sequence[Segment], links: Mapping[int, Sequence[Place]]) -> Iterator[Segment]:

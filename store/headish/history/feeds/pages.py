@@ -13,7 +13,6 @@ from headish.database.query import Connection
 from headish.errors import CorruptRecord, CorruptTurn
 from headish.history.feeds.cursors import Position, check_reached, find_reached, resume
 from headish.history.reading.order import segments_to, without
-from headish.rows.threads.ranges import check_gapless, turns_of
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.changes import Numbered, changes_between, turns_between
 from headish.values.places import Place, Segment
@@ -129,10 +128,3 @@ def find_brought(connection: Connection, space: int, old: Place | None, new: Pla
     if old is not None and old.chain == new.chain:
         return [Segment(new.chain, old.pos + 1, new.pos)] if old.pos < new.pos else []
     return without(segments_to(connection, space, new), [] if old is None else segments_to(connection, space, old))
-
-
-def read_brought(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
-    """The turns of a range. Raises: CorruptTurn if one is missing."""
-    turns = turns_of(connection, space, segment)
-    check_gapless(segment, turns)
-    return turns

@@ -27,7 +27,7 @@ from headish.history.reading.order import arrange, last_turns, segments_to
 from headish.history.reading.verified import PROVEN
 from headish.rows.keys import superseding_some
 from headish.rows.threads.places import AT_ONCE, grown_from
-from headish.rows.threads.ranges import Whole, check_gapless, read_ranges, turns_of, turns_of_ranges
+from headish.rows.threads.ranges import Whole, check_gapless, read_ranges, turns_of_ranges, whole_range
 from headish.rows.threads.walks import (
     Chains,
     PlacedTurn,
@@ -267,9 +267,7 @@ def walk_first_parents(connection: Connection, space: int, place: Place) -> Iter
     size = _FIRST_PORTION
     while at is not None:
         portion = Segment(at.chain, max(0, at.pos - size + 1), at.pos)
-        turns = turns_of(connection, space, portion)
-        check_gapless(portion, turns)
-        yield from reversed(turns)
+        yield from reversed(whole_range(connection, space, portion))
         parents = links_of(connection, space, at.chain) if portion.low == 0 else [Place(at.chain, portion.low - 1)]
         at, size = (parents[0] if parents else None), min(4 * size, _LARGEST_PORTION)
 

@@ -37,7 +37,7 @@ from headish.rows.payloads import add_payloads, read_payload_at, refuse_barred, 
 from headish.rows.signatures import last_signature, signatures_of
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.places import parents_of_turns
-from headish.rows.threads.ranges import check_gapless, small_payloads, turns_of
+from headish.rows.threads.ranges import small_payloads, whole_range
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, places_by_digest, tip_of, turn_at
 from headish.rows.upkeep.receipts import read_receipt
@@ -138,8 +138,7 @@ class Copier:
                 self.documents.append(turn.id)
 
     def _copy_portion(self, portion: Segment, links: Mapping[int, Sequence[Place]]) -> None:
-        turns = turns_of(*self._source, portion)
-        check_gapless(portion, turns)
+        turns = whole_range(*self._source, portion)
         in_target = turns_by_ids(*self._target, [each.id for each in turns])
         known = [each for each in turns if each.id in in_target]
         for turn in turns:

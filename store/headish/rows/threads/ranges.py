@@ -58,6 +58,13 @@ def read_range(connection: Connection, space: int, segment: Segment) -> list[Who
     return [Whole(StoredTurn(*row[:-1]), row[-1]) for row in rows]
 
 
+def whole_range(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
+    """The turns of a range. Raises: CorruptTurn if one is missing."""
+    turns = turns_of(connection, space, segment)
+    check_gapless(segment, turns)
+    return turns
+
+
 def check_gapless(segment: Segment, turns: Sequence[StoredTurn]) -> None:
     """Check that all turns of a range were found; positions have no gaps. Raises: CorruptTurn."""
     if [turn.pos for turn in turns] != list(range(segment.low, segment.high + 1)):

@@ -13,10 +13,11 @@ import msgspec
 from headish.errors import CorruptRecord, InvalidArgument, shown
 from headish.history.conversations.records import record_of
 from headish.history.feeds.cursors import Cursor, Position, find_end, find_start, parse_cursor, resume
-from headish.history.feeds.pages import PAGE, FeedPage, find_brought, read_brought, read_page
+from headish.history.feeds.pages import PAGE, FeedPage, find_brought, read_page
 from headish.history.feeds.waiting import Awaited
 from headish.history.reading.decode import complete_turns, read_time
 from headish.rows.conversations import StoredRecord
+from headish.rows.threads.ranges import whole_range
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.changes import Defined, LoggedErasure, MovedName, Numbered, SaidOf, place_up_to
 from headish.store.space import STUMBLING, Space
@@ -263,7 +264,7 @@ class _Reader:
         for segment in space._read_by(find_brought, old, new):
             for low in range(segment.low, segment.high + 1, PAGE):
                 part = Segment(segment.chain, low, min(segment.high, low + PAGE - 1))
-                turns = space._read_by(read_brought, part)
+                turns = space._read_by(whole_range, part)
                 others = [each for each in turns if not isinstance(what, StoredTurn) or each.seq != what.seq]
                 for turn in self._complete(others).values():
                     yield TurnChange(str(at.cursor), turn.time, turn)
