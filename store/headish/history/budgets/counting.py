@@ -1,22 +1,27 @@
-"""Weigh the messages of a window, for the report of ``tokens`` and for budgets."""
+"""Weigh the messages of a window, for the report of ``tokens`` and for budgets, and fit the guess to the models of a
+space: to the counts of its newest replies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from headish.database.query import Connection
 from headish.history.budgets.cutting import Cut, Scale, Weights, cut, weigh
 from headish.history.budgets.estimates import Count, count_message, count_tools, estimate, estimate_tools
-from headish.history.budgets.fitting import GUESS_ERROR, Counted, Fit, counted_reply, find_samples
-from headish.history.reading.decode import read_mapping
+from headish.history.budgets.fitting import GUESS_ERROR, Counted, Fit, Sample, counted_reply, find_samples, fit
+from headish.history.reading.decode import read_blocks, read_mapping, read_messages
 from headish.history.windows.resolve import see_window
-from headish.rows.threads.walks import Walked
+from headish.rows.threads.walks import PlacedTurn, Walked, read_newest
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 from headish.values.results.plain import PlainResult
 
+READ_TURNS = 256
+"""The number of newest turns of a space that are read."""
 Tools = Sequence[Mapping[str, Any]]
 Fill = Callable[[Sequence[Message]], Sequence[Message]]
 
@@ -130,3 +135,26 @@ def _replies(walked: Sequence[Walked]) -> list[Counted]:
         if turn.system is not None and turn.type is None
     )
     return [reply for reply in replies if reply is not None]
+
+
+def read_fit(connection: Connection, space: int, model: str | None) -> Fit | None:
+    """The correction of guesses by the space's newest replies, those of ``model`` first; None if they are too few.
+    Cost: one statement."""
+    turns = [turn for turn in read_newest(connection, space, READ_TURNS) if turn.payload is not None]
+    turns.sort(key=lambda turn: turn.place)
+    samples: list[Sample] = []
+    for _, members in groupby(turns, lambda turn: turn.chain):
+        samples += _samples(list(members))
+    return fit(samples, model)
+
+
+def _samples(turns: list[PlacedTurn]) -> list[Sample]:
+    """The samples of a run of turns of one chain; none if the run has gaps, as a difference would include them."""
+    if not any(turn.system for turn in turns) or turns[-1].pos - turns[0].pos != len(turns) - 1:
+        return []
+    guesses = [
+        None if turn.type is not None else estimate(*read_messages([turn], [read_blocks(turn, turn.payload)]))
+        for turn in turns
+    ]
+    replies = (counted_reply(index, read_mapping(turn, "system")) for index, turn in enumerate(turns))
+    return find_samples(guesses, [reply for reply in replies if reply is not None], None)

@@ -295,7 +295,7 @@ def _gather(
     )
     if limit.budget is None or limit.counter is not None:
         return asked, walked, None
-    from headish.history.budgets.replies import read_fit  # late: most requests have no budget
+    from headish.history.budgets.counting import read_fit  # late: most requests have no budget
 
     return asked, walked, read_fit(connection, space, limit.model or (pointer.model if pointer else None))
 

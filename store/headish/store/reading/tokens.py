@@ -65,8 +65,7 @@ def measure_thread(
 ) -> tuple[Measured, Pointer | None]:
     """Measure the window of a headish; return it with the pointer that it asks. ``count`` is called outside of the
     transaction. Raises: as ``tokens``."""
-    from headish.history.budgets.counting import measure, with_fit
-    from headish.history.budgets.replies import read_fit
+    from headish.history.budgets.counting import measure, read_fit, with_fit
 
     ptr_name = None if ptr is None else check_name(ptr, "provider pointer")
 
