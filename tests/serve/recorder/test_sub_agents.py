@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -116,3 +117,47 @@ def test_a_sub_agent_that_inherits_the_conversation_does_not_move_its_name(store
     assert behind.name == "codex/854851/2"
     assert listed(store) == ["codex/854851"]
     assert store.verify().problems == ()
+
+
+TITLE = {
+    "user-agent": "codex-tui/0.171.0 (Debian 12.0.0; x86_64) tmux-256color (codex-tui; 0.171.0)",
+    "session-id": "01a223d8-16cc-76c0-9ccb-82adc5f2a2a8",
+    "thread-id": "01a223d8-16cc-76c0-9ccb-82adc5f2a2a8",
+}
+
+
+def told_by_codex(**turn: str) -> dict[str, Any]:
+    """What a request of Codex says about itself, as JSON in JSON."""
+    turn = {"session_id": TITLE["session-id"], "thread_id": TITLE["thread-id"], "agent_name": "/root", **turn}
+    return {"client_metadata": {"thread_id": TITLE["thread-id"], "x-codex-turn-metadata": json.dumps(turn)}}
+
+
+def ask_codex(recorder: CallRecorder, said: str, **more: Any) -> str:
+    """Ask in a session of Codex's terminal; the name of the conversation."""
+    body = {"model": "m", "input": [{"role": "user", "content": said}], "tools": [{"name": "t"}], **more}
+    answer = responses_answer(message_item("Done", f"msg_{said}"), id=f"resp_{said}")
+    return str(record(recorder, passed("responses", body, answer, headers=TITLE)).name)
+
+
+def test_codex_asks_for_a_title_beside_its_conversations(store: Store) -> None:
+    """Its terminal does so for each first question, with tools, in a session that names no parent."""
+    recorder = recorder_of(store)
+    title = told_by_codex(thread_source="thread_title", sandbox_mode="read-only")
+    name = ask_codex(recorder, "Generate a concise, single-line task title", **title)
+    assert name == "codex/f2a2a8/2"
+    behind = {**title, "previous_response_id": "resp_Generate a concise, single-line task title"}
+    assert ask_codex(recorder, "unsupported call: exec_command", **behind) == name
+    assert listed(store) == []
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        told_by_codex(thread_source="user"),
+        *({"client_metadata": {"x-codex-turn-metadata": turn}} for turn in ("{", "[]", {})),
+        {"client_metadata": []},
+    ],
+)
+def test_codex_says_that_a_person_asks_or_nothing_that_can_be_read(store: Store, metadata: dict[str, Any]) -> None:
+    assert ask_codex(recorder_of(store), "Hello?", **metadata) == "codex/f2a2a8"
+    assert listed(store) == ["codex/f2a2a8"]

@@ -71,6 +71,21 @@ def _anthropic_user(_headers: Mapping[str, str], body: Mapping[str, Any]) -> Any
     return user.get("session_id") if isinstance(user, Mapping) else None
 
 
+def _codex_agent(headers: Mapping[str, str], body: Mapping[str, Any]) -> Any:
+    """The thread of a sub-agent, or the one in which Codex's terminal asks for a title. That one has tools and a
+    session of its own, and only ``thread_source`` in ``client_metadata`` tells what it is for."""
+    child = _child("thread-id", "x-codex-parent-thread-id")(headers, body)
+    metadata = body.get("client_metadata")
+    turn = metadata.get("x-codex-turn-metadata") if isinstance(metadata, Mapping) else None
+    if child or not isinstance(turn, str):
+        return child
+    try:
+        described = msgspec.json.decode(turn, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return None
+    return described.get("thread_id") if described.get("thread_source") == "thread_title" else None
+
+
 CLIENTS = (
     # @anthropic-ai/claude-code 2.1.197, seen on 2026-11-25, and its sub-agents on 2026-11-28.
     KnownClient(
@@ -83,8 +98,8 @@ CLIENTS = (
         ("This session is being continued from a previous conversation",),
         _header("x-claude-code-agent-id"),
     ),
-    # @openai/codex 0.169.0, seen on 2026-11-25, and 0.171.0, on 2026-11-26; `session_id` and `conversation_id` are of
-    # versions before 0.130.
+    # @openai/codex 0.169.0, seen on 2026-11-25, and 0.171.0, on 2026-11-26, and its requests for titles on 2026-11-28;
+    # `session_id` and `conversation_id` are of versions before 0.130.
     KnownClient(
         "codex",
         ("codex_", "codex-", "Codex"),
@@ -92,7 +107,7 @@ CLIENTS = (
         (_header("session-id"), _header("session_id"), _header("conversation_id"), _value("prompt_cache_key")),
         ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>"),
         ("Another language model started to solve this problem",),
-        _child("thread-id", "x-codex-parent-thread-id"),
+        _codex_agent,
     ),
     # @google/gemini-cli 0.61.0, seen on 2026-11-25: it sends no session.
     KnownClient(
