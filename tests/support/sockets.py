@@ -13,6 +13,7 @@ A step of a script is an event that is sent as JSON, a text or bytes that are se
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -85,7 +86,7 @@ class SocketUpstream:
 
 def _take(connection: ServerConnection, step: Step) -> None:
     if step is CUT:
-        connection.socket.close()
+        connection.socket.shutdown(socket.SHUT_RDWR)  # a mere close waits for the thread that reads
     elif isinstance(step, Close):
         connection.close(step.code, step.reason)
     elif isinstance(step, float):

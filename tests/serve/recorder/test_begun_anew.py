@@ -98,6 +98,16 @@ def test_a_list_of_codex_that_a_compaction_began_anew_stays_in_its_conversation(
     assert store.verify().problems == ()
 
 
+def test_a_session_whose_tools_stand_behind_its_instructions_is_listed(store: Store) -> None:
+    """As Codex 0.171 lists them for gpt-5.2. A request without tools is one beside a conversation."""
+    headers = {"user-agent": "codex_exec/0.171.0", "session-id": "097ac834-a2b4-4deb-b006-36a0772986b0"}
+    tools = {"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "ls"}]}
+    told = {"type": "message", "role": "developer", "content": "Be brief."}
+    body = {"model": "m", "input": [told, tools, {"type": "message", "role": "user", "content": "Hi"}]}
+    record(recorder_of(store), passed("responses", body, responses_answer(message_item("Yes")), headers=headers))
+    assert listed(store) == ["codex/097ac8"]
+
+
 def ask_gemini(
     store: Store, recorder: CallRecorder, context: str, *said: str, after: Sequence[dict[str, Any]] = ()
 ) -> str:

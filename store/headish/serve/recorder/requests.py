@@ -54,8 +54,10 @@ class SentRequest(NamedTuple):
 
     @property
     def has_tools(self) -> bool:
-        """Whether the request offers tools. For some models, Codex 0.169 lists them in the first item of its list."""
-        return bool(self.rest.get("tools")) or any(each.holds(b'"additional_tools"') for each in self.entries[:1])
+        """Whether the request offers tools. For some models, Codex lists them in an item before the conversation: the
+        first one (0.169), or one behind the instructions (0.171)."""
+        before = self.entries[: self.lead + 1]
+        return bool(self.rest.get("tools")) or any(each.holds(b'"additional_tools"') for each in before)
 
 
 def read_request(surface: Surface, body: bytes, options: Mapping[str, Any], *, is_whole: bool = False) -> SentRequest:
