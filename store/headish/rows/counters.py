@@ -140,7 +140,7 @@ def begin_latest(connection: Connection, space: int) -> None:
     connection.run(BEGIN_LATEST, space=space)
 
 
-# ``bars = 0``: if an erasure has barred payloads from coming back, ``append_batch`` compares the new ones with them.
+# ``bars = 0``: if an erasure has barred payloads from coming back, ``append`` compares the new ones with them.
 # The numbers alone prove too little: another file copied over an open one, or rows repaired by hand, may have the same.
 # The running hash of the name, or the turn's id and digest, belong to one history alone.
 _TAKE = """
