@@ -300,12 +300,17 @@ FOLLOWERS = 2
 ACCEPTED = (Interrupted, Alarm)
 
 
-def interrupted_leader(store: Store, joined: list[Any], at: int, error: type[BaseException]) -> bool:
-    """Interrupt the thread that leads while others wait. Whether it was interrupted at all."""
+def interrupted_leader(store: Store, joined: list[Any], at: int, error: type[BaseException], tried: int) -> bool | None:
+    """Interrupt the thread that leads while others wait. Whether it was interrupted at all; None if one that joined
+    behind it was faster, and led."""
     joined.clear()
 
-    def lead() -> bool:
+    def lead() -> bool | None:
+        here, elsewhere = threading.get_ident(), []
+
         def work(_: Connection) -> None:
+            if threading.get_ident() != here:
+                elsewhere.append(True)
             wait_until(lambda: len(joined) == FOLLOWERS + 1)
 
         interrupt = Interrupt(at, error)
@@ -317,13 +322,13 @@ def interrupted_leader(store: Store, joined: list[Any], at: int, error: type[Bas
         finally:
             if len(joined) == 0:
                 joined.append(None)
-        return interrupt.left <= 0
+        return interrupt.left <= 0 or (None if elsewhere else False)
 
     with ThreadPoolExecutor(FOLLOWERS + 1) as pool:
         leader = pool.submit(lead)
         wait_until(lambda: len(joined) > 0)
         followers = [
-            pool.submit(lambda number=number: store.add_turn(f"{at} {number}", continues="main"))
+            pool.submit(lambda number=number: store.add_turn(f"{tried} {number}", continues="main"))
             for number in range(FOLLOWERS)
         ]
         for each in followers:
@@ -339,11 +344,11 @@ class TestInterrupts:
     ) -> None:
         store = file_place.open(durability="normal")
         store.add_turn("root", bookmark="main")
-        at = 1
-        while interrupted_leader(store, joined, at, error):
-            at += 1
+        at = tried = 1
+        while (was := interrupted_leader(store, joined, at, error, tried)) is not False:
+            at, tried = at + (was is True), tried + 1
         assert at > 50
-        expected = sorted(f"{each} {number}" for each in range(1, at + 1) for number in range(FOLLOWERS))
+        expected = sorted(f"{each} {number}" for each in range(1, tried + 1) for number in range(FOLLOWERS))
         assert sorted(said(store)[1:]) == expected
         assert len(store.log("main")) == len(expected) + 1
         assert store.verify().problems == ()
