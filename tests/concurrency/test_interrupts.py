@@ -161,6 +161,22 @@ class TestInterrupts:
             store.add_turn("after", bookmark="another")
             assert store.verify().problems == ()
 
+    def test_an_error_that_a_handler_raises_while_the_driver_reads_a_time_comes_out_as_itself(
+        self, new_postgresql: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class TimeIsOverError(Exception):
+            pass
+
+        class Struck:
+            def __float__(self) -> float:
+                raise TimeIsOverError
+
+        from psycopg import conninfo
+
+        monkeypatch.setattr(conninfo._conninfo_utils, "get_param", lambda *_: Struck())
+        with pytest.raises(TimeIsOverError):
+            Store.open(new_postgresql)
+
     def test_an_error_while_an_earlier_one_is_handled_is_no_interrupt(self, durable_place: Place) -> None:
         store = durable_place.open()
         store.add_turn("root", bookmark="main")

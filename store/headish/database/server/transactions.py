@@ -75,7 +75,14 @@ class ServerTransactions:
         return before
 
     def _connect(self) -> Any:
-        return self._psycopg.connect(**self._arguments)
+        try:
+            return self._psycopg.connect(**self._arguments)
+        except self._psycopg.ProgrammingError as error:
+            # Whatever a signal's handler raises while the driver reads this number, the driver calls it a wrong number.
+            hidden = error.__context__
+            if "connect_timeout" in str(error) and hidden and not isinstance(hidden, ValueError | TypeError):
+                raise hidden from None
+            raise
 
     def _read_arguments(self) -> dict[str, Any]:
         """The driver's arguments. The settings in the URL win over ours. Raises: InvalidArgument."""
