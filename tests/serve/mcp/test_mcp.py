@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -444,6 +445,18 @@ async def test_a_conversation_without_a_title_is_listed_by_the_first_words_that_
         assert [titles[name] for name in ("hidden", "titled", "erased")] == ["Seen?", "A title", None]
         assert titles["plain"].startswith("How high is Kilimanjaro? ")
         assert not any(secret in str(listed) for secret in (KEY, "HIDDEN", "ERASED"))
+
+
+async def test_a_conversation_that_cannot_be_read_is_listed_without_words(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.db") as store:
+        damaged = store.add_turn("Damaged?", bookmark="damaged")
+        store.add_turn("Sound?", bookmark="sound")
+    with closing(sqlite3.connect(tmp_path / "a.db")) as driver, driver:
+        changed = driver.execute("UPDATE turn SET data = CAST('[{' AS BLOB) WHERE id = ?", [damaged.id])
+        assert changed.rowcount == 1
+    async with AsyncStore.open(tmp_path / "a.db") as opened:
+        listed = json.loads(await Lookups(opened, Scope(), OrderedDict()).list_conversations())["conversations"]
+        assert {each["headish"]: each.get("title") for each in listed} == {"sound": "Sound?", "damaged": None}
 
 
 async def test_a_list_says_how_far_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from headish.aio import AsyncStore
 from headish.content.excerpts import one_line
-from headish.errors import InvalidArgument, TooLarge, UnknownTurn
+from headish.errors import HeadishError, InvalidArgument, TooLarge, UnknownTurn
 from headish.history.conversations.saying import check_changes
 from headish.serve.mcp.budgets import ResultCursor, fit, read_cursor
 from headish.serve.mcp.quoting import about, mask, quote
@@ -107,13 +107,14 @@ class Lookups:
         return found, {"looked_at_the_first": LISTED_LIMIT}
 
     async def _first_words(self, entry: Entry) -> str:
-        """What a conversation without a title begins with, as far as it may be seen. Cost: reads its thread."""
+        """What a conversation without a title begins with, as far as it may be seen; empty if it cannot be read. Cost:
+        reads its thread."""
         conversation = entry.conversation
         if conversation.record.title:
             return ""
         try:
             seen = await self._thread(conversation.name or conversation.turn)
-        except UnknownTurn:
+        except HeadishError:  # one damaged thread must not hide the others
             return ""
         texts = (each.message.text for each in seen if each.message.role == "user")
         return one_line(mask(next(filter(None, texts), "")))
