@@ -449,7 +449,9 @@ async def test_a_conversation_without_a_title_is_listed_by_the_first_words_that_
 
 async def test_a_conversation_that_cannot_be_read_is_listed_without_words(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db") as store:
-        damaged = store.add_turn("Damaged?", bookmark="damaged")
+        store.add_turn("Damaged?", bookmark="damaged")
+        damaged = store.add_turn("In the middle.", role="assistant", continues="damaged")
+        store.add_turn("And?", continues="damaged")
         store.add_turn("Sound?", bookmark="sound")
     with closing(sqlite3.connect(tmp_path / "a.db")) as driver, driver:
         changed = driver.execute("UPDATE turn SET data = CAST('[{' AS BLOB) WHERE id = ?", [damaged.id])
